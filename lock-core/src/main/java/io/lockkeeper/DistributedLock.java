@@ -1,0 +1,79 @@
+package io.lockkeeper;
+
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.Lock;
+
+/**
+ * A thread-owned, reentrant view of a lock, for code written against {@link java.util.concurrent.locks.Lock}. A lease is
+ * renewed until {@link #unlock()} unless a lease time is given.
+ *
+ * <p>{@link #lock()} waits without limit and ignores interrupts until it has the lock; the thread's interrupt flag is
+ * then set again. {@link #unlock()} by a thread that does not hold the lock throws {@link IllegalMonitorStateException};
+ * where the lock was held and lost meanwhile, it logs a warning. {@link #newCondition()} is not supported.
+ */
+public interface DistributedLock extends Lock {
+
+    /**
+     * As {@link #lock()}, with a lease that ends by itself and is not renewed.
+     *
+     * @param leaseTime how long the lock is held at most; at least 100 ms
+     * @throws IllegalArgumentException if the time is shorter than 100 ms
+     */
+    void lock(Duration leaseTime);
+
+    /**
+     * As {@link #lockInterruptibly()}, with a lease that ends by itself and is not renewed.
+     *
+     * @param leaseTime how long the lock is held at most; at least 100 ms
+     * @throws IllegalArgumentException if the time is shorter than 100 ms
+     * @throws InterruptedException if the thread is interrupted; it then holds nothing new
+     */
+    void lockInterruptibly(Duration leaseTime) throws InterruptedException;
+
+    /**
+     * Waits for the lock for a limited time.
+     *
+     * @param waitTime how long to wait; zero: try once
+     * @return whether the thread has the lock now
+     * @throws IllegalArgumentException if the time is negative
+     * @throws InterruptedException if the thread is interrupted; it then holds nothing new
+     */
+    boolean tryLock(Duration waitTime) throws InterruptedException;
+
+    /**
+     * Waits for the lock for a limited time, with a lease that ends by itself and is not renewed.
+     *
+     * @param waitTime how long to wait; zero: try once
+     * @param leaseTime how long the lock is held at most; at least 100 ms
+     * @return whether the thread has the lock now
+     * @throws IllegalArgumentException if the wait is negative or the lease shorter than 100 ms
+     * @throws InterruptedException if the thread is interrupted; it then holds nothing new
+     */
+    boolean tryLock(Duration waitTime, Duration leaseTime) throws InterruptedException;
+
+    /**
+     * Returns whether anybody holds the lock; asks the store unless this thread holds it.
+     *
+     * @throws LockStoreException if the store failed or did not answer
+     */
+    boolean isLocked();
+
+    /** Returns whether this thread holds the lock, without asking the store; false once its lease was lost. */
+    boolean isHeldByCurrentThread();
+
+    /** Returns how many times this thread has entered the lock without leaving it; 0 where it does not hold it. */
+    int getHoldCount();
+
+    /** Returns the lease under which this thread holds the lock; empty where it does not. */
+    Optional<LockLease> currentLease();
+
+    /**
+     * Not supported.
+     *
+     * @throws UnsupportedOperationException always
+     */
+    @Override
+    Condition newCondition();
+}

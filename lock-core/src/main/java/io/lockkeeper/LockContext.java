@@ -1,0 +1,52 @@
+package io.lockkeeper;
+
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** The lease under which the current thread runs, for code that has no access to the lease itself. */
+public final class LockContext {
+
+    private static final ThreadLocal<@Nullable Deque<LockLease>> LEASES = new ThreadLocal<>();
+
+    private LockContext() {}
+
+    /** Returns the innermost lease under which this thread runs; empty outside a locked body. */
+    public static Optional<LockLease> current() {
+        Deque<LockLease> leases = LEASES.get();
+        return leases == null ? Optional.empty() : Optional.of(leases.getFirst());
+    }
+
+    /**
+     * Returns the innermost lease under which this thread runs.
+     *
+     * @throws IllegalStateException if this thread runs under none
+     */
+    public static LockLease require() {
+        return current()
+                .orElseThrow(() -> new IllegalStateException("No lock is held through an annotation or a template here."
+                        + " The usual cause: a method with @DistributedLocked was called by another method of the same"
+                        + " bean, so that the call did not pass through the bean's proxy."));
+    }
+
+    static void enter(LockLease lease) {
+        Deque<LockLease> leases = LEASES.get();
+        if (leases == null) {
+            leases = new ArrayDeque<>(2);
+            LEASES.set(leases);
+        }
+        leases.addFirst(lease);
+    }
+
+    static void leave() {
+        Deque<LockLease> leases = LEASES.get();
+        if (leases == null) {
+            return;
+        }
+        leases.removeFirst();
+        if (leases.isEmpty()) {
+            LEASES.remove();
+        }
+    }
+}

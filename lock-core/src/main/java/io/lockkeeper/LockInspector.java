@@ -1,0 +1,40 @@
+package io.lockkeeper;
+
+import java.util.List;
+import java.util.Optional;
+
+/** Looks at locks, and ends a hold by force, for operators. */
+public interface LockInspector {
+
+    /**
+     * Looks at one lock.
+     *
+     * @param name the lock's name
+     * @return its state; empty where the store knows nothing of it
+     * @throws LockStoreException if the store failed or did not answer
+     */
+    Optional<LockStatus> status(String name);
+
+    /** Returns the locks that this instance holds now, without asking the store. */
+    List<LockStatus> heldHere();
+
+    /**
+     * Finds locks by name.
+     *
+     * @param namePattern a glob in the syntax of Redis: {@code *}, {@code ?}, {@code [a-c]}
+     * @param limit the largest number of locks to return
+     * @return the locks found, in no order
+     * @throws LockStoreException if the store failed or did not answer
+     */
+    List<LockStatus> find(String namePattern, int limit);
+
+    /**
+     * Takes a lock away from whoever holds it. Breaks mutual exclusion until the holder hears of it: within a second
+     * while its channel is up, else at its next renewal.
+     *
+     * @param name the lock's name
+     * @return whether somebody held it
+     * @throws LockStoreException if the store failed or did not answer
+     */
+    boolean forceRelease(String name);
+}

@@ -1,0 +1,96 @@
+package io.lockkeeper;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.function.Consumer;
+
+/**
+ * A lock that is held from its grant until release, loss or expiry. Bound to no thread: any thread may use and release
+ * it. All methods are safe to call at any time and from any thread.
+ *
+ * <p>A lease cannot protect work that was paused past its end (a garbage collection, a suspended machine) and then goes
+ * on. A resource that must never accept such work stores the highest {@link #fencingToken()} it has seen and refuses
+ * smaller ones; see Martin Kleppmann, "How to do distributed locking" (2016).
+ */
+public interface LockLease extends AutoCloseable {
+
+    /** Returns the first of the {@link #names()}. */
+    String name();
+
+    /** Returns the names of the locks that are held together, in the order of the request. */
+    List<String> names();
+
+    /** Returns how the lock is shared. */
+    LockMode mode();
+
+    /**
+     * Returns the fencing token of {@link #name()}: greater than that of every earlier holder of the name, and fixed for
+     * this lease, also where a thread enters the lock again.
+     */
+    long fencingToken();
+
+    /**
+     * Returns the fencing token of one of the {@link #names()}.
+     *
+     * @param name one of the names of this lease
+     * @return the token of that name
+     * @throws IllegalArgumentException if the lease does not hold that name
+     */
+    long fencingToken(String name);
+
+    /**
+     * Returns whether the lock is held, without asking the store: false from the local deadline on, after a release and
+     * after a loss, and never true again after it was false. The deadline lies before the moment at which the store
+     * itself ends the lease.
+     */
+    boolean isHeld();
+
+    /** Returns the time until the local deadline, as it stands without a further renewal; zero when not held. */
+    Duration remaining();
+
+    /**
+     * Does nothing while the lock is held.
+     *
+     * @throws LockLostException if it is not held any more, also after its release
+     */
+    void ensureHeld();
+
+    /**
+     * Asks the store whether this lease still holds the lock. An answer of no makes the lease lost.
+     *
+     * @return whether it does
+     * @throws LockStoreException if the store failed or did not answer
+     */
+    boolean verify();
+
+    /**
+     * Gives the lease a fixed end, counted from now, and stops its automatic renewal.
+     *
+     * @param leaseTime how long the lock stays held from now on; at least 100 ms
+     * @return whether the lock is held until then; false: it was lost, or released before
+     * @throws IllegalArgumentException if the time is shorter than 100 ms
+     * @throws LockStoreException if the store failed or did not answer; the lease then keeps the end it had
+     */
+    boolean extend(Duration leaseTime);
+
+    /**
+     * Registers work for the case that the lock is lost: called once, on a thread of the template's executor, within
+     * 100 ms of the loss, or at once if the lock was lost before. Not called after a release. An exception from it is
+     * logged.
+     *
+     * @param callback receives the loss
+     */
+    void onLost(Consumer<LockLostException> callback);
+
+    /**
+     * Ends the lease. Only the first call has an effect. Blocks at most for the store's command timeout and never
+     * throws.
+     *
+     * @return what came of it
+     */
+    ReleaseResult release();
+
+    /** Releases the lease and logs a warning where the result is neither released nor already released. */
+    @Override
+    void close();
+}

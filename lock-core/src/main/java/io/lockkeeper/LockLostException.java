@@ -1,0 +1,49 @@
+package io.lockkeeper;
+
+import java.time.Duration;
+
+/**
+ * A lock that was held is not held any more although nobody released it: its lease ended before it could be renewed, or
+ * the store says that it has another holder or none. Somebody else may be at work already.
+ */
+public final class LockLostException extends LockException {
+
+    private static final long serialVersionUID = 1L;
+
+    private final String name;
+    private final long fencingToken;
+    private final Duration heldFor;
+
+    /**
+     * Creates the exception.
+     *
+     * @param name the name of the lost lock
+     * @param fencingToken the token of the lost lease
+     * @param heldFor how long it was held
+     * @param reason what ended it, in a few words
+     */
+    public LockLostException(String name, long fencingToken, Duration heldFor, String reason) {
+        super(
+                "Lock '" + name + "' (fencing token " + fencingToken + ") lost after " + heldFor.toMillis() + " ms: "
+                        + reason,
+                null);
+        this.name = name;
+        this.fencingToken = fencingToken;
+        this.heldFor = heldFor;
+    }
+
+    /** Returns the name of the lost lock. */
+    public String name() {
+        return name;
+    }
+
+    /** Returns the fencing token of the lost lease. */
+    public long fencingToken() {
+        return fencingToken;
+    }
+
+    /** Returns how long the lock was held before it was lost. */
+    public Duration heldFor() {
+        return heldFor;
+    }
+}

@@ -1,0 +1,19 @@
+package io.lockkeeper;
+
+/**
+ * How a lock is shared. {@link #EXCLUSIVE}, {@link #FAIR} and {@link #WRITE} of one name exclude each other;
+ * {@link #READ} shares with other readers and excludes the rest.
+ */
+public enum LockMode {
+    /**
+     * One holder. Instances are served in the order in which they asked; within one instance a released lock may pass
+     * to the next local caller a bounded number of times before another instance has its turn. The default.
+     */
+    EXCLUSIVE,
+    /** One holder, and every caller is served in the order of arrival, whatever its instance. */
+    FAIR,
+    /** Any number of holders, as long as nobody writes. */
+    READ,
+    /** One holder, and no reader beside it. */
+    WRITE
+}

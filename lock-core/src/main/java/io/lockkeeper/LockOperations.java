@@ -1,0 +1,171 @@
+package io.lockkeeper;
+
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The operations of locking, implemented by {@link LockTemplate}. Code that depends on this interface can be tested with
+ * {@link #withoutLocking()} or a store in memory.
+ *
+ * <p>{@code execute}, {@code run} and {@code tryRun} bind the hold to the calling thread: inside the body the same thread
+ * enters the same lock again without asking the store, with the same fencing token, and the times of the inner request
+ * are ignored. {@code acquire} and {@code tryAcquire} return a lease of their own each time, which may move to another
+ * thread and is therefore never reentrant.
+ */
+public interface LockOperations {
+
+    /**
+     * Acquires a lock, waiting as long as the request says, or by default as long as the template says.
+     *
+     * @param request what to lock
+     * @return the lease, to be released by the caller
+     * @throws LockNotAcquiredException if others held the lock during the whole wait
+     * @throws LockInterruptedException if the thread was interrupted; its flag is set again
+     * @throws LockStoreException if the store failed or did not answer
+     * @throws IllegalStateException if this thread holds the name through {@code execute}, {@code run}, {@code tryRun}, a
+     *     {@link DistributedLock} or an annotated method, and would wait for itself
+     */
+    LockLease acquire(LockRequest request);
+
+    /**
+     * Acquires a lock with the template's defaults; see {@link #acquire(LockRequest)}.
+     *
+     * @param name the lock's name
+     * @return the lease, to be released by the caller
+     */
+    LockLease acquire(String name);
+
+    /**
+     * Tries to acquire a lock, waiting as long as the request says, and not at all where it does not say.
+     *
+     * @param request what to lock
+     * @return the lease, to be released by the caller; empty where others hold the lock
+     * @throws LockInterruptedException if the thread was interrupted; its flag is set again
+     * @throws LockStoreException if the store failed or did not answer
+     * @throws IllegalStateException if this thread holds the name through a thread-bound form
+     */
+    Optional<LockLease> tryAcquire(LockRequest request);
+
+    /**
+     * Tries once to acquire a lock; see {@link #tryAcquire(LockRequest)}.
+     *
+     * @param name the lock's name
+     * @return the lease, to be released by the caller; empty where others hold the lock
+     */
+    Optional<LockLease> tryAcquire(String name);
+
+    /**
+     * Acquires a lock without blocking a thread while it waits.
+     *
+     * @param request what to lock; without a wait time, the template's default holds
+     * @return completed on a thread of the template's executor with the lease, or with the exception that
+     *     {@link #acquire(LockRequest)} would throw. A caller that cancels or completes it first gives up the place; a
+     *     lease that nobody received is released.
+     */
+    CompletableFuture<LockLease> acquireAsync(LockRequest request);
+
+    /**
+     * Runs work that returns a value while this thread holds a lock, and releases the lock whatever happens.
+     *
+     * @param request what to lock; without a wait time, the template's default holds
+     * @param action the work
+     * @return what the work returned
+     * @throws X what the work threw, unchanged
+     * @throws LockNotAcquiredException if others held the lock during the whole wait
+     * @throws LockInterruptedException if the thread was interrupted while it waited
+     * @throws LockStoreException if the store failed or did not answer
+     * @throws LockLostException if this thread held the lock already and has lost it
+     */
+    <T extends @Nullable Object, X extends Throwable> T execute(LockRequest request, LockedAction<T, X> action)
+            throws X;
+
+    /**
+     * Runs work that returns a value under one lock; see {@link #execute(LockRequest, LockedAction)}.
+     *
+     * @param name the lock's name
+     * @param action the work
+     * @return what the work returned
+     * @throws X what the work threw, unchanged
+     */
+    <T extends @Nullable Object, X extends Throwable> T execute(String name, LockedAction<T, X> action) throws X;
+
+    /**
+     * Runs work while this thread holds a lock; see {@link #execute(LockRequest, LockedAction)}.
+     *
+     * @param request what to lock; without a wait time, the template's default holds
+     * @param task the work
+     * @throws X what the work threw, unchanged
+     */
+    <X extends Throwable> void run(LockRequest request, LockedTask<X> task) throws X;
+
+    /**
+     * Runs work under one lock; see {@link #execute(LockRequest, LockedAction)}.
+     *
+     * @param name the lock's name
+     * @param task the work
+     * @throws X what the work threw, unchanged
+     */
+    <X extends Throwable> void run(String name, LockedTask<X> task) throws X;
+
+    /**
+     * Runs work if the lock can be had, waiting as long as the request says, and not at all where it does not say.
+     *
+     * @param request what to lock
+     * @param task the work
+     * @return whether the work ran; false: others hold the lock
+     * @throws X what the work threw, unchanged
+     */
+    <X extends Throwable> boolean tryRun(LockRequest request, LockedTask<X> task) throws X;
+
+    /**
+     * Runs work if the lock can be had at once; see {@link #tryRun(LockRequest, LockedTask)}.
+     *
+     * @param name the lock's name
+     * @param task the work
+     * @return whether the work ran; false: others hold the lock
+     * @throws X what the work threw, unchanged
+     */
+    <X extends Throwable> boolean tryRun(String name, LockedTask<X> task) throws X;
+
+    /**
+     * Runs asynchronous work under a lock, which is released when the stage that the work returns is completed.
+     *
+     * @param request what to lock; without a wait time, the template's default holds
+     * @param action the work; null from it counts as a stage that is completed with null
+     * @return completed as the stage of the work is, or with the exception that {@link #acquire(LockRequest)} would throw
+     */
+    <T extends @Nullable Object> CompletableFuture<T> executeAsync(
+            LockRequest request, Function<LockLease, ? extends CompletionStage<T>> action);
+
+    /**
+     * Returns a view of an exclusive lock for code written against {@link java.util.concurrent.locks.Lock}.
+     *
+     * @param name the lock's name
+     */
+    DistributedLock lock(String name);
+
+    /**
+     * Returns a view of a lock that serves its callers in the order of arrival.
+     *
+     * @param name the lock's name
+     */
+    DistributedLock fairLock(String name);
+
+    /**
+     * Returns a pair of locks: many readers or one writer.
+     *
+     * @param name the lock's name
+     */
+    DistributedReadWriteLock readWriteLock(String name);
+
+    /**
+     * Returns operations that run everything without a lock: for tests, and for switching locking off. Leases are always
+     * held, and fencing tokens come from the local clock.
+     */
+    static LockOperations withoutLocking() {
+        return new UnlockedOperations();
+    }
+}

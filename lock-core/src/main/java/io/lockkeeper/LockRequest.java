@@ -1,0 +1,181 @@
+package io.lockkeeper;
+
+import java.nio.CharBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What to lock and how. Immutable: made with {@link #of} and changed with the {@code with} methods, each of which
+ * returns a new request. What is not set (null) takes the default of the {@link LockTemplate}. Every value is checked at
+ * once, before the store is asked for anything.
+ *
+ * @param names the locks to hold together: at least one, without duplicates, each not blank and at most 512 bytes in
+ *     UTF-8
+ * @param mode how the locks are shared; {@link LockMode#EXCLUSIVE} unless set
+ * @param waitTime how long to wait for the lock; zero: try once; null: the template's default
+ * @param leaseTime the fixed end of the hold, at least 100 ms after the grant; null: renewed until it is released
+ * @param retryCount the number of further attempts after the first; 0: wait instead
+ * @param retryDelay the time between two attempts, before jitter; null: the template's default
+ * @param minHoldTime how long the lock stays taken at least, even after its release; zero: not at all
+ * @param label a name for metrics that takes few different values; null: none
+ */
+public record LockRequest(
+        List<String> names,
+        LockMode mode,
+        @Nullable Duration waitTime,
+        @Nullable Duration leaseTime,
+        int retryCount,
+        @Nullable Duration retryDelay,
+        Duration minHoldTime,
+        @Nullable String label) {
+
+    private static final int MAX_NAME_BYTES = 512;
+    private static final Duration MIN_LEASE = Duration.ofMillis(100);
+    private static final Duration MIN_DELAY = Duration.ofMillis(1);
+
+    /** Checks every value. Not part of the API: use {@link #of} and the {@code with} methods. */
+    public LockRequest {
+        names = List.copyOf(new LinkedHashSet<>(Objects.requireNonNull(names, "names must not be null")));
+        if (names.isEmpty()) {
+            throw new IllegalArgumentException("A lock request needs at least one name");
+        }
+        names.forEach(LockRequest::checkName);
+        Objects.requireNonNull(mode, "mode must not be null");
+        Objects.requireNonNull(minHoldTime, "minHoldTime must not be null; use Duration.ZERO for none");
+        if (waitTime != null && waitTime.isNegative()) {
+            throw new IllegalArgumentException(
+                    "The wait time must not be negative, but is " + waitTime + "; zero means: try once");
+        }
+        if (leaseTime != null && leaseTime.compareTo(MIN_LEASE) < 0) {
+            throw new IllegalArgumentException("The lease time must be 100 ms or more, but is " + leaseTime
+                    + "; leave it out for a lease that is renewed until it is released");
+        }
+        if (retryCount < 0) {
+            throw new IllegalArgumentException("The retry count must not be negative, but is " + retryCount
+                    + "; it is the number of further attempts after the first");
+        }
+        if (retryDelay != null && retryDelay.compareTo(MIN_DELAY) < 0) {
+            throw new IllegalArgumentException("The retry delay must be 1 ms or more, but is " + retryDelay);
+        }
+        if (minHoldTime.isNegative()) {
+            throw new IllegalArgumentException("The minimum hold time must not be negative, but is " + minHoldTime);
+        }
+    }
+
+    /**
+     * Asks for one lock, or for several that are held together.
+     *
+     * @param names the names; duplicates collapse
+     * @return a request with nothing else set
+     * @throws IllegalArgumentException if there is no name, or one is blank or longer than 512 bytes in UTF-8
+     */
+    public static LockRequest of(String... names) {
+        return of(List.of(names));
+    }
+
+    /**
+     * Asks for one lock, or for several that are held together.
+     *
+     * @param names the names; duplicates collapse
+     * @return a request with nothing else set
+     * @throws IllegalArgumentException if there is no name, or one is blank or longer than 512 bytes in UTF-8
+     */
+    public static LockRequest of(Collection<String> names) {
+        return new LockRequest(List.copyOf(names), LockMode.EXCLUSIVE, null, null, 0, null, Duration.ZERO, null);
+    }
+
+    /**
+     * Sets how the lock is shared.
+     *
+     * @param mode the mode
+     * @return the changed request
+     */
+    public LockRequest withMode(LockMode mode) {
+        return new LockRequest(names, mode, waitTime, leaseTime, retryCount, retryDelay, minHoldTime, label);
+    }
+
+    /**
+     * Sets how long to wait for the lock.
+     *
+     * @param waitTime the time; zero: try once; longer than can be measured: without limit
+     * @return the changed request
+     * @throws IllegalArgumentException if the time is negative
+     */
+    public LockRequest withWaitTime(Duration waitTime) {
+        Objects.requireNonNull(waitTime, "waitTime must not be null");
+        return new LockRequest(names, mode, waitTime, leaseTime, retryCount, retryDelay, minHoldTime, label);
+    }
+
+    /**
+     * Gives the hold a fixed end: it is not renewed, and ends by itself.
+     *
+     * @param leaseTime the time from the grant to the end
+     * @return the changed request
+     * @throws IllegalArgumentException if the time is shorter than 100 ms
+     */
+    public LockRequest withLeaseTime(Duration leaseTime) {
+        Objects.requireNonNull(leaseTime, "leaseTime must not be null");
+        return new LockRequest(names, mode, waitTime, leaseTime, retryCount, retryDelay, minHoldTime, label);
+    }
+
+    /**
+     * Tries several times instead of waiting in the queue; the wait time is then ignored.
+     *
+     * @param retryCount the number of further attempts after the first; 0: no retries
+     * @param retryDelay the time between two attempts, varied at random by up to a half of it in both directions
+     * @return the changed request
+     * @throws IllegalArgumentException if the count is negative or the delay shorter than 1 ms
+     */
+    public LockRequest withRetries(int retryCount, Duration retryDelay) {
+        Objects.requireNonNull(retryDelay, "retryDelay must not be null");
+        return new LockRequest(names, mode, waitTime, leaseTime, retryCount, retryDelay, minHoldTime, label);
+    }
+
+    /**
+     * Keeps the lock taken for a minimum of time, even when it is released before: for work that several machines with
+     * different clocks start at the same moment and that only one of them must do.
+     *
+     * @param minHoldTime the time from the grant; zero: none
+     * @return the changed request
+     * @throws IllegalArgumentException if the time is negative
+     */
+    public LockRequest withMinHoldTime(Duration minHoldTime) {
+        return new LockRequest(names, mode, waitTime, leaseTime, retryCount, retryDelay, minHoldTime, label);
+    }
+
+    /**
+     * Sets the name under which metrics count the request.
+     *
+     * @param label a text that takes few different values, such as a class and a method
+     * @return the changed request
+     */
+    public LockRequest withLabel(String label) {
+        Objects.requireNonNull(label, "label must not be null");
+        return new LockRequest(names, mode, waitTime, leaseTime, retryCount, retryDelay, minHoldTime, label);
+    }
+
+    private static void checkName(String name) {
+        if (name.isBlank()) {
+            throw new IllegalArgumentException("A lock name must not be blank");
+        }
+        if (name.length() > MAX_NAME_BYTES || utf8Length(name) > MAX_NAME_BYTES) {
+            throw new IllegalArgumentException("A lock name must be at most 512 bytes in UTF-8, but this one is longer: '"
+                    + name.substring(0, Math.min(name.length(), 40)) + "...'; use a hash of it instead");
+        }
+    }
+
+    private static int utf8Length(String name) {
+        try {
+            return StandardCharsets.UTF_8.newEncoder().encode(CharBuffer.wrap(name)).remaining();
+        } catch (CharacterCodingException malformed) {
+            throw new IllegalArgumentException("A lock name must be well-formed Unicode, but '" + name
+                    + "' contains half of a surrogate pair: two different names could become one in the store");
+        }
+    }
+}

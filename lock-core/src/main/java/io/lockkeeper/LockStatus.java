@@ -1,0 +1,29 @@
+package io.lockkeeper;
+
+import java.time.Duration;
+import java.util.List;
+
+/**
+ * The state of one lock at the moment when the store was asked.
+ *
+ * @param name the lock's name
+ * @param mode how it is held
+ * @param holders the instances that hold it: none, one, or several readers
+ * @param fencingToken the highest token given out for the name
+ * @param remaining how long the hold lasts without a further renewal; zero where nobody holds the lock
+ * @param waiters the instances that wait, in the order in which they will be served
+ */
+public record LockStatus(
+        String name,
+        LockMode mode,
+        List<LockInstance> holders,
+        long fencingToken,
+        Duration remaining,
+        List<LockInstance> waiters) {
+
+    /** Keeps unmodifiable copies of the lists. */
+    public LockStatus {
+        holders = List.copyOf(holders);
+        waiters = List.copyOf(waiters);
+    }
+}

@@ -1,0 +1,344 @@
+package io.lockkeeper;
+
+import io.lockkeeper.store.DaemonThreads;
+import io.lockkeeper.store.LockStore;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.ServiceLoader;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The bean that users inject: runs work under distributed locks. Safe for use by any number of threads.
+ *
+ * <p>Made with {@link #builder(LockStore)}; in an application with the starter it is there already. {@link #close()}
+ * refuses new work, waits for work that holds locks, releases what is left and closes the store.
+ */
+public final class LockTemplate implements LockOperations, AutoCloseable {
+
+    private final LockEngine engine;
+    private final Defaults defaults;
+
+    LockTemplate(LockEngine engine, Defaults defaults) {
+        this.engine = engine;
+        this.defaults = defaults;
+    }
+
+    /**
+     * Starts to build a template.
+     *
+     * @param store where the locks are kept; a store serves one template, which closes it
+     * @return a builder with the defaults
+     */
+    public static Builder builder(LockStore store) {
+        return new Builder(store);
+    }
+
+    @Override
+    public LockLease acquire(LockRequest request) {
+        return engine.acquire(defaults.waiting(request));
+    }
+
+    @Override
+    public LockLease acquire(String name) {
+        return acquire(LockRequest.of(name));
+    }
+
+    @Override
+    public Optional<LockLease> tryAcquire(LockRequest request) {
+        try {
+            return Optional.of(engine.acquire(defaults.trying(request)));
+        } catch (LockNotAcquiredException heldByOthers) {
+            return Optional.empty();
+        }
+    }
+
+    @Override
+    public Optional<LockLease> tryAcquire(String name) {
+        return tryAcquire(LockRequest.of(name));
+    }
+
+    @Override
+    public CompletableFuture<LockLease> acquireAsync(LockRequest request) {
+        return engine.acquireAsync(defaults.waiting(request));
+    }
+
+    @Override
+    public <T extends @Nullable Object, X extends Throwable> T execute(LockRequest request, LockedAction<T, X> action)
+            throws X {
+        return runUnder(engine.enter(defaults.waiting(request)), action);
+    }
+
+    @Override
+    public <T extends @Nullable Object, X extends Throwable> T execute(String name, LockedAction<T, X> action)
+            throws X {
+        return execute(LockRequest.of(name), action);
+    }
+
+    @Override
+    public <X extends Throwable> void run(LockRequest request, LockedTask<X> task) throws X {
+        runUnder(engine.enter(defaults.waiting(request)), task);
+    }
+
+    @Override
+    public <X extends Throwable> void run(String name, LockedTask<X> task) throws X {
+        run(LockRequest.of(name), task);
+    }
+
+    @Override
+    public <X extends Throwable> boolean tryRun(LockRequest request, LockedTask<X> task) throws X {
+        LockLease lease;
+        try {
+            lease = engine.enter(defaults.trying(request));
+        } catch (LockNotAcquiredException heldByOthers) {
+            return false;
+        }
+        runUnder(lease, task);
+        return true;
+    }
+
+    @Override
+    public <X extends Throwable> boolean tryRun(String name, LockedTask<X> task) throws X {
+        return tryRun(LockRequest.of(name), task);
+    }
+
+    @Override
+    public <T extends @Nullable Object> CompletableFuture<T> executeAsync(
+            LockRequest request, Function<LockLease, ? extends CompletionStage<T>> action) {
+        return AsyncExecution.run(acquireAsync(request), action);
+    }
+
+    @Override
+    public DistributedLock lock(String name) {
+        return new ThreadOwnedLock(engine, LockRequest.of(name));
+    }
+
+    @Override
+    public DistributedLock fairLock(String name) {
+        return new ThreadOwnedLock(engine, LockRequest.of(name).withMode(LockMode.FAIR));
+    }
+
+    @Override
+    public DistributedReadWriteLock readWriteLock(String name) {
+        LockRequest request = LockRequest.of(name);
+        return new ReadWriteView(
+                new ThreadOwnedLock(engine, request.withMode(LockMode.READ)),
+                new ThreadOwnedLock(engine, request.withMode(LockMode.WRITE)));
+    }
+
+    /** Refuses new work, waits for work that holds locks, releases what is left and closes the store. Idempotent. */
+    @Override
+    public void close() {
+        engine.close();
+    }
+
+    private static <T extends @Nullable Object, X extends Throwable> T runUnder(
+            LockLease lease, LockedAction<T, X> action) throws X {
+        // The body is over when the release begins: close() never throws, so it cannot mask what the body threw.
+        try (lease) {
+            LockContext.enter(lease);
+            try {
+                return action.run(lease);
+            } finally {
+                LockContext.leave();
+            }
+        }
+    }
+
+    private static <X extends Throwable> void runUnder(LockLease lease, LockedTask<X> task) throws X {
+        LockedAction<@Nullable Void, X> action = held -> {
+            task.run(held);
+            return null;
+        };
+        runUnder(lease, action);
+    }
+
+    private record ReadWriteView(DistributedLock readLock, DistributedLock writeLock)
+            implements DistributedReadWriteLock {}
+
+    /** What a request takes where it says nothing itself. */
+    record Defaults(Duration waitTime, Duration retryDelay) {
+
+        LockRequest waiting(LockRequest request) {
+            return complete(request, waitTime);
+        }
+
+        LockRequest trying(LockRequest request) {
+            return complete(request, Duration.ZERO);
+        }
+
+        private LockRequest complete(LockRequest request, Duration wait) {
+            LockRequest complete = request.waitTime() == null ? request.withWaitTime(wait) : request;
+            return complete.retryCount() > 0 && complete.retryDelay() == null
+                    ? complete.withRetries(complete.retryCount(), retryDelay)
+                    : complete;
+        }
+    }
+
+    /** Builds a {@link LockTemplate}. Every setting has a default; nonsense is refused at once. */
+    public static final class Builder {
+
+        private static final Duration MIN_LEASE = Duration.ofSeconds(1);
+
+        private final LockStore store;
+        private final List<LockListener> listeners = new ArrayList<>();
+        private Duration waitTime = Duration.ofSeconds(60);
+        private Duration leaseTime = Duration.ofSeconds(30);
+        private Duration retryDelay = Duration.ofMillis(100);
+        private int maxPasses = 16;
+        private Duration maxPassTime = Duration.ofMillis(50);
+        private Duration shutdownWait = Duration.ofSeconds(25);
+        private String instanceName = "";
+        private @Nullable Executor executor;
+
+        Builder(LockStore store) {
+            this.store = Objects.requireNonNull(store, "store must not be null");
+        }
+
+        /**
+         * Sets how long a request waits that does not say.
+         *
+         * @param waitTime the time; 60 s unless set; zero: try once
+         * @return this builder
+         * @throws IllegalArgumentException if the time is negative
+         */
+        public Builder waitTime(Duration waitTime) {
+            this.waitTime = notNegative("wait time", waitTime);
+            return this;
+        }
+
+        /**
+         * Sets the lease of holds that are renewed; it is renewed every third of it. A crashed holder blocks others so long.
+         *
+         * @param leaseTime the time; 30 s unless set
+         * @return this builder
+         * @throws IllegalArgumentException if the time is shorter than 1 s
+         */
+        public Builder leaseTime(Duration leaseTime) {
+            if (leaseTime.compareTo(MIN_LEASE) < 0) {
+                throw new IllegalArgumentException("The lease time must be 1 s or more, but is " + leaseTime
+                        + ": it is renewed every third of it, and a shorter one would be lost at the first pause");
+            }
+            this.leaseTime = leaseTime;
+            return this;
+        }
+
+        /**
+         * Sets the delay between the attempts of a request with retries that does not say.
+         *
+         * @param retryDelay the time; 100 ms unless set
+         * @return this builder
+         * @throws IllegalArgumentException if the time is shorter than 1 ms
+         */
+        public Builder retryDelay(Duration retryDelay) {
+            if (retryDelay.compareTo(Duration.ofMillis(1)) < 0) {
+                throw new IllegalArgumentException("The retry delay must be 1 ms or more, but is " + retryDelay);
+            }
+            this.retryDelay = retryDelay;
+            return this;
+        }
+
+        /**
+         * Sets how long an exclusive lock may stay with the callers of this instance while other instances wait.
+         *
+         * @param maxPasses how often it passes on locally, 0 to 9,999; 16 unless set
+         * @param maxTime for how long it passes on locally; 50 ms unless set
+         * @return this builder
+         * @throws IllegalArgumentException if one of them is out of range
+         */
+        public Builder handover(int maxPasses, Duration maxTime) {
+            if (maxPasses < 0 || maxPasses > 9_999) {
+                throw new IllegalArgumentException(
+                        "The number of local passes must be between 0 and 9,999, but is " + maxPasses);
+            }
+            this.maxPasses = maxPasses;
+            this.maxPassTime = notNegative("time of local passes", maxTime);
+            return this;
+        }
+
+        /**
+         * Sets how long {@link LockTemplate#close()} waits for work that holds locks.
+         *
+         * @param shutdownWait the time; 25 s unless set
+         * @return this builder
+         * @throws IllegalArgumentException if the time is negative
+         */
+        public Builder shutdownWait(Duration shutdownWait) {
+            this.shutdownWait = notNegative("shutdown wait", shutdownWait);
+            return this;
+        }
+
+        /**
+         * Sets the name of this instance, for people who ask who holds a lock.
+         *
+         * @param instanceName the name; empty unless set
+         * @return this builder
+         */
+        public Builder instanceName(String instanceName) {
+            this.instanceName = Objects.requireNonNull(instanceName, "instanceName must not be null");
+            return this;
+        }
+
+        /**
+         * Sets where callbacks and asynchronous completions run.
+         *
+         * @param executor the executor; unless set, daemon threads that the template makes as it needs them
+         * @return this builder
+         */
+        public Builder executor(Executor executor) {
+            this.executor = Objects.requireNonNull(executor, "executor must not be null");
+            return this;
+        }
+
+        /**
+         * Adds a listener.
+         *
+         * @param listener hears what happens; an exception from it is logged and has no other effect
+         * @return this builder
+         */
+        public Builder listener(LockListener listener) {
+            listeners.add(Objects.requireNonNull(listener, "listener must not be null"));
+            return this;
+        }
+
+        /**
+         * Builds the template and opens the store.
+         *
+         * @return the template
+         * @throws IllegalStateException if the store serves another template already
+         */
+        public LockTemplate build() {
+            LockEngine engine = ServiceLoader.load(LockEngine.Factory.class, LockTemplate.class.getClassLoader())
+                    .findFirst()
+                    .orElseThrow(() -> new IllegalStateException("No lock engine on the class path: the file META-INF/services/"
+                            + LockEngine.Factory.class.getName() + " of lock-core is missing, perhaps after repackaging"))
+                    .create(store, settings());
+            return new LockTemplate(engine, new Defaults(waitTime, retryDelay));
+        }
+
+        private LockEngine.Settings settings() {
+            Executor callbacks = executor == null ? DaemonThreads.cached("lockkeeper-callback") : executor;
+            return new LockEngine.Settings(
+                    leaseTime,
+                    maxPasses,
+                    maxPassTime,
+                    shutdownWait,
+                    instanceName,
+                    callbacks,
+                    new ContainedListeners(List.copyOf(listeners)));
+        }
+
+        private static Duration notNegative(String what, Duration time) {
+            if (time.isNegative()) {
+                throw new IllegalArgumentException("The " + what + " must not be negative, but is " + time);
+            }
+            return time;
+        }
+    }
+}

@@ -1,0 +1,22 @@
+package io.lockkeeper;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Work that runs while a lock is held and returns a value.
+ *
+ * @param <T> the type of the value, which may be null
+ * @param <X> the checked exception that the work may throw; inferred as {@link RuntimeException} where there is none
+ */
+@FunctionalInterface
+public interface LockedAction<T extends @Nullable Object, X extends Throwable> {
+
+    /**
+     * Runs the work.
+     *
+     * @param lease the lease under which the work runs; it is released for the work when it ends
+     * @return the value for the caller
+     * @throws X whatever the work throws; it reaches the caller unchanged
+     */
+    T run(LockLease lease) throws X;
+}

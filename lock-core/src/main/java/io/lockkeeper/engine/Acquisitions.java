@@ -1,0 +1,172 @@
+package io.lockkeeper.engine;
+
+import io.lockkeeper.LockMode;
+import io.lockkeeper.LockRequest;
+import io.lockkeeper.LockStoreException;
+import io.lockkeeper.store.ClaimMode;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** The callers of this JVM who want a lock now: each in a cohort, with the end of its wait on the timer. */
+final class Acquisitions {
+
+    private static final Duration WITHOUT_LIMIT = Duration.ofNanos(Long.MAX_VALUE / 2);
+    private static final long PLACE_GONE_MILLIS = 50;
+
+    private final CohortPort port;
+    private final CohortTimes times;
+    private final Scheduler scheduler;
+    private final Executor background;
+    private final long leaseMillis;
+    private final int maxPasses;
+    private final Map<String, Cohort> shared = new ConcurrentHashMap<>();
+    private final Turnstiles turnstiles = new Turnstiles();
+    private final Map<Waiter, Cohort> pending = new ConcurrentHashMap<>();
+    private volatile boolean closed;
+
+    Acquisitions(
+            CohortPort port,
+            CohortTimes times,
+            Scheduler scheduler,
+            Executor background,
+            long leaseMillis,
+            int maxPasses) {
+        this.port = port;
+        this.times = times;
+        this.scheduler = scheduler;
+        this.background = background;
+        this.leaseMillis = leaseMillis;
+        this.maxPasses = maxPasses;
+    }
+
+    /**
+     * Begins to acquire a lock.
+     *
+     * @param request what to lock, complete
+     * @param nested whether the caller holds a lock already, and may go on while the engine closes
+     * @return the lease to come; cancelling it gives up the place
+     */
+    CompletableFuture<HeldLease> begin(LockRequest request, boolean nested) {
+        if (closed && !nested) {
+            return CompletableFuture.failedFuture(closing(request));
+        }
+        if (request.retryCount() > 0) {
+            return new Retries(request, scheduler, background, attempt -> once(attempt, nested)).begin();
+        }
+        return once(request, nested);
+    }
+
+    private CompletableFuture<HeldLease> once(LockRequest request, boolean nested) {
+        Duration wait = request.retryCount() > 0 || request.waitTime() == null ? Duration.ZERO : request.waitTime();
+        Waiter waiter = new Waiter(request, !wait.isZero(), nested, times.clock().now());
+        Cohort cohort = isShared(request) ? enterShared(waiter) : enterOwn(waiter);
+        if (!waiter.outcome.isDone()) {
+            await(waiter, cohort, wait);
+        }
+        return waiter.outcome;
+    }
+
+    private void await(Waiter waiter, Cohort cohort, Duration wait) {
+        pending.put(waiter, cohort);
+        Scheduler.Timeout timeout = wait.isZero() || wait.compareTo(WITHOUT_LIMIT) > 0
+                ? () -> {}
+                : scheduler.schedule(() -> cohort.expire(waiter), wait.toNanos());
+        waiter.outcome.whenComplete((lease, failure) -> {
+            pending.remove(waiter);
+            timeout.cancel();
+            if (waiter.outcome.isCancelled()) {
+                leave(waiter, cohort);
+            }
+        });
+        if (closed && !waiter.nested) {
+            refuseAll();
+        }
+    }
+
+    /** A caller who leaves sees to it that its place in the store is gone, but does not wait long for that. */
+    private void leave(Waiter waiter, Cohort cohort) {
+        CompletableFuture<@Nullable Void> placeGone = new CompletableFuture<>();
+        cohort.leave(waiter, background, placeGone);
+        try {
+            placeGone.get(PLACE_GONE_MILLIS, TimeUnit.MILLISECONDS);
+        } catch (InterruptedException interrupt) {
+            Thread.currentThread().interrupt();
+        } catch (TimeoutException | ExecutionException slow) {
+            // The store is slow: the release goes on in the background.
+            return;
+        }
+    }
+
+    private static boolean isShared(LockRequest request) {
+        return request.mode() == LockMode.EXCLUSIVE && request.leaseTime() == null;
+    }
+
+    private Cohort enterShared(Waiter waiter) {
+        String name = waiter.request.names().get(0);
+        while (true) {
+            Cohort cohort = shared.computeIfAbsent(
+                    name, key -> cohort(
+                            Claim.renewed(key, ClaimMode.EXCLUSIVE, leaseMillis, maxPasses),
+                            () -> {},
+                            retired -> shared.remove(key, retired)));
+            if (cohort.enter(waiter)) {
+                return cohort;
+            }
+            shared.remove(name, cohort);
+        }
+    }
+
+    private Cohort enterOwn(Waiter waiter) {
+        LockRequest request = waiter.request;
+        String name = request.names().get(0);
+        ClaimMode mode = ClaimMode.valueOf(request.mode().name());
+        Duration lease = request.leaseTime();
+        Claim claim = lease == null ? Claim.renewed(name, mode, leaseMillis, 0) : Claim.fixed(name, mode, lease.toMillis());
+        if (mode != ClaimMode.FAIR) {
+            Cohort own = cohort(claim, () -> {}, retired -> {});
+            own.enter(waiter);
+            return own;
+        }
+        // Fair callers get their places in the store in the order in which they called.
+        Turnstiles.Turn turn = turnstiles.turn(name);
+        Cohort own = cohort(claim, () -> turn.leave(background), retired -> {});
+        turn.enter(() -> own.enter(waiter));
+        return own;
+    }
+
+    private Cohort cohort(Claim claim, Runnable onFirstAnswer, Consumer<Cohort> onRetired) {
+        return new Cohort(claim, port, times, background, onFirstAnswer, onRetired);
+    }
+
+    /** Refuses callers who hold nothing, from now on. */
+    void close() {
+        closed = true;
+        refuseAll();
+    }
+
+    private void refuseAll() {
+        pending.forEach((waiter, cohort) -> {
+            if (!waiter.nested && waiter.outcome.completeExceptionally(closing(waiter.request))) {
+                cohort.leave(waiter, background, new CompletableFuture<>());
+            }
+        });
+    }
+
+    private static LockStoreException closing(LockRequest request) {
+        return new LockStoreException(
+                "Lock " + String.join(", ", request.names()) + " refused: this LockTemplate is closed", null);
+    }
+
+    /** Returns how many objects are kept for names: none when nobody holds or wants a lock. */
+    int names() {
+        return shared.size() + turnstiles.size() + pending.size();
+    }
+}

@@ -1,0 +1,78 @@
+package io.lockkeeper.engine;
+
+import io.lockkeeper.store.AcquireReply;
+import io.lockkeeper.store.Grant;
+import io.lockkeeper.store.StoreException;
+import org.jspecify.annotations.Nullable;
+
+/** One try of a cohort to get the lock from the store, under an id of its own. Guarded by its cohort. */
+final class Attempt {
+
+    final String id;
+    final Moment begun;
+
+    /** The last answer that placed the attempt in the queue, and when its question was sent: a sample of the store's clock. */
+    private AcquireReply.@Nullable Queued queued;
+
+    private @Nullable Moment sampled;
+
+    /** A grant that overtook the answer to the question. */
+    @Nullable
+    Grant early;
+
+    /** Why the last poll failed; null when it did not. */
+    @Nullable
+    StoreException pollFailure;
+
+    private Scheduler.@Nullable Timeout poll;
+    private boolean over;
+
+    Attempt(String id, Moment begun) {
+        this.id = id;
+        this.begun = begun;
+    }
+
+    void queued(AcquireReply.Queued answer, Moment sent) {
+        queued = answer;
+        sampled = sent;
+        pollFailure = null;
+    }
+
+    /** Replaces the next poll. */
+    synchronized void pollAt(Scheduler.Timeout next) {
+        if (poll != null) {
+            poll.cancel();
+        }
+        poll = next;
+        if (over) {
+            next.cancel();
+        }
+    }
+
+    synchronized void stopPolling() {
+        over = true;
+        if (poll != null) {
+            poll.cancel();
+        }
+    }
+
+    /** Returns who held the lock at the last look; null where there was none. */
+    @Nullable
+    String holder() {
+        return queued == null ? null : queued.holder();
+    }
+
+    /**
+     * Returns the local time at which the store's clock shows a given time at the earliest: the sample's answer was made
+     * after the question was sent.
+     *
+     * @return null where there is no sample, or one that is too old to trust
+     */
+    @Nullable
+    Moment localTimeOf(long storeMillis, TimeSource time, long maxAgeNanos) {
+        if (queued == null || sampled == null || time.nanoTime() - sampled.nanos() > maxAgeNanos) {
+            return null;
+        }
+        return sampled.plusMillis(storeMillis - queued.storeMillis());
+    }
+}

@@ -1,0 +1,42 @@
+package io.lockkeeper.engine;
+
+import io.lockkeeper.LockListener;
+import io.lockkeeper.LockRequest;
+import io.lockkeeper.ReleaseResult;
+import java.util.concurrent.Executor;
+
+/** What a lease needs from the engine that gave it. */
+interface LeaseKeeper {
+
+    TimeSource clock();
+
+    /** Hears about releases and losses. */
+    LockListener listener();
+
+    /** Runs the callbacks of losses. */
+    Executor callbacks();
+
+    /** Returns a new lease, which is kept until it is over. */
+    HeldLease lease(LockRequest request, Tenure tenure, long token);
+
+    /** Begins to renew a hold. */
+    void watch(Tenure tenure);
+
+    /** Ends a hold; blocks at most for the command timeout. */
+    ReleaseResult release(HeldLease lease);
+
+    /** Gives back, without waiting, what the store may still keep for a hold that was lost. */
+    void giveBack(HeldLease lease);
+
+    /** Makes a hold lost, if it is not over. */
+    void lose(Tenure tenure, String reason);
+
+    /** Asks the store whether a hold is still there. */
+    boolean verify(HeldLease lease);
+
+    /** Gives a hold a fixed end; false: it is not there any more. */
+    boolean extend(HeldLease lease, long leaseMillis);
+
+    /** A lease is over, by release or by loss. */
+    void over(HeldLease lease);
+}

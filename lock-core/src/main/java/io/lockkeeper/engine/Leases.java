@@ -1,0 +1,146 @@
+package io.lockkeeper.engine;
+
+import io.lockkeeper.LockEngine;
+import io.lockkeeper.LockListener;
+import io.lockkeeper.LockRequest;
+import io.lockkeeper.LockStoreException;
+import io.lockkeeper.ReleaseResult;
+import io.lockkeeper.store.LockStore;
+import io.lockkeeper.store.ReleaseCommand;
+import io.lockkeeper.store.RenewCommand;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
+/** The leases that callers of this JVM hold now, and what can be done with one. */
+final class Leases implements LeaseKeeper {
+
+    private final LockStore store;
+    private final TimeSource clock;
+    private final LockEngine.Settings settings;
+    private final Executor background;
+    private final Watchdog watchdog;
+    private final Set<HeldLease> held = ConcurrentHashMap.newKeySet();
+
+    Leases(LockStore store, TimeSource clock, Scheduler scheduler, LockEngine.Settings settings, Executor background) {
+        this.store = store;
+        this.clock = clock;
+        this.settings = settings;
+        this.background = background;
+        this.watchdog = new Watchdog(store, scheduler, clock, background, settings.listener(), this::lose);
+    }
+
+    @Override
+    public void watch(Tenure tenure) {
+        watchdog.watch(tenure);
+    }
+
+    @Override
+    public HeldLease lease(LockRequest request, Tenure tenure, long token) {
+        HeldLease lease = new HeldLease(request, tenure, token, this);
+        held.add(lease);
+        return lease;
+    }
+
+    @Override
+    public TimeSource clock() {
+        return clock;
+    }
+
+    @Override
+    public LockListener listener() {
+        return settings.listener();
+    }
+
+    @Override
+    public Executor callbacks() {
+        return settings.executor();
+    }
+
+    @Override
+    public ReleaseResult release(HeldLease lease) {
+        return lease.tenure().cohort.release(lease).join();
+    }
+
+    @Override
+    public void giveBack(HeldLease lease) {
+        Tenure tenure = lease.tenure();
+        // The answer does not matter: where it never comes, the store ends the hold by itself.
+        background.execute(() ->
+                store.release(new ReleaseCommand(tenure.claim.name(), tenure.attempt, lease.fencingToken())));
+    }
+
+    @Override
+    public void lose(Tenure tenure, String reason) {
+        if (!tenure.lose()) {
+            return;
+        }
+        HeldLease lease = tenure.lease;
+        if (lease != null) {
+            lease.lost(reason);
+        }
+        tenure.cohort.lost(tenure);
+    }
+
+    @Override
+    public boolean verify(HeldLease lease) {
+        String name = lease.name();
+        String attempt = lease.tenure().attempt;
+        boolean there = answer(name, store.inspect(name))
+                .filter(found -> found.owner().equals(attempt))
+                .isPresent();
+        if (!there) {
+            lose(lease.tenure(), "the store says that it ended");
+        }
+        return there && lease.isHeld();
+    }
+
+    @Override
+    public boolean extend(HeldLease lease, long leaseMillis) {
+        Tenure tenure = lease.tenure();
+        Moment sent = clock.now();
+        long storeMillis = leaseMillis + Claim.marginMillis(leaseMillis);
+        List<CompletableFuture<Boolean>> renewal =
+                store.renew(List.of(new RenewCommand(lease.name(), tenure.attempt, storeMillis)));
+        if (!answer(lease.name(), renewal.get(0))) {
+            lose(tenure, "the store says that it ended");
+            return false;
+        }
+        tenure.fix(sent.plusMillis(leaseMillis));
+        watchdog.rewatch(tenure);
+        return lease.isHeld();
+    }
+
+    boolean isLocked(String name) {
+        return answer(name, store.inspect(name)).isPresent();
+    }
+
+    @Override
+    public void over(HeldLease lease) {
+        held.remove(lease);
+    }
+
+    /** Waits for the holders as the settings say, and releases the rest. */
+    void close() {
+        long end = clock.nanoTime() + settings.shutdownWait().toNanos();
+        while (!held.isEmpty() && clock.nanoTime() - end < 0) {
+            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(5));
+        }
+        held.forEach(HeldLease::close);
+        store.close();
+    }
+
+    private static <T> T answer(String name, CompletableFuture<T> command) {
+        try {
+            return command.join();
+        } catch (CompletionException failure) {
+            throw new LockStoreException("Lock '" + name + "': "
+                    + StorePort.storeFailure(failure).getMessage(), failure.getCause());
+        }
+    }
+}

@@ -1,0 +1,107 @@
+package io.lockkeeper.engine;
+
+import io.lockkeeper.engine.Scheduler.Timeout;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A hold that the store granted to one attempt. One local caller after the other holds the lock within it, each with a
+ * fencing token of its own from the reserved block.
+ */
+final class Tenure {
+
+    private static final int HELD = 0;
+    private static final int ENDED = 1;
+    private static final int LOST = 2;
+
+    final Cohort cohort;
+    final Claim claim;
+    final String attempt;
+    final Moment begun;
+    private final long firstToken;
+    private final AtomicInteger state = new AtomicInteger(HELD);
+    private int passes;
+    private volatile Moment deadline;
+
+    /** The end of a fixed lease; null while the hold is renewed. */
+    private volatile @Nullable Moment fixedEnd;
+
+    /** The next task of the watchdog for this hold; guarded by the watchdog's use of one thread at a time. */
+    volatile @Nullable Timeout timer;
+
+    /** The lease of the caller who holds the lock now. Set by the cohort. */
+    volatile @Nullable HeldLease lease;
+
+    Tenure(Cohort cohort, String attempt, long firstToken, Moment begun, Moment deadline, @Nullable Moment fixedEnd) {
+        this.cohort = cohort;
+        this.claim = cohort.claim();
+        this.attempt = attempt;
+        this.firstToken = firstToken;
+        this.begun = begun;
+        this.deadline = deadline;
+        this.fixedEnd = fixedEnd;
+    }
+
+    /** Returns the token of the present holder. Guarded by the cohort. */
+    long token() {
+        return firstToken + passes;
+    }
+
+    int passes() {
+        return passes;
+    }
+
+    void pass() {
+        passes++;
+    }
+
+    Moment deadline() {
+        return deadline;
+    }
+
+    @Nullable
+    Moment fixedEnd() {
+        return fixedEnd;
+    }
+
+    /** Moves the deadline forward; it never moves back, but for a caller who asks for a fixed end. */
+    synchronized void renewed(Moment newDeadline) {
+        if (newDeadline.isAfter(deadline)) {
+            deadline = newDeadline;
+        }
+    }
+
+    synchronized void fix(Moment end) {
+        fixedEnd = end;
+        deadline = end;
+    }
+
+    boolean isOver() {
+        return state.get() != HELD;
+    }
+
+    boolean isValid(TimeSource time) {
+        return !isOver() && !deadline.hasPassed(time);
+    }
+
+    /** Ends the hold by release; false: it had ended before. */
+    boolean end() {
+        return finish(ENDED);
+    }
+
+    /** Ends the hold by loss; false: it had ended before. */
+    boolean lose() {
+        return finish(LOST);
+    }
+
+    private boolean finish(int end) {
+        if (!state.compareAndSet(HELD, end)) {
+            return false;
+        }
+        Timeout pending = timer;
+        if (pending != null) {
+            pending.cancel();
+        }
+        return true;
+    }
+}

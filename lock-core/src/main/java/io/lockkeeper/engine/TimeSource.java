@@ -1,0 +1,29 @@
+package io.lockkeeper.engine;
+
+/** The two clocks by which leases are judged; replaced in tests. */
+interface TimeSource {
+
+    /** The clocks of the machine. */
+    TimeSource SYSTEM = new TimeSource() {
+        @Override
+        public long nanoTime() {
+            return System.nanoTime();
+        }
+
+        @Override
+        public long currentTimeMillis() {
+            return System.currentTimeMillis();
+        }
+    };
+
+    /** Returns a time that never goes back, but may stop while the machine is suspended. */
+    long nanoTime();
+
+    /** Returns the wall clock, which may jump, but goes on while the machine is suspended. */
+    long currentTimeMillis();
+
+    /** Returns the present on both clocks. */
+    default Moment now() {
+        return new Moment(nanoTime(), currentTimeMillis());
+    }
+}

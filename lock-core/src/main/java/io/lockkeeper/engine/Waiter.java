@@ -1,0 +1,30 @@
+package io.lockkeeper.engine;
+
+import io.lockkeeper.LockRequest;
+import java.util.concurrent.CompletableFuture;
+
+/** A local caller who wants a lock. The outcome is completed exactly once: by the cohort, or by a caller who leaves. */
+final class Waiter {
+
+    final LockRequest request;
+    final Moment asked;
+
+    /** Whether the caller holds another lock, and may go on while the engine closes. */
+    final boolean nested;
+
+    /** Whether the caller waits where the lock is held; false: it wants an answer at once. Guarded by the cohort. */
+    boolean waits;
+
+    final CompletableFuture<HeldLease> outcome = new CompletableFuture<>();
+
+    Waiter(LockRequest request, boolean waits, boolean nested, Moment asked) {
+        this.request = request;
+        this.waits = waits;
+        this.nested = nested;
+        this.asked = asked;
+    }
+
+    boolean isGone() {
+        return outcome.isDone();
+    }
+}

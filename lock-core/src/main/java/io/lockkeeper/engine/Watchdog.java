@@ -1,0 +1,168 @@
+package io.lockkeeper.engine;
+
+import io.lockkeeper.LockListener;
+import io.lockkeeper.store.LockStore;
+import io.lockkeeper.store.RenewCommand;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BiConsumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Renews holds every third of their lease, those that are due together in one call of the store, and tells when one
+ * reached its deadline without a renewal. A renewal that fails is repeated until then.
+ */
+final class Watchdog {
+
+    private static final Logger log = LoggerFactory.getLogger(Watchdog.class);
+    private static final long BATCH_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
+    private static final long MIN_RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+    private static final long MAX_RETRY_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    private final LockStore store;
+    private final Scheduler scheduler;
+    private final TimeSource clock;
+    private final Executor background;
+    private final LockListener listener;
+    private final BiConsumer<Tenure, String> onLost;
+    private List<Tenure> due = new ArrayList<>();
+
+    Watchdog(
+            LockStore store,
+            Scheduler scheduler,
+            TimeSource clock,
+            Executor background,
+            LockListener listener,
+            BiConsumer<Tenure, String> onLost) {
+        this.store = store;
+        this.scheduler = scheduler;
+        this.clock = clock;
+        this.background = background;
+        this.listener = listener;
+        this.onLost = onLost;
+    }
+
+    /** Begins to watch a hold. */
+    void watch(Tenure tenure) {
+        Moment fixedEnd = tenure.fixedEnd();
+        boolean complete = fixedEnd != null && !fixedEnd.isAfter(tenure.deadline());
+        long remaining = tenure.deadline().nanosFrom(clock);
+        Runnable next = complete ? () -> checkDeadline(tenure) : () -> renewSoon(tenure);
+        schedule(tenure, next, complete ? remaining : remaining / 3);
+    }
+
+    /** Looks anew at a hold whose end was changed. */
+    void rewatch(Tenure tenure) {
+        cancelTimer(tenure);
+        watch(tenure);
+    }
+
+    private void schedule(Tenure tenure, Runnable task, long delayNanos) {
+        if (!tenure.isOver()) {
+            tenure.timer = scheduler.schedule(task, delayNanos);
+        }
+        // A release may have come between the look and the assignment.
+        Scheduler.Timeout timer = tenure.timer;
+        if (tenure.isOver() && timer != null) {
+            timer.cancel();
+        }
+    }
+
+    private void checkDeadline(Tenure tenure) {
+        if (tenure.isOver()) {
+            return;
+        }
+        if (tenure.deadline().hasPassed(clock)) {
+            onLost.accept(
+                    tenure, tenure.fixedEnd() == null ? "its lease ended before it was renewed" : "its lease time is over");
+        } else {
+            schedule(tenure, () -> checkDeadline(tenure), tenure.deadline().nanosFrom(clock));
+        }
+    }
+
+    private void renewSoon(Tenure tenure) {
+        if (tenure.isOver()) {
+            return;
+        }
+        schedule(tenure, () -> checkDeadline(tenure), tenure.deadline().nanosFrom(clock));
+        synchronized (this) {
+            due.add(tenure);
+            if (due.size() > 1) {
+                return;
+            }
+        }
+        scheduler.schedule(() -> background.execute(this::renewDue), BATCH_NANOS);
+    }
+
+    private void renewDue() {
+        List<Tenure> batch;
+        synchronized (this) {
+            batch = due;
+            due = new ArrayList<>();
+        }
+        batch.removeIf(Tenure::isOver);
+        if (batch.isEmpty()) {
+            return;
+        }
+        Moment sent = clock.now();
+        List<CompletableFuture<Boolean>> answers =
+                store.renew(batch.stream().map(this::command).toList());
+        for (int i = 0; i < batch.size(); i++) {
+            Tenure tenure = batch.get(i);
+            answers.get(i).whenComplete((held, failure) -> renewed(tenure, sent, held, failure));
+        }
+    }
+
+    private RenewCommand command(Tenure tenure) {
+        return new RenewCommand(tenure.claim.name(), tenure.attempt, leaseMillis(tenure));
+    }
+
+    private long leaseMillis(Tenure tenure) {
+        Moment fixedEnd = tenure.fixedEnd();
+        return fixedEnd == null
+                ? tenure.claim.leaseMillis()
+                : TimeUnit.NANOSECONDS.toMillis(fixedEnd.nanosFrom(clock)) + Claim.marginMillis(0);
+    }
+
+    private void renewed(Tenure tenure, Moment sent, @Nullable Boolean held, @Nullable Throwable failure) {
+        if (tenure.isOver()) {
+            return;
+        }
+        List<String> names = List.of(tenure.claim.name());
+        if (failure != null) {
+            Duration remaining = Duration.ofNanos(tenure.deadline().nanosFrom(clock));
+            log.warn("Renewal of lock '{}' failed, {} ms before its end", names.get(0), remaining.toMillis(), failure);
+            retry(tenure, remaining.toNanos());
+            listener.onRenewalFailed(new LockListener.RenewalFailed(names, remaining, failure));
+        } else if (Boolean.TRUE.equals(held)) {
+            Moment fixedEnd = tenure.fixedEnd();
+            long lease = tenure.claim.leaseMillis();
+            tenure.renewed(fixedEnd == null ? sent.plusMillis(lease - Claim.marginMillis(lease)) : fixedEnd);
+            rewatch(tenure);
+            listener.onRenewed(new LockListener.Renewed(names, Duration.ofNanos(tenure.deadline().nanosFrom(clock))));
+        } else {
+            onLost.accept(tenure, "the store says that it ended");
+        }
+    }
+
+    private void retry(Tenure tenure, long remainingNanos) {
+        long delay = Math.max(MIN_RETRY_NANOS, Math.min(MAX_RETRY_NANOS, remainingNanos / 10));
+        if (delay < remainingNanos) {
+            cancelTimer(tenure);
+            schedule(tenure, () -> renewSoon(tenure), delay);
+        }
+    }
+
+    private static void cancelTimer(Tenure tenure) {
+        Scheduler.Timeout timer = tenure.timer;
+        if (timer != null) {
+            timer.cancel();
+        }
+    }
+}

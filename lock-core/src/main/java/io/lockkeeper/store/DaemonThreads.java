@@ -1,0 +1,54 @@
+package io.lockkeeper.store;
+
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** Threads that do not keep a process alive and go away when they are idle, for the engine and the stores. */
+public final class DaemonThreads {
+
+    private static final long IDLE_SECONDS = 10;
+
+    private DaemonThreads() {}
+
+    /**
+     * Returns an executor with as many threads as there is work.
+     *
+     * @param name the beginning of the threads' names
+     */
+    public static ExecutorService cached(String name) {
+        return new ThreadPoolExecutor(
+                0, Integer.MAX_VALUE, IDLE_SECONDS, TimeUnit.SECONDS, new SynchronousQueue<>(), factory(name));
+    }
+
+    /**
+     * Returns an executor with a limited number of threads; further work queues.
+     *
+     * @param name the beginning of the threads' names
+     * @param threads the largest number of threads
+     */
+    public static ExecutorService limited(String name, int threads) {
+        ThreadPoolExecutor executor = new ThreadPoolExecutor(
+                threads, threads, IDLE_SECONDS, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), factory(name));
+        executor.allowCoreThreadTimeOut(true);
+        return executor;
+    }
+
+    /**
+     * Returns a factory of daemon threads.
+     *
+     * @param name the beginning of the threads' names
+     */
+    public static ThreadFactory factory(String name) {
+        AtomicInteger number = new AtomicInteger();
+        return task -> {
+            Thread thread = new Thread(task, name + "-" + number.incrementAndGet());
+            thread.setDaemon(true);
+            return thread;
+        };
+    }
+}

@@ -1,0 +1,10 @@
+package io.lockkeeper.store;
+
+/**
+ * Gives a hold a new end, counted from the moment at which the store runs the command. Refused once the hold has ended.
+ *
+ * @param name the lock's name
+ * @param attempt the attempt that holds the lock
+ * @param leaseMillis how long the hold lasts from now on
+ */
+public record RenewCommand(String name, String attempt, long leaseMillis) {}

@@ -1,0 +1,5 @@
+/** The service provider interface: what a lock store must do for the engine. */
+@NullMarked
+package io.lockkeeper.store;
+
+import org.jspecify.annotations.NullMarked;
