@@ -83,7 +83,7 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
 
     @Override
     public <X extends Throwable> void run(LockRequest request, LockedTask<X> task) throws X {
-        runUnder(engine.enter(defaults.waiting(request)), task);
+        runUnder(engine.enter(defaults.waiting(request)), returning(task));
     }
 
     @Override
@@ -99,8 +99,7 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
         } catch (LockNotAcquiredException heldByOthers) {
             return false;
         }
-        runUnder(lease, task);
-        return true;
+        return runUnder(lease, returning(task));
     }
 
     @Override
@@ -151,12 +150,11 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
         }
     }
 
-    private static <X extends Throwable> void runUnder(LockLease lease, LockedTask<X> task) throws X {
-        LockedAction<@Nullable Void, X> action = held -> {
-            task.run(held);
-            return null;
+    private static <X extends Throwable> LockedAction<Boolean, X> returning(LockedTask<X> task) {
+        return lease -> {
+            task.run(lease);
+            return true;
         };
-        runUnder(lease, action);
     }
 
     private record ReadWriteView(DistributedLock readLock, DistributedLock writeLock)

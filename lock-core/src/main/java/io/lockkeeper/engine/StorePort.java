@@ -82,12 +82,12 @@ final class StorePort implements CohortPort, StoreListener {
         HandOverCommand command =
                 new HandOverCommand(ended.attempt, lastToken, ended.claim.command(next.id, true));
         return store.handOver(command).handle((reply, failure) -> {
-            tell(ended.cohort, next, sent, reply, failure);
-            if (failure != null) {
+            tell(ended.cohort, next, sent, reply == null ? null : reply.next(), failure);
+            if (reply == null) {
                 releaseUntil(new ReleaseCommand(ended.claim.name(), ended.attempt, lastToken), ended.deadline(), null);
                 throw new CompletionException(failure);
             }
-            return true;
+            return reply.wasHeld();
         });
     }
 

@@ -1,6 +1,6 @@
 package io.lockkeeper.store;
 
-/** What the store says to an {@link AcquireCommand} or a {@link HandOverCommand}. */
+/** What the store says to an {@link AcquireCommand}. */
 public sealed interface AcquireReply {
 
     /**

@@ -42,9 +42,9 @@ public interface LockStore extends AutoCloseable {
      * Ends the hold of an attempt and asks again for the next one.
      *
      * @param command what ends, and what is asked for
-     * @return the answer to come, about the next attempt
+     * @return the answer to come, about both attempts
      */
-    CompletableFuture<AcquireReply> handOver(HandOverCommand command);
+    CompletableFuture<HandOverReply> handOver(HandOverCommand command);
 
     /**
      * Ends a hold or a wait.

@@ -1,0 +1,55 @@
+package io.lockkeeper.redis;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.HexFormat;
+import java.util.List;
+
+/**
+ * A script of the store: the shared part {@code record.lua} and a file of its own.
+ *
+ * @param name the file's name
+ * @param source the text that Redis runs
+ * @param sha1 the hash under which Redis knows it
+ */
+record LuaScript(String name, String source, String sha1) {
+
+    static final LuaScript ACQUIRE = load("acquire");
+    static final LuaScript RELEASE = load("release");
+    static final LuaScript HANDOVER = load("handover");
+    static final LuaScript RENEW = load("renew");
+    static final LuaScript INSPECT = load("inspect");
+
+    static final List<LuaScript> ALL = List.of(ACQUIRE, RELEASE, HANDOVER, RENEW, INSPECT);
+
+    private static LuaScript load(String name) {
+        String source = read("record") + "\n" + read(name);
+        return new LuaScript(name, source, sha1(source));
+    }
+
+    private static String read(String name) {
+        String file = name + ".lua";
+        try (InputStream script = LuaScript.class.getResourceAsStream(file)) {
+            if (script == null) {
+                throw new IllegalStateException(
+                        "The script io/lockkeeper/redis/" + file + " is missing from the class path");
+            }
+            return new String(script.readAllBytes(), StandardCharsets.UTF_8);
+        } catch (IOException failure) {
+            throw new UncheckedIOException("The script " + file + " cannot be read", failure);
+        }
+    }
+
+    private static String sha1(String source) {
+        try {
+            byte[] hash = MessageDigest.getInstance("SHA-1").digest(source.getBytes(StandardCharsets.UTF_8));
+            return HexFormat.of().formatHex(hash);
+        } catch (NoSuchAlgorithmException absent) {
+            throw new IllegalStateException("Every Java platform has SHA-1", absent);
+        }
+    }
+}

@@ -1,0 +1,45 @@
+package io.lockkeeper.redis;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+
+/**
+ * The seam to a Redis client: the few things that the store needs of one. Every future is completed within the command
+ * timeout, with the reply or with a {@link io.lockkeeper.store.StoreException}.
+ */
+interface RedisDriver extends AutoCloseable {
+
+    /**
+     * Runs a script by its hash, and by its text where the server does not know it.
+     *
+     * @param script the script
+     * @param keys its KEYS
+     * @param arguments its ARGV
+     * @return its reply: numbers as Long, texts as byte[]
+     */
+    CompletableFuture<List<Object>> eval(LuaScript script, List<byte[]> keys, List<byte[]> arguments);
+
+    /** Makes scripts known to the server, so that the first run of each needs one request, and returns its clock in ms. */
+    CompletableFuture<Long> prepare(List<LuaScript> scripts);
+
+    /** Sets a key that expires. */
+    CompletableFuture<Void> set(byte[] key, byte[] value, Duration timeToLive);
+
+    /** Deletes a key. */
+    CompletableFuture<Void> delete(byte[] key);
+
+    /**
+     * Listens to a channel until the driver is closed, across lost connections.
+     *
+     * @param channel the channel
+     * @param onMessage called with each message; must not block
+     * @param onSubscribed called each time the subscription begins to work
+     */
+    void subscribe(byte[] channel, Consumer<byte[]> onMessage, Runnable onSubscribed);
+
+    /** Ends the subscription and refuses further commands. */
+    @Override
+    void close();
+}

@@ -1,0 +1,42 @@
+package io.lockkeeper.redis;
+
+import java.nio.charset.StandardCharsets;
+
+/** The names that the store uses in Redis. */
+final class RedisNames {
+
+    private final String locks;
+    private final String channels;
+    private final String instances;
+
+    RedisNames(String prefix) {
+        locks = prefix + ":lock:";
+        channels = prefix + ":grants:";
+        instances = prefix + ":instance:";
+    }
+
+    byte[] lock(String name) {
+        return bytes(locks + name);
+    }
+
+    /** Returns the name of the lock that a key belongs to. */
+    String lockName(String key) {
+        return key.substring(locks.length());
+    }
+
+    byte[] channelPrefix() {
+        return bytes(channels);
+    }
+
+    byte[] channel(String clientId) {
+        return bytes(channels + clientId);
+    }
+
+    byte[] instance(String clientId) {
+        return bytes(instances + clientId);
+    }
+
+    static byte[] bytes(String text) {
+        return text.getBytes(StandardCharsets.UTF_8);
+    }
+}

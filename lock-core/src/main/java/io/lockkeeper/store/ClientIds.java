@@ -1,0 +1,20 @@
+package io.lockkeeper.store;
+
+import java.security.SecureRandom;
+
+/** Makes client ids: 12 random letters and digits, so that two processes never have the same one. */
+public final class ClientIds {
+
+    private static final String ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    private static final int LENGTH = 12;
+    private static final SecureRandom RANDOM = new SecureRandom();
+
+    private ClientIds() {}
+
+    /** Returns a new id. */
+    public static String next() {
+        return RANDOM.ints(LENGTH, 0, ALPHABET.length())
+                .collect(StringBuilder::new, (id, index) -> id.append(ALPHABET.charAt(index)), StringBuilder::append)
+                .toString();
+    }
+}
