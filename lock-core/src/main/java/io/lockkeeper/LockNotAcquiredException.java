@@ -31,8 +31,7 @@ public final class LockNotAcquiredException extends LockException {
         this.holder = holder;
     }
 
-    private static String message(
-            List<String> names, Duration waited, int attempts, @Nullable LockInstance holder) {
+    private static String message(List<String> names, Duration waited, int attempts, @Nullable LockInstance holder) {
         String lock = names.size() == 1 ? "Lock '" + names.get(0) + "'" : "Locks " + names;
         String tries = attempts > 1 ? " and " + attempts + " attempts" : "";
         String who = holder == null

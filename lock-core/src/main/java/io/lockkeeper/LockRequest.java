@@ -165,14 +165,18 @@ public record LockRequest(
             throw new IllegalArgumentException("A lock name must not be blank");
         }
         if (name.length() > MAX_NAME_BYTES || utf8Length(name) > MAX_NAME_BYTES) {
-            throw new IllegalArgumentException("A lock name must be at most 512 bytes in UTF-8, but this one is longer: '"
-                    + name.substring(0, Math.min(name.length(), 40)) + "...'; use a hash of it instead");
+            throw new IllegalArgumentException(
+                    "A lock name must be at most 512 bytes in UTF-8, but this one is longer: '"
+                            + name.substring(0, Math.min(name.length(), 40)) + "...'; use a hash of it instead");
         }
     }
 
     private static int utf8Length(String name) {
         try {
-            return StandardCharsets.UTF_8.newEncoder().encode(CharBuffer.wrap(name)).remaining();
+            return StandardCharsets.UTF_8
+                    .newEncoder()
+                    .encode(CharBuffer.wrap(name))
+                    .remaining();
         } catch (CharacterCodingException malformed) {
             throw new IllegalArgumentException("A lock name must be well-formed Unicode, but '" + name
                     + "' contains half of a surrogate pair: two different names could become one in the store");

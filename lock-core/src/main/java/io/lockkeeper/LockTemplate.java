@@ -314,8 +314,10 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
         public LockTemplate build() {
             LockEngine engine = ServiceLoader.load(LockEngine.Factory.class, LockTemplate.class.getClassLoader())
                     .findFirst()
-                    .orElseThrow(() -> new IllegalStateException("No lock engine on the class path: the file META-INF/services/"
-                            + LockEngine.Factory.class.getName() + " of lock-core is missing, perhaps after repackaging"))
+                    .orElseThrow(() ->
+                            new IllegalStateException("No lock engine on the class path: the file META-INF/services/"
+                                    + LockEngine.Factory.class.getName()
+                                    + " of lock-core is missing, perhaps after repackaging"))
                     .create(store, settings());
             return new LockTemplate(engine, new Defaults(waitTime, retryDelay));
         }

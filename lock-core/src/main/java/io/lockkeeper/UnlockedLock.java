@@ -12,6 +12,7 @@ import org.jspecify.annotations.Nullable;
 final class UnlockedLock implements DistributedLock {
 
     private final LockRequest request;
+    @SuppressWarnings("ThreadLocalUsage") // Each view counts its own levels.
     private final ThreadLocal<@Nullable Deque<LockLease>> levels = new ThreadLocal<>();
 
     UnlockedLock(LockRequest request) {
@@ -25,7 +26,10 @@ final class UnlockedLock implements DistributedLock {
             mine = new ArrayDeque<>(1);
             levels.set(mine);
         }
-        mine.push(mine.isEmpty() ? new UnlockedOperations.UnlockedLease(request, UnlockedOperations.nextToken()) : mine.peek());
+        mine.push(
+                mine.isEmpty()
+                        ? new UnlockedOperations.UnlockedLease(request, UnlockedOperations.nextToken())
+                        : mine.peek());
     }
 
     @Override
@@ -110,6 +114,7 @@ final class UnlockedLock implements DistributedLock {
 
     @Override
     public Optional<LockLease> currentLease() {
-        return Optional.ofNullable(levels.get()).map(Deque::peek);
+        Deque<LockLease> mine = levels.get();
+        return mine == null ? Optional.empty() : Optional.of(mine.getFirst());
     }
 }

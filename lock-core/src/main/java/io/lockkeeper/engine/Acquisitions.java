@@ -66,7 +66,8 @@ final class Acquisitions {
 
     private CompletableFuture<HeldLease> once(LockRequest request, boolean nested) {
         Duration wait = request.retryCount() > 0 || request.waitTime() == null ? Duration.ZERO : request.waitTime();
-        Waiter waiter = new Waiter(request, !wait.isZero(), nested, times.clock().now());
+        Waiter waiter =
+                new Waiter(request, !wait.isZero(), nested, times.clock().now());
         Cohort cohort = isShared(request) ? enterShared(waiter) : enterOwn(waiter);
         if (!waiter.outcome.isDone()) {
             await(waiter, cohort, wait);
@@ -113,7 +114,8 @@ final class Acquisitions {
         String name = waiter.request.names().get(0);
         while (true) {
             Cohort cohort = shared.computeIfAbsent(
-                    name, key -> cohort(
+                    name,
+                    key -> cohort(
                             Claim.renewed(key, ClaimMode.EXCLUSIVE, leaseMillis, maxPasses),
                             () -> {},
                             retired -> shared.remove(key, retired)));
@@ -129,7 +131,8 @@ final class Acquisitions {
         String name = request.names().get(0);
         ClaimMode mode = ClaimMode.valueOf(request.mode().name());
         Duration lease = request.leaseTime();
-        Claim claim = lease == null ? Claim.renewed(name, mode, leaseMillis, 0) : Claim.fixed(name, mode, lease.toMillis());
+        Claim claim =
+                lease == null ? Claim.renewed(name, mode, leaseMillis, 0) : Claim.fixed(name, mode, lease.toMillis());
         if (mode != ClaimMode.FAIR) {
             Cohort own = cohort(claim, () -> {}, retired -> {});
             own.enter(waiter);

@@ -83,7 +83,8 @@ final class Cohort {
             }
             if (phase == Phase.IDLE && waiter.isGone()) {
                 rest(effects);
-            } else if (phase == Phase.IDLE || (phase == Phase.HELD && !heldTenure().isValid(times.clock()))) {
+            } else if (phase == Phase.IDLE
+                    || (phase == Phase.HELD && !heldTenure().isValid(times.clock()))) {
                 waiters.add(waiter);
                 ask(effects);
             } else if (phase == Phase.ASKING || waiter.waits) {

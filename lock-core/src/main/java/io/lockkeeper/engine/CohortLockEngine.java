@@ -6,7 +6,6 @@ import io.lockkeeper.LockInterruptedException;
 import io.lockkeeper.LockLease;
 import io.lockkeeper.LockListener;
 import io.lockkeeper.LockMode;
-import io.lockkeeper.LockNotAcquiredException;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockStoreException;
 import io.lockkeeper.store.DaemonThreads;
@@ -161,8 +160,8 @@ final class CohortLockEngine implements LockEngine {
     }
 
     private void report(LockRequest request, Moment asked, HeldLease lease) {
-        listener.onAcquired(new LockListener.Acquired(
-                request, lease.fencingToken(), asked.until(clock), lease.attempts()));
+        listener.onAcquired(
+                new LockListener.Acquired(request, lease.fencingToken(), asked.until(clock), lease.attempts()));
     }
 
     private LockException report(LockRequest request, Moment asked, @Nullable Throwable failure) {

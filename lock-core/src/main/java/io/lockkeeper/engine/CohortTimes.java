@@ -22,14 +22,19 @@ record CohortTimes(TimeSource clock, long pollMillis, long maxPassNanos) {
     Tenure tenure(Cohort cohort, String attempt, long firstToken, Moment sent) {
         Moment deadline = deadline(cohort.claim(), sent);
         return new Tenure(
-                cohort, attempt, firstToken, clock.now(), deadline, cohort.claim().fixed() ? deadline : null);
+                cohort,
+                attempt,
+                firstToken,
+                clock.now(),
+                deadline,
+                cohort.claim().fixed() ? deadline : null);
     }
 
     /** Returns a hold that the store gave by a grant; null where its end cannot be told in local time. */
     @Nullable
     Tenure tenure(Cohort cohort, Attempt waiting, Grant grant) {
-        Moment end = waiting.localTimeOf(
-                grant.untilStoreMillis(), clock, TimeUnit.MILLISECONDS.toNanos(2 * pollMillis));
+        Moment end =
+                waiting.localTimeOf(grant.untilStoreMillis(), clock, TimeUnit.MILLISECONDS.toNanos(2 * pollMillis));
         if (end == null) {
             return null;
         }

@@ -122,7 +122,9 @@ final class HeldLease implements LockLease {
     @Override
     public boolean extend(Duration leaseTime) {
         LockRequest checked = request.withLeaseTime(leaseTime);
-        return isHeld() && keeper.extend(this, Objects.requireNonNull(checked.leaseTime()).toMillis());
+        return isHeld()
+                && keeper.extend(
+                        this, Objects.requireNonNull(checked.leaseTime()).toMillis());
     }
 
     @Override
@@ -171,7 +173,11 @@ final class HeldLease implements LockLease {
     public void close() {
         ReleaseResult result = release();
         switch (result) {
-            case LOST -> log.warn("Lock '{}' had been lost before its release, after {} ms", name(), heldFor().toMillis());
+            case LOST ->
+                log.warn(
+                        "Lock '{}' had been lost before its release, after {} ms",
+                        name(),
+                        heldFor().toMillis());
             case UNKNOWN -> log.warn("Release of lock '{}' was not answered; it is repeated in the background", name());
             case RELEASED, ALREADY_RELEASED -> {}
         }

@@ -71,8 +71,8 @@ final class Leases implements LeaseKeeper {
     public void giveBack(HeldLease lease) {
         Tenure tenure = lease.tenure();
         // The answer does not matter: where it never comes, the store ends the hold by itself.
-        background.execute(() ->
-                store.release(new ReleaseCommand(tenure.claim.name(), tenure.attempt, lease.fencingToken())));
+        background.execute(
+                () -> store.release(new ReleaseCommand(tenure.claim.name(), tenure.attempt, lease.fencingToken())));
     }
 
     @Override
@@ -139,8 +139,8 @@ final class Leases implements LeaseKeeper {
         try {
             return command.join();
         } catch (CompletionException failure) {
-            throw new LockStoreException("Lock '" + name + "': "
-                    + StorePort.storeFailure(failure).getMessage(), failure.getCause());
+            throw new LockStoreException(
+                    "Lock '" + name + "': " + StorePort.storeFailure(failure).getMessage(), failure.getCause());
         }
     }
 }

@@ -69,6 +69,7 @@ final class Retries {
     }
 
     private static Duration jittered(Duration delay) {
-        return Duration.ofNanos((long) (delay.toNanos() * ThreadLocalRandom.current().nextDouble(0.5, 1.5)));
+        return Duration.ofNanos(
+                (long) (delay.toNanos() * ThreadLocalRandom.current().nextDouble(0.5, 1.5)));
     }
 }

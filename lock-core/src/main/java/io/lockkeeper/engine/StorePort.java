@@ -79,8 +79,7 @@ final class StorePort implements CohortPort, StoreListener {
     @Override
     public CompletableFuture<Boolean> handOver(Tenure ended, long lastToken, Attempt next) {
         Moment sent = keeper.clock().now();
-        HandOverCommand command =
-                new HandOverCommand(ended.attempt, lastToken, ended.claim.command(next.id, true));
+        HandOverCommand command = new HandOverCommand(ended.attempt, lastToken, ended.claim.command(next.id, true));
         return store.handOver(command).handle((reply, failure) -> {
             tell(ended.cohort, next, sent, reply == null ? null : reply.next(), failure);
             if (reply == null) {
@@ -108,7 +107,8 @@ final class StorePort implements CohortPort, StoreListener {
     @Override
     public CompletableFuture<?> abandon(Cohort cohort, Attempt attempt) {
         // A command of the attempt may still be on its way until the store refuses it as late.
-        Moment lastArrival = keeper.clock().now().plusMillis(times.commandTimeout().toMillis());
+        Moment lastArrival =
+                keeper.clock().now().plusMillis(times.commandTimeout().toMillis());
         Moment end = lastArrival.plusMillis(cohort.claim().leaseMillis());
         return releaseUntil(new ReleaseCommand(cohort.claim().name(), attempt.id, 0), end, lastArrival);
     }
@@ -137,8 +137,7 @@ final class StorePort implements CohortPort, StoreListener {
     public void pollLater(Cohort cohort, Attempt attempt, long remainingMillis) {
         long due = Math.min(times.pollInterval().toMillis(), Math.max(0, remainingMillis));
         long jitter = ThreadLocalRandom.current().nextLong(5, 25 + due / 20);
-        attempt.pollAt(scheduler.schedule(
-                () -> cohort.pollDue(attempt), TimeUnit.MILLISECONDS.toNanos(due + jitter)));
+        attempt.pollAt(scheduler.schedule(() -> cohort.pollDue(attempt), TimeUnit.MILLISECONDS.toNanos(due + jitter)));
     }
 
     @Override
@@ -156,8 +155,8 @@ final class StorePort implements CohortPort, StoreListener {
 
     @Override
     public void refuse(Waiter waiter, @Nullable String holder) {
-        waiter.outcome.completeExceptionally(new LockNotAcquiredException(
-                waiter.request.names(), waiter.asked.until(keeper.clock()), 1, null));
+        waiter.outcome.completeExceptionally(
+                new LockNotAcquiredException(waiter.request.names(), waiter.asked.until(keeper.clock()), 1, null));
     }
 
     @Override
@@ -193,11 +192,7 @@ final class StorePort implements CohortPort, StoreListener {
     }
 
     private void tell(
-            Cohort cohort,
-            Attempt attempt,
-            Moment sent,
-            @Nullable AcquireReply reply,
-            @Nullable Throwable failure) {
+            Cohort cohort, Attempt attempt, Moment sent, @Nullable AcquireReply reply, @Nullable Throwable failure) {
         if (reply != null) {
             cohort.answered(attempt, sent, reply);
         } else {
@@ -206,9 +201,8 @@ final class StorePort implements CohortPort, StoreListener {
     }
 
     static StoreException storeFailure(@Nullable Throwable failure) {
-        Throwable cause = failure instanceof CompletionException && failure.getCause() != null
-                ? failure.getCause()
-                : failure;
+        Throwable cause =
+                failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
         return cause instanceof StoreException known
                 ? known
                 : new StoreException("the store failed unexpectedly: " + cause, cause);

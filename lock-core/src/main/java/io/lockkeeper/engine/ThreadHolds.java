@@ -10,6 +10,7 @@ import org.jspecify.annotations.Nullable;
 /** What each thread holds through the forms that are bound to it. Empty threads keep nothing. */
 final class ThreadHolds {
 
+    @SuppressWarnings("ThreadLocalUsage") // Two engines may keep the same name in different stores.
     private final ThreadLocal<@Nullable Map<String, ThreadHold>> holds = new ThreadLocal<>();
 
     /** Returns this thread's hold of a name; null where it has none, or released it. */

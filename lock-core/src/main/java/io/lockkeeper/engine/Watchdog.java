@@ -80,7 +80,8 @@ final class Watchdog {
         }
         if (tenure.deadline().hasPassed(clock)) {
             onLost.accept(
-                    tenure, tenure.fixedEnd() == null ? "its lease ended before it was renewed" : "its lease time is over");
+                    tenure,
+                    tenure.fixedEnd() == null ? "its lease ended before it was renewed" : "its lease time is over");
         } else {
             schedule(tenure, () -> checkDeadline(tenure), tenure.deadline().nanosFrom(clock));
         }
@@ -145,7 +146,8 @@ final class Watchdog {
             long lease = tenure.claim.leaseMillis();
             tenure.renewed(fixedEnd == null ? sent.plusMillis(lease - Claim.marginMillis(lease)) : fixedEnd);
             rewatch(tenure);
-            listener.onRenewed(new LockListener.Renewed(names, Duration.ofNanos(tenure.deadline().nanosFrom(clock))));
+            listener.onRenewed(new LockListener.Renewed(
+                    names, Duration.ofNanos(tenure.deadline().nanosFrom(clock))));
         } else {
             onLost.accept(tenure, "the store says that it ended");
         }

@@ -50,7 +50,8 @@ public final class MemoryLockStore implements LockStore {
     @Override
     public synchronized StoreTimes open(String application, Duration leaseTime, StoreListener listener) {
         if (times != null) {
-            throw new IllegalStateException("This MemoryLockStore serves a LockTemplate already: use peer() for another");
+            throw new IllegalStateException(
+                    "This MemoryLockStore serves a LockTemplate already: use peer() for another");
         }
         times = new StoreTimes(
                 min(Duration.ofSeconds(2), leaseTime.dividedBy(3)),

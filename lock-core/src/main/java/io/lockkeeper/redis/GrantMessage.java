@@ -15,7 +15,7 @@ final class GrantMessage {
         if (parts.length < 5 || !parts[0].equals("grant")) {
             return Optional.empty();
         }
-        return Optional.of(new Grant(
-                parts[1], names.lockName(parts[4]), Long.parseLong(parts[2]), Long.parseLong(parts[3])));
+        return Optional.of(
+                new Grant(parts[1], names.lockName(parts[4]), Long.parseLong(parts[2]), Long.parseLong(parts[3])));
     }
 }

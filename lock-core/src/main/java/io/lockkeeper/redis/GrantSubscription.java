@@ -69,8 +69,10 @@ final class GrantSubscription {
             log.debug("The subscription for grants failed again", failure);
         } else {
             warned = true;
-            log.warn("The subscription for grants failed: until it works, waiting callers notice a free lock only when"
-                    + " they poll. Redis must permit this user to subscribe to the channels of the key prefix.", failure);
+            log.warn(
+                    "The subscription for grants failed: until it works, waiting callers notice a free lock only when"
+                            + " they poll. Redis must permit this user to subscribe to the channels of the key prefix.",
+                    failure);
         }
     }
 

@@ -63,7 +63,8 @@ public final class RedisLockStore implements LockStore {
             throw new IllegalStateException("This RedisLockStore serves a LockTemplate already: make one for each");
         }
         StoreTimes times = options.times(leaseTime);
-        ScheduledThreadPoolExecutor timer = new ScheduledThreadPoolExecutor(1, DaemonThreads.factory("lockkeeper-redis-timer"));
+        ScheduledThreadPoolExecutor timer =
+                new ScheduledThreadPoolExecutor(1, DaemonThreads.factory("lockkeeper-redis-timer"));
         timer.setRemoveOnCancelPolicy(true);
         RedisDriver driver = new SpringDataRedisDriver(connections, times.commandTimeout(), timer);
         Session opened = new Session(driver, timer, times, prepare(driver));
@@ -103,8 +104,8 @@ public final class RedisLockStore implements LockStore {
         // Others were faster each time: somebody held the lock after each sending.
         return reply.is("RESEND")
                 ? CompletableFuture.completedFuture(new AcquireReply.Busy(""))
-                : CompletableFuture.failedFuture(new StoreException(
-                        "Redis is so slow that commands reach it after the command timeout", null));
+                : CompletableFuture.failedFuture(
+                        new StoreException("Redis is so slow that commands reach it after the command timeout", null));
     }
 
     @Override
@@ -160,15 +161,20 @@ public final class RedisLockStore implements LockStore {
     }
 
     private CompletableFuture<ScriptReply> eval(LuaScript script, String name, List<byte[]> arguments) {
-        return session().driver().eval(script, List.of(names.lock(name)), arguments).thenApply(raw -> {
-            ScriptReply reply = new ScriptReply(raw);
-            clock.told(reply.serverMillis());
-            if (reply.is("FOREIGN")) {
-                throw new StoreException("the key of lock '" + name + "' holds something else, or a record of another"
-                        + " version: choose another lockkeeper.key-prefix, or remove the key", null);
-            }
-            return reply;
-        });
+        return session()
+                .driver()
+                .eval(script, List.of(names.lock(name)), arguments)
+                .thenApply(raw -> {
+                    ScriptReply reply = new ScriptReply(raw);
+                    clock.told(reply.serverMillis());
+                    if (reply.is("FOREIGN")) {
+                        throw new StoreException(
+                                "the key of lock '" + name + "' holds something else, or a record of another"
+                                        + " version: choose another lockkeeper.key-prefix, or remove the key",
+                                null);
+                    }
+                    return reply;
+                });
     }
 
     /** The server's clock must be known before a lock is taken: it bounds how late a command may run. */
@@ -177,7 +183,8 @@ public final class RedisLockStore implements LockStore {
             return command.get();
         }
         CompletableFuture<Long> first = session().prepared();
-        CompletableFuture<Long> prepared = first.isCompletedExceptionally() ? prepare(session().driver()) : first;
+        CompletableFuture<Long> prepared =
+                first.isCompletedExceptionally() ? prepare(session().driver()) : first;
         return prepared.thenCompose(known -> command.get());
     }
 
@@ -191,10 +198,11 @@ public final class RedisLockStore implements LockStore {
     private void describe(RedisDriver driver, InstanceDescription description, ScheduledThreadPoolExecutor timer) {
         byte[] json = RedisNames.bytes(description.toJson());
         timer.scheduleWithFixedDelay(
-                () -> driver.set(names.instance(clientId), json, DESCRIPTION_LIFE).exceptionally(failure -> {
-                    log.debug("The description of this instance could not be written", failure);
-                    return null;
-                }),
+                () -> driver.set(names.instance(clientId), json, DESCRIPTION_LIFE)
+                        .exceptionally(failure -> {
+                            log.debug("The description of this instance could not be written", failure);
+                            return null;
+                        }),
                 0,
                 DESCRIPTION_REFRESH_SECONDS,
                 TimeUnit.SECONDS);
@@ -281,15 +289,16 @@ public final class RedisLockStore implements LockStore {
             atMost("grant time", times.grantTime(), "the lease time", leaseTime);
             atMost("command timeout", times.commandTimeout(), "the tombstone time", tombstoneTime);
             if (times.grantTime().compareTo(Duration.ofMillis(300)) < 0) {
-                throw new IllegalArgumentException("The grant time must be 300 ms or more, but is " + times.grantTime());
+                throw new IllegalArgumentException(
+                        "The grant time must be 300 ms or more, but is " + times.grantTime());
             }
             return times;
         }
 
         private static void atMost(String what, Duration time, String limitName, Duration limit) {
             if (time.compareTo(limit) > 0) {
-                throw new IllegalArgumentException("The " + what + " must be at most " + limitName + ", which is " + limit
-                        + ", but is " + time);
+                throw new IllegalArgumentException(
+                        "The " + what + " must be at most " + limitName + ", which is " + limit + ", but is " + time);
             }
         }
 

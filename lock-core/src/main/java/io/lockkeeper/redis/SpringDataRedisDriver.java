@@ -62,7 +62,8 @@ final class SpringDataRedisDriver implements RedisDriver {
             reply = connection.scriptingCommands().eval(bytes(script.source()), ReturnType.MULTI, keys, arguments);
         }
         if (reply == null) {
-            throw new StoreException("script " + script.name() + " gave no reply: is the connection in a transaction?", null);
+            throw new StoreException(
+                    "script " + script.name() + " gave no reply: is the connection in a transaction?", null);
         }
         return reply;
     }
@@ -81,8 +82,9 @@ final class SpringDataRedisDriver implements RedisDriver {
 
     @Override
     public CompletableFuture<Void> set(byte[] key, byte[] value, Duration timeToLive) {
-        return call("set", connection -> connection.stringCommands().setEx(
-                        key, Math.max(1, timeToLive.toSeconds()), value))
+        return call("set", connection -> connection
+                        .stringCommands()
+                        .setEx(key, Math.max(1, timeToLive.toSeconds()), value))
                 .thenAccept(done -> {});
     }
 
