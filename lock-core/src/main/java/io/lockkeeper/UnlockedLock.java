@@ -12,6 +12,7 @@ import org.jspecify.annotations.Nullable;
 final class UnlockedLock implements DistributedLock {
 
     private final LockRequest request;
+
     @SuppressWarnings("ThreadLocalUsage") // Each view counts its own levels.
     private final ThreadLocal<@Nullable Deque<LockLease>> levels = new ThreadLocal<>();
 
