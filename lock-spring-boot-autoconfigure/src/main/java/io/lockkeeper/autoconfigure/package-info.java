@@ -1,0 +1,5 @@
+/** Auto-configuration of Lockkeeper in a Spring Boot application. */
+@NullMarked
+package io.lockkeeper.autoconfigure;
+
+import org.jspecify.annotations.NullMarked;
