@@ -6,7 +6,7 @@ import io.lockkeeper.LockNotAcquiredException;
 import io.lockkeeper.LockOperations;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockStoreException;
-import io.lockkeeper.LockedAction;
+import io.lockkeeper.LockedTask;
 import io.lockkeeper.annotation.LossPolicy;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
@@ -20,7 +20,8 @@ final class BlockingExecution implements LockedExecution {
         LockOperations operations = spec.operations().get();
         Body body = new Body(call, spec.onLost());
         try {
-            return operations.<@Nullable Object, Throwable>execute(request, body);
+            operations.run(request, body);
+            return body.result;
         } catch (LockNotAcquiredException | LockStoreException failure) {
             if (body.started) {
                 throw failure;
@@ -44,11 +45,12 @@ final class BlockingExecution implements LockedExecution {
     }
 
     /** The method's body, which remembers that it was started: what fails from then on is the body's own failure. */
-    private static final class Body implements LockedAction<@Nullable Object, Throwable> {
+    private static final class Body implements LockedTask<Throwable> {
 
         private final MethodInvocation call;
         private final LossPolicy onLost;
         private boolean started;
+        private @Nullable Object result;
 
         Body(MethodInvocation call, LossPolicy onLost) {
             this.call = call;
@@ -56,9 +58,9 @@ final class BlockingExecution implements LockedExecution {
         }
 
         @Override
-        public @Nullable Object run(LockLease lease) throws Throwable {
+        public void run(LockLease lease) throws Throwable {
             started = true;
-            return onLost == LossPolicy.REPORT ? call.proceed() : new LossWatch(lease, onLost).run(call);
+            result = onLost == LossPolicy.REPORT ? call.proceed() : new LossWatch(lease, onLost).run(call);
         }
     }
 }
