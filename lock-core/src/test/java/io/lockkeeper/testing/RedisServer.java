@@ -31,6 +31,7 @@ public final class RedisServer implements AutoCloseable {
     private static final Duration REPLY_TIMEOUT = Duration.ofSeconds(10);
     private static final int ATTEMPTS = 3;
 
+    private final RedisExecutable executable = RedisExecutable.get();
     private final Path folder;
     private final List<String> extraArgs;
     private final int port;
@@ -154,7 +155,6 @@ public final class RedisServer implements AutoCloseable {
     }
 
     private ChildProcess launch() {
-        RedisExecutable executable = RedisExecutable.get();
         List<String> command = new ArrayList<>(List.of(executable.path().toString()));
         command.addAll(List.of("--port", "" + port, "--bind", HOST, "--dir", folder.toString()));
         command.addAll(List.of("--save", "", "--appendonly", "no"));
