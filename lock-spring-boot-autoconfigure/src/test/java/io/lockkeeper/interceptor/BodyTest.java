@@ -34,7 +34,8 @@ class BodyTest {
         runner.run(context -> {
             Shop shop = context.getBean(Shop.class);
             assertThat(shop.heldNames("a")).containsExactly("shop:a");
-            assertThat(context.getBean(LockTemplate.class).lock("shop:a").isLocked()).isFalse();
+            assertThat(context.getBean(LockTemplate.class).lock("shop:a").isLocked())
+                    .isFalse();
         });
     }
 
@@ -47,9 +48,12 @@ class BodyTest {
                     new IllegalStateException("unchecked"),
                     new LockStoreException("of another lock", null),
                     new LockNotAcquiredException(List.of("another"), Duration.ZERO, 1, null))) {
-                assertThatThrownBy(() -> shop.failing(failure)).isSameAs(failure).hasNoSuppressedExceptions();
+                assertThatThrownBy(() -> shop.failing(failure))
+                        .isSameAs(failure)
+                        .hasNoSuppressedExceptions();
             }
-            assertThat(context.getBean(LockTemplate.class).lock("shop").isLocked()).isFalse();
+            assertThat(context.getBean(LockTemplate.class).lock("shop").isLocked())
+                    .isFalse();
         });
     }
 
@@ -76,16 +80,20 @@ class BodyTest {
     void aFailingStoreIsNeverSkipped() {
         LockStoreException failure = new LockStoreException("down", null);
         LockOperations failing = mock(LockOperations.class);
-        doThrow(failure).when(failing).run(any(LockRequest.class), ArgumentMatchers.<LockedTask<RuntimeException>>any());
+        doThrow(failure)
+                .when(failing)
+                .run(any(LockRequest.class), ArgumentMatchers.<LockedTask<RuntimeException>>any());
         runner.withBean(LockOperations.class, () -> failing)
-                .run(context -> assertThatThrownBy(context.getBean(Shop.class)::skipped).isSameAs(failure));
+                .run(context ->
+                        assertThatThrownBy(context.getBean(Shop.class)::skipped).isSameAs(failure));
     }
 
     @Test
     void aBodyThatDoesNotGetAnotherLockIsNotSkipped() {
         LockNotAcquiredException inner = new LockNotAcquiredException(List.of("inner"), Duration.ZERO, 1, null);
-        runner.run(context -> assertThatThrownBy(() -> context.getBean(Shop.class).skippable(inner))
-                .isSameAs(inner));
+        runner.run(
+                context -> assertThatThrownBy(() -> context.getBean(Shop.class).skippable(inner))
+                        .isSameAs(inner));
     }
 
     @Test
@@ -93,10 +101,11 @@ class BodyTest {
         MemoryLockStore store = new MemoryLockStore();
         try (LockTemplate check = LockTemplate.builder(store.peer()).build()) {
             runner().withBean(Named.class)
-                    .withBean("stock", LockTemplate.class, () -> LockTemplate.builder(store).build())
+                    .withBean("stock", LockTemplate.class, () -> LockTemplate.builder(store)
+                            .build())
                     .withBean("other", LockOperations.class, LockOperations::withoutLocking)
-                    .run(context ->
-                            assertThat(context.getBean(Named.class).isLockedIn(check)).isTrue());
+                    .run(context -> assertThat(context.getBean(Named.class).isLockedIn(check))
+                            .isTrue());
         }
     }
 

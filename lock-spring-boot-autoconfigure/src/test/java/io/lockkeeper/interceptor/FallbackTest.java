@@ -24,9 +24,9 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.mockito.ArgumentMatchers;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.annotation.Autowired;
-import org.mockito.ArgumentMatchers;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 
 class FallbackTest {
@@ -46,15 +46,12 @@ class FallbackTest {
     })
     void theFallbackRunsWhenOthersHoldTheLock(String method, String expected) {
         runner.run(context -> whileHeldElsewhere(
-                context, "shop", () -> assertThat(context.getBean(Shop.class).call(method)).isEqualTo(expected)));
+                context, "shop", () -> assertThat(context.getBean(Shop.class).call(method))
+                        .isEqualTo(expected)));
     }
 
     @ParameterizedTest
-    @CsvSource({
-        "withStore, store 7",
-        "withLockException, lock exception 7",
-        "mostSpecific, store failure 7"
-    })
+    @CsvSource({"withStore, store 7", "withLockException, lock exception 7", "mostSpecific, store failure 7"})
     void theFallbackThatAsksForItRunsWhenTheStoreFails(String method, String expected) {
         assertThat(withFailure(new LockStoreException("down", null), method)).isEqualTo(expected);
     }
@@ -86,21 +83,16 @@ class FallbackTest {
 
     @Test
     void theExceptionOfTheFallbackReachesTheCallerUnchanged() {
-        runner.run(context -> whileHeldElsewhere(
-                context,
-                "shop",
-                () -> assertThatExceptionOfType(IOException.class)
-                        .isThrownBy(() -> context.getBean(Shop.class).failing())
-                        .withMessage("the fallback failed")
-                        .withNoCause()));
+        runner.run(context -> whileHeldElsewhere(context, "shop", () -> assertThatExceptionOfType(IOException.class)
+                .isThrownBy(() -> context.getBean(Shop.class).failing())
+                .withMessage("the fallback failed")
+                .withNoCause()));
     }
 
     @Test
     void withoutAFallbackTheFailureReachesTheCaller() {
-        runner.run(context -> whileHeldElsewhere(
-                context,
-                "shop",
-                () -> assertThatExceptionOfType(LockNotAcquiredException.class)
+        runner.run(context ->
+                whileHeldElsewhere(context, "shop", () -> assertThatExceptionOfType(LockNotAcquiredException.class)
                         .isThrownBy(() -> context.getBean(Shop.class).plain())));
     }
 
@@ -131,16 +123,20 @@ class FallbackTest {
 
     private static String withFailure(LockException failure, String method) {
         LockOperations failing = mock(LockOperations.class);
-        doThrow(failure).when(failing).run(any(LockRequest.class), ArgumentMatchers.<LockedTask<RuntimeException>>any());
+        doThrow(failure)
+                .when(failing)
+                .run(any(LockRequest.class), ArgumentMatchers.<LockedTask<RuntimeException>>any());
         String[] result = new String[1];
         Throwable[] thrown = new Throwable[1];
-        runner().withBean(Shop.class).withBean(LockOperations.class, () -> failing).run(context -> {
-            try {
-                result[0] = context.getBean(Shop.class).call(method);
-            } catch (RuntimeException failed) {
-                thrown[0] = failed;
-            }
-        });
+        runner().withBean(Shop.class)
+                .withBean(LockOperations.class, () -> failing)
+                .run(context -> {
+                    try {
+                        result[0] = context.getBean(Shop.class).call(method);
+                    } catch (RuntimeException failed) {
+                        thrown[0] = failed;
+                    }
+                });
         if (thrown[0] instanceof RuntimeException failed) {
             throw failed;
         }

@@ -51,7 +51,8 @@ class LockNamesTest {
     @Test
     void aCollectionGivesOneNameForEachElement() {
         assertThat(fixture.names(shop, "items", List.of("a", "b"))).containsExactly("item:a", "item:b");
-        assertThat(fixture.names(shop, "array", new Object[] {new int[] {1, 2}})).containsExactly("1", "2");
+        assertThat(fixture.names(shop, "array", new Object[] {new int[] {1, 2}}))
+                .containsExactly("1", "2");
     }
 
     @Test
@@ -159,8 +160,10 @@ class LockNamesTest {
 
     @Test
     void expressionsInsideCollectionsAreEvaluated() {
-        assertThat(fixture.names(shop, "selection", List.of(new Order("1"), new Order("2")), "2")).containsExactly("2");
-        assertThat(fixture.names(shop, "projection", List.of(new Order("1"), new Order("2")))).containsExactly("1", "2");
+        assertThat(fixture.names(shop, "selection", List.of(new Order("1"), new Order("2")), "2"))
+                .containsExactly("2");
+        assertThat(fixture.names(shop, "projection", List.of(new Order("1"), new Order("2"))))
+                .containsExactly("1", "2");
         assertThat(fixture.names(shop, "indexed", Map.of("key", "v"))).containsExactly("v");
     }
 
@@ -298,12 +301,13 @@ class LockNamesTest {
         @DistributedLocked(" ")
         void blank() {}
 
-        @DistributedLocked("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-                + "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-                + "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-                + "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-                + "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-                + "aaaaaaaaaaaaaaa")
+        @DistributedLocked(
+                "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+                        + "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+                        + "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+                        + "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+                        + "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+                        + "aaaaaaaaaaaaaaa")
         void tooLong() {}
 
         @DistributedLocked("${unknown.name}")

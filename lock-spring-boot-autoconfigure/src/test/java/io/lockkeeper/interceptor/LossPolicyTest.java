@@ -27,8 +27,8 @@ class LossPolicyTest {
 
     @Test
     void reportLetsTheResultThrough() {
-        runner.run(context ->
-                assertThat(context.getBean(Shop.class).reporting()).isEqualTo("done"));
+        runner.run(
+                context -> assertThat(context.getBean(Shop.class).reporting()).isEqualTo("done"));
     }
 
     @Test
@@ -41,11 +41,11 @@ class LossPolicyTest {
     @Test
     void failLeavesTheBodysOwnExceptionAndAddsTheLoss() {
         IOException own = new IOException("own");
-        runner.run(context -> assertThatThrownBy(() -> context.getBean(Shop.class).failingWith(own))
+        runner.run(context -> assertThatThrownBy(
+                        () -> context.getBean(Shop.class).failingWith(own))
                 .isSameAs(own)
-                .satisfies(failure -> assertThat(failure.getSuppressed())
-                        .singleElement()
-                        .isInstanceOf(LockLostException.class)));
+                .satisfies(failure ->
+                        assertThat(failure.getSuppressed()).singleElement().isInstanceOf(LockLostException.class)));
     }
 
     @Test
@@ -57,26 +57,24 @@ class LossPolicyTest {
 
     @Test
     void aBodyThatReleasesItsLeaseHasNotLostIt() {
-        runner.run(context ->
-                assertThat(context.getBean(Shop.class).releasing()).isEqualTo("done"));
+        runner.run(
+                context -> assertThat(context.getBean(Shop.class).releasing()).isEqualTo("done"));
     }
 
     @Test
     void interruptEndsAWaitingBodyAndReplacesItsInterruption() {
         runner.run(context -> assertThatExceptionOfType(LockLostException.class)
                 .isThrownBy(context.getBean(Shop.class)::interrupted)
-                .satisfies(loss -> assertThat(loss.getSuppressed())
-                        .singleElement()
-                        .isInstanceOf(InterruptedException.class)));
+                .satisfies(loss ->
+                        assertThat(loss.getSuppressed()).singleElement().isInstanceOf(InterruptedException.class)));
     }
 
     @Test
     void interruptReplacesAnInterruptionThatTheBodyHasWrapped() {
         runner.run(context -> assertThatExceptionOfType(LockLostException.class)
                 .isThrownBy(context.getBean(Shop.class)::wrapping)
-                .satisfies(loss -> assertThat(loss.getSuppressed())
-                        .singleElement()
-                        .isInstanceOf(IllegalStateException.class)));
+                .satisfies(loss ->
+                        assertThat(loss.getSuppressed()).singleElement().isInstanceOf(IllegalStateException.class)));
     }
 
     @Test
@@ -84,15 +82,14 @@ class LossPolicyTest {
         runner.run(context -> assertThatExceptionOfType(IOException.class)
                 .isThrownBy(context.getBean(Shop.class)::interruptedButFailing)
                 .withMessage("own")
-                .satisfies(failure -> assertThat(failure.getSuppressed())
-                        .singleElement()
-                        .isInstanceOf(LockLostException.class)));
+                .satisfies(failure ->
+                        assertThat(failure.getSuppressed()).singleElement().isInstanceOf(LockLostException.class)));
     }
 
     @Test
     void interruptReplacesTheResultOfABodyThatIgnoresIt() {
-        runner.run(context -> assertThatExceptionOfType(LockLostException.class)
-                .isThrownBy(context.getBean(Shop.class)::ignoring));
+        runner.run(context ->
+                assertThatExceptionOfType(LockLostException.class).isThrownBy(context.getBean(Shop.class)::ignoring));
     }
 
     @Test

@@ -53,7 +53,8 @@ class MethodLockSpecTest {
         assertThat(request("skips").waitTime()).isZero();
         assertThat(request("skipsAfterAWait").waitTime()).isEqualTo(Duration.ofSeconds(1));
         assertThat(fixture.spec(Methods.class, "skips").skippedResult()).isEqualTo(Optional.empty());
-        assertThat(fixture.spec(Methods.class, "skipsAfterAWait").skippedResult()).isNull();
+        assertThat(fixture.spec(Methods.class, "skipsAfterAWait").skippedResult())
+                .isNull();
     }
 
     @Test

@@ -16,8 +16,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 class MissingParameterNamesTest {
 
-    private static final String SOURCE =
-            """
+    private static final String SOURCE = """
             public class Nameless {
                 @io.lockkeeper.annotation.DistributedLocked("order:#{#id}")
                 public void byName(String id) {}
@@ -35,10 +34,13 @@ class MissingParameterNamesTest {
     @Test
     void theUseOfAParameterNameIsAFaultThatSaysParameters() throws Exception {
         try (URLClassLoader loader = compiled()) {
-            assertThat(fixture.faults(loader.loadClass("Nameless"), "byName")).singleElement().satisfies(fault -> {
-                assertThat(fault.problem()).contains("uses #id", "compiled without the names of its parameters");
-                assertThat(fault.remedy()).contains("-parameters", "#p0");
-            });
+            assertThat(fixture.faults(loader.loadClass("Nameless"), "byName"))
+                    .singleElement()
+                    .satisfies(fault -> {
+                        assertThat(fault.problem())
+                                .contains("uses #id", "compiled without the names of its parameters");
+                        assertThat(fault.remedy()).contains("-parameters", "#p0");
+                    });
         }
     }
 
@@ -52,14 +54,19 @@ class MissingParameterNamesTest {
 
     private URLClassLoader compiled() throws Exception {
         JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
-        JavaFileObject source = new SimpleJavaFileObject(URI.create("string:///Nameless.java"), JavaFileObject.Kind.SOURCE) {
-            @Override
-            public CharSequence getCharContent(boolean ignoreEncodingErrors) {
-                return SOURCE;
-            }
-        };
-        List<String> options = List.of("-proc:none", "-d", directory.toString(), "-cp", System.getProperty("java.class.path"));
-        assertThat(compiler.getTask(null, null, null, options, null, List.of(source)).call()).isTrue();
-        return new URLClassLoader(new URL[] {directory.toUri().toURL()}, getClass().getClassLoader());
+        JavaFileObject source =
+                new SimpleJavaFileObject(URI.create("string:///Nameless.java"), JavaFileObject.Kind.SOURCE) {
+                    @Override
+                    public CharSequence getCharContent(boolean ignoreEncodingErrors) {
+                        return SOURCE;
+                    }
+                };
+        List<String> options =
+                List.of("-proc:none", "-d", directory.toString(), "-cp", System.getProperty("java.class.path"));
+        assertThat(compiler.getTask(null, null, null, options, null, List.of(source))
+                        .call())
+                .isTrue();
+        return new URLClassLoader(
+                new URL[] {directory.toUri().toURL()}, getClass().getClassLoader());
     }
 }

@@ -16,7 +16,9 @@ final class SpecFixture {
 
     SpecFixture() {
         StandardEnvironment environment = new StandardEnvironment();
-        environment.getPropertySources().addFirst(new MapPropertySource("test", Map.of("known.wait", "3s", "known.name", "east")));
+        environment
+                .getPropertySources()
+                .addFirst(new MapPropertySource("test", Map.of("known.wait", "3s", "known.name", "east")));
         beans.addEmbeddedValueResolver(environment::resolveRequiredPlaceholders);
     }
 
