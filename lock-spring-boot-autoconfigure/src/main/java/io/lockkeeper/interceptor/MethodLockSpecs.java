@@ -29,7 +29,7 @@ final class MethodLockSpecs {
         StandardEvaluationContext shared = new StandardEvaluationContext();
         shared.setBeanResolver(new BeanFactoryResolver(beans));
         shared.setTypeLocator(new StandardTypeLocator(beans.getBeanClassLoader()));
-        this.names = new NameParser(shared, placeholders, beans::containsBean);
+        this.names = new NameParser(shared, placeholders, beans::containsBean, beans.getBeanClassLoader());
         this.durations = new DurationAttributes(placeholders);
         this.operations = new OperationsLocator(beans);
     }

@@ -159,6 +159,21 @@ class LockNamesTest {
     }
 
     @Test
+    void namesStayRightWhenExpressionsAreCompiled() {
+        for (int i = 0; i < 300; i++) {
+            assertThat(fixture.names(shop, "visible", new Visible("v" + i))).containsExactly("v:v" + i);
+            assertThat(fixture.names(shop, "text", i % 2 == 0 ? "t" + i : (Object) i))
+                    .containsExactly(i % 2 == 0 ? "t" + i : "" + i);
+        }
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> fixture.names(shop, "visible", new Visible(null)))
+                .withMessageContaining("is null");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> fixture.names(shop, "visible", new Object[] {null}))
+                .withMessageContaining("cannot be evaluated");
+    }
+
+    @Test
     void expressionsInsideCollectionsAreEvaluated() {
         assertThat(fixture.names(shop, "selection", List.of(new Order("1"), new Order("2")), "2"))
                 .containsExactly("2");
@@ -173,6 +188,8 @@ class LockNamesTest {
             return String.valueOf(id);
         }
     }
+
+    public record Visible(String id) {}
 
     static class Tenants {
         public String current() {
@@ -235,6 +252,9 @@ class LockNamesTest {
 
         @DistributedLocked("#{#value}")
         void text(Object value) {}
+
+        @DistributedLocked("v:#{#value.id}")
+        void visible(Visible value) {}
 
         @DistributedLocked("#{#value}")
         void optional(Optional<String> value) {}
