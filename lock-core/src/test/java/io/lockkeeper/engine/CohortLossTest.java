@@ -1,0 +1,42 @@
+package io.lockkeeper.engine;
+
+import static io.lockkeeper.engine.CohortFixture.leaseOf;
+import static io.lockkeeper.engine.RecordingStore.last;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lockkeeper.ReleaseResult;
+import org.junit.jupiter.api.Test;
+
+/** What becomes of holders and waiters when a hold is lost. */
+class CohortLossTest {
+
+    private final CohortFixture fixture = new CohortFixture();
+    private final FakePort port = fixture.port;
+
+    @Test
+    void aLostHoldMakesTheWaitersStartOver() {
+        HeldLease lost = fixture.holds(100);
+        Waiter next = fixture.enters();
+
+        fixture.leases.lose(lost.tenure(), "the store says that it ended");
+
+        assertThat(lost.isHeld()).isFalse();
+        assertThat(next.outcome).isNotDone();
+        assertThat(last(port.asked).attempt().id).isEqualTo("attempt2");
+        fixture.acquired(200);
+        assertThat(leaseOf(next).fencingToken()).isEqualTo(200);
+        assertThat(lost.release()).isEqualTo(ReleaseResult.LOST);
+        assertThat(leaseOf(next).isHeld()).isTrue();
+        assertThat(port.tracked).containsExactly("attempt2");
+    }
+
+    @Test
+    void aLostHoldForWhichNobodyWaitsEndsTheCohort() {
+        HeldLease lost = fixture.holds(100);
+
+        fixture.leases.lose(lost.tenure(), "the store says that it ended");
+
+        assertThat(fixture.retirements).isEqualTo(1);
+        assertThat(port.tracked).isEmpty();
+    }
+}
