@@ -347,7 +347,7 @@ final class Cohort {
     private void grantTo(Attempt waiting, Grant grant, Effects effects) {
         Tenure begun = times.tenure(this, waiting, grant);
         if (begun == null) {
-            // No fresh sample of the store's clock: a claim tells how long the hold lasts.
+            // No fresh sample of the store's clock, or a grant that came too late: a claim tells how long the hold lasts.
             effects.command(() -> port.ask(this, waiting, true));
         } else {
             begin(begun, effects);

@@ -9,6 +9,7 @@ import io.lockkeeper.LockNotAcquiredException;
 import io.lockkeeper.LockStoreException;
 import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.ClaimMode;
+import io.lockkeeper.store.Grant;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
@@ -57,6 +58,21 @@ class CohortStoreTest {
         fixture.acquired(100);
         assertThat(leaseOf(waiter).fencingToken()).isEqualTo(100);
         assertThat(leaseOf(waiter).remaining()).isEqualTo(Duration.ofMillis(29_700));
+    }
+
+    @Test
+    void aGrantWhoseTimeIsOverIsClaimedFirst() {
+        Waiter waiter = fixture.enters();
+        fixture.queued();
+        Grant grant = fixture.grant(last(port.asked).attempt(), 100);
+        fixture.time.pass(Duration.ofMillis(CohortFixture.GRANT_MILLIS - 100));
+
+        cohort.granted(grant);
+        assertThat(waiter.outcome).isNotDone();
+        assertThat(port.asked).hasSize(2);
+
+        fixture.queued();
+        assertThat(waiter.outcome).isNotDone();
     }
 
     @Test
