@@ -85,6 +85,7 @@ final class Cohort {
                 rest(effects);
             } else if (phase == Phase.IDLE
                     || (phase == Phase.HELD && !heldTenure().isValid(times.clock()))) {
+                loseTenure(effects);
                 waiters.add(waiter);
                 ask(effects);
             } else if (phase == Phase.ASKING || waiter.waits) {
@@ -255,6 +256,15 @@ final class Cohort {
             askOrRest(effects);
         }
         effects.perform();
+    }
+
+    /** A hold that was given up stays lost: the answer to a renewal under way must not bring it back, unknown to us. */
+    private void loseTenure(Effects effects) {
+        Tenure late = tenure;
+        HeldLease holder = late == null ? null : late.lease;
+        if (late != null && late.lose() && holder != null) {
+            effects.answer(() -> holder.lost("its lease ended before it was renewed"));
+        }
     }
 
     private void forgetTenure() {
