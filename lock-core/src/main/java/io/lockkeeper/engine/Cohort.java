@@ -85,6 +85,7 @@ final class Cohort {
                 rest(effects);
             } else if (phase == Phase.IDLE
                     || (phase == Phase.HELD && !heldTenure().isValid(times.clock()))) {
+                loseTenure(effects);
                 waiters.add(waiter);
                 ask(effects);
             } else if (phase == Phase.ASKING || waiter.waits) {
@@ -257,6 +258,15 @@ final class Cohort {
         effects.perform();
     }
 
+    /** A hold that was given up stays lost: the answer to a renewal under way must not bring it back, unknown to us. */
+    private void loseTenure(Effects effects) {
+        Tenure late = tenure;
+        HeldLease holder = late == null ? null : late.lease;
+        if (late != null && late.lose() && holder != null) {
+            effects.answer(() -> holder.lost("its lease ended before it was renewed"));
+        }
+    }
+
     private void forgetTenure() {
         if (tenure != null) {
             port.untrack(tenure.attempt);
@@ -347,7 +357,8 @@ final class Cohort {
     private void grantTo(Attempt waiting, Grant grant, Effects effects) {
         Tenure begun = times.tenure(this, waiting, grant);
         if (begun == null) {
-            // No fresh sample of the store's clock, or a grant that came too late: a claim tells how long the hold lasts.
+            // No fresh sample of the store's clock, or a grant that came too late: a claim tells how long the hold
+            // lasts.
             effects.command(() -> port.ask(this, waiting, true));
         } else {
             begin(begun, effects);

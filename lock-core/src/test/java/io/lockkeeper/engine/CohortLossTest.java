@@ -4,7 +4,11 @@ import static io.lockkeeper.engine.CohortFixture.leaseOf;
 import static io.lockkeeper.engine.RecordingStore.last;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lockkeeper.LockLostException;
 import io.lockkeeper.ReleaseResult;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.Test;
 
 /** What becomes of holders and waiters when a hold is lost. */
@@ -12,6 +16,7 @@ class CohortLossTest {
 
     private final CohortFixture fixture = new CohortFixture();
     private final FakePort port = fixture.port;
+    private final List<LockLostException> told = new CopyOnWriteArrayList<>();
 
     @Test
     void aLostHoldMakesTheWaitersStartOver() {
@@ -38,5 +43,22 @@ class CohortLossTest {
 
         assertThat(fixture.retirements).isEqualTo(1);
         assertThat(port.tracked).isEmpty();
+    }
+
+    @Test
+    void aHoldWhoseEndANewCallerNoticesIsLostForGood() {
+        HeldLease late = fixture.holds(100);
+        late.onLost(told::add);
+        fixture.time.passUnnoticed(Duration.ofMillis(29_700));
+
+        Waiter next = fixture.enters();
+        late.tenure().renewed(fixture.time.now().plusMillis(29_700));
+
+        assertThat(late.isHeld()).isFalse();
+        assertThat(late.tenure().isOver()).as("not renewed any more").isTrue();
+        assertThat(told).hasSize(1);
+        assertThat(fixture.events.lost).hasSize(1);
+        fixture.acquired(200);
+        assertThat(leaseOf(next).isHeld()).isTrue();
     }
 }
