@@ -80,11 +80,12 @@ final class Leases implements LeaseKeeper {
         if (!tenure.lose()) {
             return;
         }
+        // First the cohort: a release that passes the hold on at this moment has named the next holder then.
+        tenure.cohort.lost(tenure);
         HeldLease lease = tenure.lease;
         if (lease != null) {
             lease.lost(reason);
         }
-        tenure.cohort.lost(tenure);
     }
 
     @Override

@@ -61,4 +61,24 @@ class CohortLossTest {
         fixture.acquired(200);
         assertThat(leaseOf(next).isHeld()).isTrue();
     }
+
+    @Test
+    void aLossThatMeetsAPassIsToldToTheNextHolder() throws InterruptedException {
+        HeldLease first = fixture.holds(100);
+        Waiter next = fixture.enters();
+        next.outcome.thenAccept(lease -> lease.onLost(told::add));
+        Thread loss = new Thread(() -> fixture.leases.lose(first.tenure(), "the store says that it ended"));
+        port.whileLeasing = () -> {
+            loss.start();
+            while (loss.getState() != Thread.State.BLOCKED) {
+                Thread.onSpinWait();
+            }
+        };
+
+        first.release();
+        loss.join();
+
+        assertThat(leaseOf(next).isHeld()).isFalse();
+        assertThat(told).hasSize(1);
+    }
 }
