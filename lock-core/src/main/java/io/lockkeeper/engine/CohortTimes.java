@@ -50,7 +50,8 @@ record CohortTimes(TimeSource clock, long pollMillis, long maxPassNanos) {
     /** Returns whether a hold may go on with the next local caller. */
     boolean mayPass(Tenure tenure) {
         Claim claim = tenure.claim;
-        return tenure.passes() < claim.maxPasses()
+        return tenure.mayPass()
+                && tenure.passes() < claim.maxPasses()
                 && clock.nanoTime() - tenure.begun.nanos() < maxPassNanos
                 && tenure.fixedEnd() == null
                 && tenure.isValid(clock)

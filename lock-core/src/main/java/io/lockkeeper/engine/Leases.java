@@ -104,6 +104,11 @@ final class Leases implements LeaseKeeper {
     @Override
     public boolean extend(HeldLease lease, long leaseMillis) {
         Tenure tenure = lease.tenure();
+        tenure.keepFromPassing();
+        if (!lease.isHeld()) {
+            // A release was first, and may have passed the hold on.
+            return false;
+        }
         Moment sent = clock.now();
         long storeMillis = leaseMillis + Claim.marginMillis(leaseMillis);
         List<CompletableFuture<Boolean>> renewal =
