@@ -193,7 +193,7 @@ class WatchdogTest {
 
     @Test
     void aGrantedFixedLeaseIsExtendedOnceToItsEnd() {
-        Tenure tenure = grantedForTenSeconds();
+        Tenure tenure = grantedFor(Duration.ofSeconds(10));
         assertThat(remaining(tenure)).isEqualTo(Duration.ofMillis(2_900));
         watchdog.watch(tenure);
 
@@ -207,8 +207,19 @@ class WatchdogTest {
         assertThat(lost).containsExactly("its lease time is over");
     }
 
-    private Tenure grantedForTenSeconds() {
-        Cohort own = fixture.cohort(Claim.fixed("stock", ClaimMode.EXCLUSIVE, 10_000));
+    @Test
+    void theStoreKeepsALongFixedLeaseLongerThanItsHolderBelieves() {
+        Tenure tenure = grantedFor(Duration.ofHours(1));
+        watchdog.watch(tenure);
+
+        time.pass(Duration.ofMillis(2_900).dividedBy(3).plus(BATCH));
+
+        long kept = last(store.renewals).command().leaseMillis();
+        assertThat(kept - tenure.fixedEnd().nanosFrom(time) / 1_000_000).isGreaterThan(35_000);
+    }
+
+    private Tenure grantedFor(Duration leaseTime) {
+        Cohort own = fixture.cohort(Claim.fixed("stock", ClaimMode.EXCLUSIVE, leaseTime.toMillis()));
         fixture.enters();
         fixture.queued();
         Attempt waiting = last(fixture.port.asked).attempt();
