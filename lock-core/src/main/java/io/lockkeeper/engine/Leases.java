@@ -131,12 +131,16 @@ final class Leases implements LeaseKeeper {
         held.remove(lease);
     }
 
-    /** Waits for the holders as the settings say, and releases the rest. */
-    void close() {
+    /** Waits for the holders as the settings say. */
+    void awaitHolders() {
         long end = clock.nanoTime() + settings.shutdownWait().toNanos();
         while (!held.isEmpty() && clock.nanoTime() - end < 0) {
             LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(5));
         }
+    }
+
+    /** Releases what is still held. */
+    void close() {
         held.forEach(HeldLease::close);
         store.close();
     }
