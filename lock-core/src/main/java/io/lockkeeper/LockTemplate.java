@@ -137,6 +137,11 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
         engine.close();
     }
 
+    @Override
+    public String toString() {
+        return "LockTemplate[" + engine + "]";
+    }
+
     private static <T extends @Nullable Object, X extends Throwable> T runUnder(
             LockLease lease, LockedAction<T, X> action) throws X {
         // The body is over when the release begins: close() never throws, so it cannot mask what the body threw.

@@ -45,6 +45,9 @@ final class Cohort {
     private @Nullable Attempt attempt;
     private @Nullable Tenure tenure;
 
+    /** The last caller left before the store answered: completed when the place that the answer gives is given up. */
+    private CompletableFuture<@Nullable Void> leaver = new CompletableFuture<>();
+
     /**
      * Creates an idle cohort.
      *
@@ -304,7 +307,9 @@ final class Cohort {
         Waiter next = nextWaiter();
         if (next == null) {
             port.untrack(begun.attempt);
-            effects.command(() -> port.release(this, begun.attempt, begun.token() - 1));
+            CompletableFuture<@Nullable Void> gone = leaver;
+            effects.command(() -> port.release(this, begun.attempt, begun.token() - 1)
+                    .whenComplete((told, failed) -> gone.complete(null)));
             askOrRest(effects);
             return;
         }
@@ -329,7 +334,7 @@ final class Cohort {
         refuseImpatient(answer.holder(), effects);
         Grant early = asked.early;
         if (!nextWaiterIsThere()) {
-            giveUpPlace(asked, effects, new CompletableFuture<>());
+            giveUpPlace(asked, effects, leaver);
         } else if (early != null) {
             asked.early = null;
             grantTo(asked, early, effects);
@@ -415,6 +420,8 @@ final class Cohort {
         Attempt waiting = attempt;
         if (phase == Phase.QUEUED && waiting != null && !nextWaiterIsThere()) {
             giveUpPlace(waiting, effects, placeGone);
+        } else if (phase == Phase.ASKING && !nextWaiterIsThere()) {
+            leaver = placeGone;
         } else {
             placeGone.complete(null);
         }

@@ -126,6 +126,11 @@ final class CohortLockEngine implements LockEngine {
         stopThreads.run();
     }
 
+    @Override
+    public String toString() {
+        return "held=" + leases.size() + ", names=" + acquisitions.names();
+    }
+
     private ThreadHold hold(LockRequest request) {
         refuseUnsupported(request);
         ThreadHold hold = threadHolds.find(request.names().get(0));
@@ -149,8 +154,8 @@ final class CohortLockEngine implements LockEngine {
         } catch (ExecutionException failure) {
             throw report(request, asked, failure);
         } catch (InterruptedException interrupt) {
-            Thread.currentThread().interrupt();
             acquisition.cancel(false);
+            Thread.currentThread().interrupt();
             if (!acquisition.isCancelled() && !acquisition.isCompletedExceptionally()) {
                 // The grant was first: it goes back at once.
                 acquisition.join().release();

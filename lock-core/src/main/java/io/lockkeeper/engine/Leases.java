@@ -125,6 +125,10 @@ final class Leases implements LeaseKeeper {
         held.remove(lease);
     }
 
+    int size() {
+        return held.size();
+    }
+
     /** Waits for the holders as the settings say, and releases the rest. */
     void close() {
         long end = clock.nanoTime() + settings.shutdownWait().toNanos();

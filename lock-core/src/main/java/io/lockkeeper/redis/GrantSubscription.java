@@ -1,96 +1,128 @@
 package io.lockkeeper.redis;
 
-import java.util.concurrent.ScheduledExecutorService;
+import io.lockkeeper.store.DaemonThreads;
+import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.springframework.core.task.SimpleAsyncTaskExecutor;
 import org.springframework.data.redis.connection.Message;
 import org.springframework.data.redis.connection.MessageListener;
+import org.springframework.data.redis.connection.RedisConnection;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.connection.Subscription;
 import org.springframework.data.redis.connection.SubscriptionListener;
-import org.springframework.data.redis.listener.ChannelTopic;
-import org.springframework.data.redis.listener.RedisMessageListenerContainer;
-import org.springframework.util.backoff.FixedBackOff;
 
-/** The one subscription of an instance, restored by itself when its connection is lost. */
+/**
+ * The one subscription of an instance, on a connection and a thread of its own, made anew whenever it ends. Messages are
+ * handled where they are read: a hop to another thread would double the time of a hand-over.
+ *
+ * <p>Not the listener container of spring-data-redis: that gives up for good at an answer such as LOADING or NOPERM, and
+ * keeps the connection.
+ */
 final class GrantSubscription {
 
     private static final Logger log = LoggerFactory.getLogger(GrantSubscription.class);
-    private static final long RESTORE_MILLIS = 250;
+    private static final long MIN_PAUSE_MILLIS = 100;
+    private static final long MAX_PAUSE_MILLIS = 5_000;
+    private static final long LOOK_MILLIS = 500;
 
     private final RedisConnectionFactory connections;
-    private final ScheduledExecutorService timer;
-    private @Nullable RedisMessageListenerContainer container;
-    private boolean closed;
-    private boolean warned;
+    private final CountDownLatch closed = new CountDownLatch(1);
+    private volatile @Nullable RedisConnection current;
+    private @Nullable Thread thread;
 
-    GrantSubscription(RedisConnectionFactory connections, ScheduledExecutorService timer) {
+    GrantSubscription(RedisConnectionFactory connections) {
         this.connections = connections;
-        this.timer = timer;
     }
 
-    /** Begins to subscribe in the background, until it works. */
-    void start(String channel, Consumer<byte[]> onMessage, Runnable onSubscribed) {
-        new Thread(() -> subscribe(channel, onMessage, onSubscribed), "lockkeeper-subscribe").start();
+    /** Begins to subscribe in the background. */
+    synchronized void start(byte[] channel, Consumer<byte[]> onMessage, Runnable onSubscribed) {
+        Listener listener = new Listener(onMessage, onSubscribed);
+        Thread subscriber =
+                DaemonThreads.factory("lockkeeper-subscription").newThread(() -> keepSubscribed(channel, listener));
+        thread = subscriber;
+        subscriber.start();
     }
 
-    private void subscribe(String channel, Consumer<byte[]> onMessage, Runnable onSubscribed) {
-        RedisMessageListenerContainer fresh = new RedisMessageListenerContainer();
-        fresh.setConnectionFactory(connections);
-        SimpleAsyncTaskExecutor subscriber = new SimpleAsyncTaskExecutor("lockkeeper-subscription-");
-        subscriber.setDaemon(true);
-        fresh.setSubscriptionExecutor(subscriber);
-        // Messages are handled where they are read: a hop to another thread would double the time of a hand-over.
-        fresh.setTaskExecutor(Runnable::run);
-        fresh.setRecoveryBackoff(new FixedBackOff(RESTORE_MILLIS, FixedBackOff.UNLIMITED_ATTEMPTS));
-        fresh.setErrorHandler(failure -> log.warn("A grant was not understood", failure));
-        fresh.afterPropertiesSet();
-        fresh.addMessageListener(new Listener(onMessage, onSubscribed), new ChannelTopic(channel));
-        synchronized (this) {
-            if (closed) {
+    private void keepSubscribed(byte[] channel, Listener listener) {
+        long pause = MIN_PAUSE_MILLIS;
+        boolean warned = false;
+        while (!isClosed(0)) {
+            try {
+                subscribe(channel, listener);
+                pause = MIN_PAUSE_MILLIS;
+            } catch (RuntimeException failure) {
+                if (!warned && !isClosed(0)) {
+                    warned = true;
+                    log.warn(
+                            "The subscription for grants failed and is tried again. Until it works, waiting callers"
+                                    + " notice a free lock only when they poll. Redis must be there, and permit this user to"
+                                    + " subscribe to the channels of the key prefix.",
+                            failure);
+                }
+                pause = Math.min(MAX_PAUSE_MILLIS, 2 * pause);
+            }
+            if (isClosed(pause)) {
                 return;
             }
-            container = fresh;
         }
+    }
+
+    private void subscribe(byte[] channel, Listener listener) {
+        try (RedisConnection connection = connections.getConnection()) {
+            current = connection;
+            // Jedis returns when the subscription has ended, Lettuce when it has begun.
+            connection.subscribe(listener, channel);
+            // Lettuce restores a lost connection by itself: there is nothing to do but to look.
+            boolean alive = connection.isSubscribed();
+            while (alive) {
+                alive = !isClosed(LOOK_MILLIS) && connection.isSubscribed();
+            }
+        } finally {
+            current = null;
+        }
+    }
+
+    private boolean isClosed(long waitMillis) {
         try {
-            fresh.start();
-        } catch (RuntimeException failure) {
-            warnOnce(failure);
-            stop(fresh);
-            timer.schedule(() -> start(channel, onMessage, onSubscribed), 2 * RESTORE_MILLIS, TimeUnit.MILLISECONDS);
+            return closed.await(waitMillis, TimeUnit.MILLISECONDS);
+        } catch (InterruptedException interrupt) {
+            // Only this class knows the thread, and interrupts it to end it.
+            return true;
         }
     }
 
-    private void warnOnce(RuntimeException failure) {
-        if (warned) {
-            log.debug("The subscription for grants failed again", failure);
-        } else {
-            warned = true;
-            log.warn(
-                    "The subscription for grants failed: until it works, waiting callers notice a free lock only when"
-                            + " they poll. Redis must permit this user to subscribe to the channels of the key prefix.",
-                    failure);
-        }
-    }
-
-    void close() {
-        RedisMessageListenerContainer last;
+    /** Ends the subscription, but waits no longer than a given time for a server that does not answer. */
+    void close(Duration patience) {
+        closed.countDown();
+        Thread subscriber;
         synchronized (this) {
-            closed = true;
-            last = container;
+            subscriber = thread;
         }
-        if (last != null) {
-            stop(last);
+        if (subscriber == null) {
+            return;
         }
+        Thread stopping = DaemonThreads.factory("lockkeeper-unsubscribe").newThread(this::unsubscribe);
+        stopping.start();
+        try {
+            subscriber.join(patience.toMillis());
+        } catch (InterruptedException interrupt) {
+            Thread.currentThread().interrupt();
+        }
+        subscriber.interrupt();
     }
 
-    private static void stop(RedisMessageListenerContainer container) {
+    private void unsubscribe() {
+        RedisConnection connection = current;
         try {
-            container.destroy();
-        } catch (Exception failure) {
+            Subscription subscription = connection == null ? null : connection.getSubscription();
+            if (subscription != null) {
+                subscription.unsubscribe();
+            }
+        } catch (RuntimeException failure) {
             log.debug("The subscription for grants did not end in order", failure);
         }
     }
@@ -100,7 +132,11 @@ final class GrantSubscription {
 
         @Override
         public void onMessage(Message message, byte @Nullable [] pattern) {
-            onMessage.accept(message.getBody());
+            try {
+                onMessage.accept(message.getBody());
+            } catch (RuntimeException failure) {
+                log.warn("A message on the grant channel was not understood", failure);
+            }
         }
 
         @Override

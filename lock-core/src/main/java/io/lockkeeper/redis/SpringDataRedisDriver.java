@@ -38,7 +38,7 @@ final class SpringDataRedisDriver implements RedisDriver {
         this.connections = connections;
         this.commandTimeout = commandTimeout;
         this.timer = timer;
-        this.subscription = new GrantSubscription(connections, timer);
+        this.subscription = new GrantSubscription(connections);
     }
 
     @Override
@@ -95,12 +95,12 @@ final class SpringDataRedisDriver implements RedisDriver {
 
     @Override
     public void subscribe(byte[] channel, Consumer<byte[]> onMessage, Runnable onSubscribed) {
-        subscription.start(new String(channel, StandardCharsets.UTF_8), onMessage, onSubscribed);
+        subscription.start(channel, onMessage, onSubscribed);
     }
 
     @Override
     public void close() {
-        subscription.close();
+        subscription.close(commandTimeout);
         threads.shutdown();
     }
 

@@ -1,0 +1,82 @@
+package io.lockkeeper.contract;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lockkeeper.LockMode;
+import io.lockkeeper.LockRequest;
+import io.lockkeeper.LockTemplate;
+import io.lockkeeper.store.LockStore;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Many threads of several instances on few locks: nobody is inside with another, nobody is forgotten, tokens rise. */
+public abstract class ContentionContract {
+
+    private static final int INSTANCES = 3;
+    private static final int THREADS = 8;
+    private static final int ROUNDS = 60;
+
+    /** Returns a new store over the locks that all stores of one test share. */
+    protected abstract LockStore store();
+
+    /** A value that two threads at once would spoil, and the last token that was seen. */
+    private static final class Guarded {
+
+        private int value;
+        private long token;
+        private int regressions;
+
+        void step(long nextToken) {
+            int before = value;
+            Thread.onSpinWait();
+            value = before + 1;
+            if (nextToken <= token) {
+                regressions++;
+            }
+            token = nextToken;
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"EXCLUSIVE", "FAIR"})
+    void noUpdateIsLostAndNoWaiterIsForgotten(LockMode mode) throws Exception {
+        List<LockTemplate> instances = new ArrayList<>();
+        ExecutorService threads = Executors.newFixedThreadPool(INSTANCES * THREADS);
+        Guarded guarded = new Guarded();
+        LockRequest request = LockRequest.of("contended " + mode.name().toLowerCase(Locale.ROOT))
+                .withMode(mode)
+                .withWaitTime(Duration.ofSeconds(30));
+        try {
+            for (int i = 0; i < INSTANCES; i++) {
+                instances.add(LockTemplate.builder(store())
+                        .shutdownWait(Duration.ZERO)
+                        .build());
+            }
+            List<Future<?>> workers = new ArrayList<>();
+            for (int i = 0; i < INSTANCES * THREADS; i++) {
+                LockTemplate mine = instances.get(i % INSTANCES);
+                workers.add(threads.submit(() -> {
+                    for (int round = 0; round < ROUNDS; round++) {
+                        mine.run(request, lease -> guarded.step(lease.fencingToken()));
+                    }
+                }));
+            }
+            for (Future<?> worker : workers) {
+                worker.get(60, TimeUnit.SECONDS);
+            }
+            assertThat(guarded.value).isEqualTo(INSTANCES * THREADS * ROUNDS);
+            assertThat(guarded.regressions).isZero();
+        } finally {
+            threads.shutdownNow();
+            instances.forEach(LockTemplate::close);
+        }
+    }
+}

@@ -1,0 +1,70 @@
+package io.lockkeeper.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lockkeeper.LockLease;
+import io.lockkeeper.LockTemplate;
+import io.lockkeeper.ReleaseResult;
+import io.lockkeeper.testing.Connections;
+import io.lockkeeper.testing.RedisServer;
+import java.time.Duration;
+import org.assertj.core.api.InstanceOfAssertFactories;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Test;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+
+/** What is left when nobody holds or wants anything, and what works on a server that is full or strange. */
+class RedisFootprintTest {
+
+    private static final int NAMES = 100_000;
+
+    @Test
+    void aHundredThousandNamesLeaveOnlyTombstonesThatExpire() {
+        try (RedisServer server = RedisServer.start()) {
+            RedisConnectionFactory connections = Connections.JEDIS.to(server.port());
+            RedisLockStore.Options options = RedisLockStore.Options.defaults().withTombstoneTime(Duration.ofSeconds(3));
+            LockTemplate template = LockTemplate.builder(new RedisLockStore(connections, options))
+                    .build();
+            try {
+                for (int i = 0; i < NAMES; i++) {
+                    template.acquire("name " + i).close();
+                }
+                assertThat(template.toString()).contains("held=0", "names=0");
+                assertThat(server.command("PUBSUB", "CHANNELS"))
+                        .asInstanceOf(InstanceOfAssertFactories.LIST)
+                        .hasSize(1);
+                Awaitility.await()
+                        .atMost(Duration.ofSeconds(15))
+                        .until(() -> server.keys().size() == 1);
+                assertThat(server.keys()).singleElement().asString().startsWith("lockkeeper:instance:");
+            } finally {
+                template.close();
+                Connections.close(connections);
+            }
+            assertThat(server.keys()).isEmpty();
+        }
+    }
+
+    @Test
+    void aFullServerStillReleasesAndRenews() {
+        try (RedisServer server = RedisServer.start()) {
+            RedisConnectionFactory connections = Connections.JEDIS.to(server.port());
+            try (LockTemplate template = LockTemplate.builder(
+                            new RedisLockStore(connections, RedisLockStore.Options.defaults()))
+                    .leaseTime(Duration.ofSeconds(1))
+                    .build()) {
+                LockLease lease = template.acquire("full");
+                server.command("CONFIG", "SET", "maxmemory-policy", "noeviction");
+                server.command("CONFIG", "SET", "maxmemory", "1");
+                long begin = System.nanoTime();
+                Awaitility.await()
+                        .until(() -> System.nanoTime() - begin
+                                > Duration.ofMillis(1_500).toNanos());
+                assertThat(lease.isHeld()).isTrue();
+                assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
+            } finally {
+                Connections.close(connections);
+            }
+        }
+    }
+}

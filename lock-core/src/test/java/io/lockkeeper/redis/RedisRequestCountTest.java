@@ -1,0 +1,170 @@
+package io.lockkeeper.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lockkeeper.LockLease;
+import io.lockkeeper.LockMode;
+import io.lockkeeper.LockRequest;
+import io.lockkeeper.LockTemplate;
+import io.lockkeeper.testing.Connections;
+import io.lockkeeper.testing.JavaProcess;
+import io.lockkeeper.testing.RedisServer;
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+
+/** The exact number of requests of each path, which is the same on every machine. */
+class RedisRequestCountTest {
+
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+    private RedisServer server;
+
+    @BeforeEach
+    void start() {
+        server = RedisServer.start();
+    }
+
+    @AfterEach
+    void stop() {
+        server.close();
+    }
+
+    private static LockTemplate template(RedisConnectionFactory connections) {
+        return LockTemplate.builder(new RedisLockStore(connections, RedisLockStore.Options.defaults()))
+                .shutdownWait(Duration.ZERO)
+                .build();
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void anUncontendedAcquireIsOneRequestAReleaseOneAndAReentryNone(Connections driver) {
+        RedisConnectionFactory connections = driver.to(server.port());
+        try (LockTemplate template = template(connections)) {
+            for (LockMode mode : List.of(LockMode.EXCLUSIVE, LockMode.FAIR)) {
+                LockRequest request = LockRequest.of("counted").withMode(mode);
+                for (int i = 0; i < 3; i++) {
+                    server.resetStatistics();
+                    template.run(request, outer -> {
+                        assertThat(server.scriptCalls()).isEqualTo(1);
+                        template.run(request, inner -> {});
+                        template.lock("counted").lock();
+                        template.lock("counted").unlock();
+                        assertThat(server.scriptCalls()).isEqualTo(1);
+                    });
+                    assertThat(server.scriptCalls()).isEqualTo(2);
+                    assertThat(server.calls("publish")).isZero();
+                }
+            }
+        } finally {
+            Connections.close(connections);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void theVeryFirstAcquireIsOneRequestToo(Connections driver) {
+        RedisConnectionFactory connections = driver.to(server.port());
+        server.resetStatistics();
+        try (LockTemplate template = template(connections);
+                LockLease lease = template.acquire("first")) {
+            assertThat(lease.isHeld()).isTrue();
+            assertThat(server.scriptCalls()).isEqualTo(1);
+        } finally {
+            Connections.close(connections);
+        }
+    }
+
+    @Test
+    void aHundredLocalCallersShareFewRequests() throws Exception {
+        RedisConnectionFactory connections = Connections.JEDIS.to(server.port());
+        ExecutorService threads = Executors.newFixedThreadPool(8);
+        try (LockTemplate template = template(connections)) {
+            template.run("shared", lease -> {});
+            server.resetStatistics();
+            List<Future<?>> workers = new ArrayList<>();
+            for (int i = 0; i < 8; i++) {
+                workers.add(threads.submit(() -> {
+                    for (int round = 0; round < 200; round++) {
+                        template.run("shared", lease -> {});
+                    }
+                }));
+            }
+            for (Future<?> worker : workers) {
+                worker.get(30, TimeUnit.SECONDS);
+            }
+            assertThat(server.scriptCalls()).isLessThan(8 * 200);
+        } finally {
+            threads.shutdownNow();
+            Connections.close(connections);
+        }
+    }
+
+    @Test
+    void sixteenFairWaitersInFourProcessesNeedTwoRequestsAndOneMessageEach() throws Exception {
+        List<JavaProcess> processes = new ArrayList<>();
+        int rounds = 100;
+        try {
+            for (int i = 0; i < 4; i++) {
+                processes.add(JavaProcess.start(FairWorker.class, "" + server.port(), "4", "" + rounds));
+            }
+            for (JavaProcess process : processes) {
+                process.expect("ready", PATIENCE);
+            }
+            server.resetStatistics();
+            processes.forEach(process -> process.send("go"));
+            for (JavaProcess process : processes) {
+                process.expect("done", PATIENCE);
+            }
+            double acquisitions = 4 * 4 * rounds;
+            assertThat(server.scriptCalls() / acquisitions).isBetween(1.9, 2.1);
+            assertThat(server.calls("publish") / acquisitions).isLessThanOrEqualTo(1.1);
+        } finally {
+            processes.forEach(JavaProcess::close);
+        }
+    }
+
+    /** A process whose threads take one fair lock in turn. */
+    static final class FairWorker {
+
+        private FairWorker() {}
+
+        public static void main(String[] arguments) throws Exception {
+            RedisConnectionFactory connections = Connections.JEDIS.to(Integer.parseInt(arguments[0]));
+            int threads = Integer.parseInt(arguments[1]);
+            int rounds = Integer.parseInt(arguments[2]);
+            LockTemplate template = template(connections);
+            template.run("warm " + ProcessHandle.current().pid(), lease -> {});
+            ExecutorService executor = Executors.newFixedThreadPool(threads);
+            System.out.println("ready");
+            new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8)).readLine();
+            LockRequest request = LockRequest.of("fair").withMode(LockMode.FAIR);
+            List<Future<?>> workers = new ArrayList<>();
+            for (int i = 0; i < threads; i++) {
+                workers.add(executor.submit(() -> {
+                    for (int round = 0; round < rounds; round++) {
+                        template.run(request, lease -> {});
+                    }
+                }));
+            }
+            for (Future<?> worker : workers) {
+                worker.get();
+            }
+            System.out.println("done");
+            new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8)).readLine();
+        }
+    }
+}
