@@ -5,6 +5,8 @@ import io.lockkeeper.LockTemplate;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.springframework.context.event.ContextClosedEvent;
 import org.springframework.context.event.EventListener;
 import org.springframework.web.bind.annotation.PostMapping;
@@ -14,6 +16,8 @@ import org.springframework.web.bind.annotation.RestController;
 /** Holds a product's lock and does nothing, so that you can kill the instance which holds it. */
 @RestController
 class HoldController {
+
+    private static final Logger log = LoggerFactory.getLogger(HoldController.class);
 
     private final LockTemplate locks;
     private final String instance;
@@ -38,6 +42,7 @@ class HoldController {
     }
 
     private Hold hold(LockLease lease, Duration time) throws InterruptedException {
+        log.info("Holding {} for {} s", lease.name(), time.toSeconds());
         long start = System.nanoTime();
         closing.await(time.toNanos(), TimeUnit.NANOSECONDS);
         long heldMillis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start);

@@ -23,7 +23,9 @@ class LockedOrders implements Orders {
         return checkout.sell(product);
     }
 
-    private OrderResult busy(String product, LockNotAcquiredException busy) {
-        return checkout.refuse(Reason.LOCK_NOT_ACQUIRED, product, busy.getMessage());
+    /** Answers instead of {@link #place} where the wait for the lock was in vain. */
+    OrderResult busy(String product, LockNotAcquiredException busy) {
+        String detail = "Others had the lock for " + busy.waited().toMillis() + " ms: try again";
+        return checkout.refuse(Reason.LOCK_NOT_ACQUIRED, product, detail);
     }
 }
