@@ -11,6 +11,9 @@ final class Attempt {
     final String id;
     final Moment begun;
 
+    /** Whether nobody waited before this attempt: its failure is the callers' first news of the store. */
+    boolean first;
+
     /** The last answer that placed the attempt in the queue, and when its question was sent: a sample of the store's clock. */
     private AcquireReply.@Nullable Queued queued;
 

@@ -1,13 +1,14 @@
 package io.lockkeeper.engine;
 
 import io.lockkeeper.ReleaseResult;
+import io.lockkeeper.engine.CohortState.Phase;
 import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.Grant;
 import io.lockkeeper.store.StoreException;
-import java.util.ArrayDeque;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -26,27 +27,13 @@ import org.jspecify.annotations.Nullable;
  */
 final class Cohort {
 
-    private enum Phase {
-        IDLE,
-        ASKING,
-        QUEUED,
-        HELD,
-        RETIRED
-    }
+    private static final long PLACE_GONE_MILLIS = 50;
 
     private final Claim claim;
     private final CohortPort port;
     private final CohortTimes times;
     private final Executor background;
-    private final Runnable onFirstAnswer;
-    private final Consumer<Cohort> onRetired;
-    private final ArrayDeque<Waiter> waiters = new ArrayDeque<>(2);
-    private Phase phase = Phase.IDLE;
-    private @Nullable Attempt attempt;
-    private @Nullable Tenure tenure;
-
-    /** The last caller left before the store answered: completed when the place that the answer gives is given up. */
-    private CompletableFuture<@Nullable Void> leaver = new CompletableFuture<>();
+    private final CohortState state;
 
     /**
      * Creates an idle cohort.
@@ -69,32 +56,38 @@ final class Cohort {
         this.port = port;
         this.times = times;
         this.background = background;
-        this.onFirstAnswer = onFirstAnswer;
-        this.onRetired = onRetired;
+        this.state = new CohortState(this, port, times, onFirstAnswer, onRetired);
     }
 
     Claim claim() {
         return claim;
     }
 
+    /** Decides under the monitor, and then has the decisions done. */
+    private void decide(Executor commands, Consumer<Effects> decision) {
+        Effects effects = new Effects(commands);
+        synchronized (this) {
+            decision.accept(effects);
+        }
+        effects.perform();
+    }
+
     /** Lets a caller in; false: the cohort has retired, and the caller needs another one. */
     boolean enter(Waiter waiter) {
         Effects effects = new Effects(Runnable::run);
         synchronized (this) {
-            if (phase == Phase.RETIRED) {
+            if (state.phase == Phase.RETIRED) {
                 return false;
             }
-            if (phase == Phase.IDLE && waiter.isGone()) {
-                rest(effects);
-            } else if (phase == Phase.IDLE
-                    || (phase == Phase.HELD && !heldTenure().isValid(times.clock()))) {
-                waiters.add(waiter);
-                ask(effects);
-            } else if (phase == Phase.ASKING || waiter.waits) {
-                waiters.add(waiter);
+            if (state.phase == Phase.IDLE && waiter.isGone()) {
+                state.rest(effects);
+            } else if (state.phase == Phase.IDLE || (state.phase == Phase.HELD && !state.isHeld())) {
+                state.waiters.add(waiter);
+                state.ask(true, effects);
+            } else if (state.phase == Phase.ASKING || waiter.waits) {
+                state.waiters.add(waiter);
             } else {
-                String holder = holder();
-                effects.answer(() -> port.refuse(waiter, holder));
+                state.refuse(List.of(waiter), state.holder(), effects);
             }
         }
         effects.perform();
@@ -103,75 +96,69 @@ final class Cohort {
 
     /** The store has answered to an attempt's question, which was sent at a given moment. */
     void answered(Attempt asked, Moment sent, AcquireReply reply) {
-        Effects effects = new Effects(background);
-        synchronized (this) {
-            if (asked != attempt) {
-                afterTheEnd(asked, sent, reply, effects);
+        decide(background, effects -> {
+            if (asked != state.attempt) {
+                state.afterTheEnd(asked, sent, reply, effects);
             } else if (reply instanceof AcquireReply.Acquired acquired) {
-                begin(times.tenure(this, asked.id, acquired.firstToken(), sent), effects);
+                state.begin(times.tenure(this, asked.id, acquired.firstToken(), sent), effects);
             } else if (reply instanceof AcquireReply.Queued queued) {
-                queued(asked, sent, queued, effects);
-            } else {
-                busy(asked, ((AcquireReply.Busy) reply).holder(), effects);
+                asked.queued(queued, sent);
+                state.queued(asked, queued, effects);
+            } else if (reply instanceof AcquireReply.Busy busy) {
+                state.drop(asked);
+                state.refuse(state.waiters.takeImpatient(), busy.holder(), effects);
+                state.askOrRest(effects);
             }
-        }
-        effects.perform();
+        });
     }
 
     /** The store has not answered to an attempt's question. */
     void failed(Attempt asked, StoreException failure) {
-        Effects effects = new Effects(background);
-        synchronized (this) {
-            if (asked != attempt) {
-                afterTheEnd(asked, effects);
-            } else if (phase == Phase.QUEUED) {
+        decide(background, effects -> {
+            if (asked != state.attempt) {
+                state.afterTheEnd(asked, effects);
+            } else if (state.phase == Phase.QUEUED) {
                 asked.pollFailure = failure;
                 effects.answer(() -> port.pollLater(this, asked, times.pollMillis()));
             } else {
-                drop(asked);
+                state.drop(asked);
                 effects.command(() -> port.abandon(this, asked));
-                List<Waiter> failing = List.copyOf(waiters);
-                waiters.clear();
+                List<Waiter> failing = asked.first ? state.waiters.takeAll() : state.waiters.takeImpatient();
                 failing.forEach(waiter -> effects.answer(() -> port.fail(waiter, failure)));
-                rest(effects);
+                state.askLaterOrRest(failure, effects);
             }
-        }
-        effects.perform();
+        });
     }
 
     /** The store has granted the lock to the waiting attempt of this cohort. */
     void granted(Grant grant) {
-        Effects effects = new Effects(background);
-        synchronized (this) {
-            Attempt waiting = attempt;
+        decide(background, effects -> {
+            Attempt waiting = state.attempt;
             if (waiting == null || !waiting.id.equals(grant.attempt())) {
                 return;
             }
-            if (phase == Phase.ASKING) {
+            if (state.phase == Phase.ASKING) {
                 waiting.early = grant;
             } else {
-                grantTo(waiting, grant, effects);
+                state.grantTo(waiting, grant, effects);
             }
-        }
-        effects.perform();
+        });
     }
 
     /** It is time to ask again, if the attempt still waits. */
     void pollDue(Attempt waiting) {
-        Effects effects = new Effects(background);
-        synchronized (this) {
-            if (waiting == attempt && phase == Phase.QUEUED) {
+        decide(background, effects -> {
+            if (waiting == state.attempt && state.phase == Phase.QUEUED) {
                 effects.command(() -> port.ask(this, waiting, true));
             }
-        }
-        effects.perform();
+        });
     }
 
     /** Grants may have been missed. */
     void pollNow() {
         Attempt waiting;
         synchronized (this) {
-            waiting = attempt;
+            waiting = state.attempt;
         }
         if (waiting != null) {
             pollDue(waiting);
@@ -185,28 +172,26 @@ final class Cohort {
      * @param placeGone completed when the store has been told, or need not be
      */
     void leave(Waiter waiter, Executor commands, CompletableFuture<@Nullable Void> placeGone) {
-        Effects effects = new Effects(commands);
-        synchronized (this) {
-            waiters.remove(waiter);
-            giveUpUnneededPlace(effects, placeGone);
-        }
-        effects.perform();
+        decide(commands, effects -> {
+            state.waiters.remove(waiter);
+            state.giveUpUnneededPlace(effects, placeGone);
+        });
     }
 
     /** Ends the wait of a caller whose time is up, also where it has not been let in yet. */
     void expire(Waiter waiter) {
-        Effects effects = new Effects(background);
-        synchronized (this) {
-            if (phase == Phase.ASKING) {
+        decide(background, effects -> {
+            if (state.phase == Phase.ASKING) {
                 // The store has not said anything yet: its first answer, or failure, decides.
                 waiter.waits = false;
                 return;
             }
-            StoreException failure = attempt == null ? null : attempt.pollFailure;
-            String holder = holder();
-            waiters.remove(waiter);
+            StoreException failure = state.attempt == null ? null : state.attempt.pollFailure;
+            String holder = state.holder();
+            state.waiters.remove(waiter);
             CompletableFuture<@Nullable Void> placeGone = new CompletableFuture<>();
-            giveUpUnneededPlace(effects, placeGone);
+            placeGone.completeOnTimeout(null, PLACE_GONE_MILLIS, TimeUnit.MILLISECONDS);
+            state.giveUpUnneededPlace(effects, placeGone);
             effects.answer(() -> placeGone.whenComplete((gone, never) -> {
                 if (failure == null) {
                     port.refuse(waiter, holder);
@@ -214,248 +199,41 @@ final class Cohort {
                     port.fail(waiter, failure);
                 }
             }));
-        }
-        effects.perform();
+        });
     }
 
     /**
      * Ends a caller's hold: passes it to the next local caller, hands it over in the store, or releases it.
      *
      * @param lease the hold
-     * @return what came of it, when that is known; failed as the store is
+     * @return what came of it, when that is known
      */
     CompletableFuture<ReleaseResult> release(HeldLease lease) {
-        Effects effects = new Effects(Runnable::run);
         CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
-        synchronized (this) {
+        decide(Runnable::run, effects -> {
             Tenure ended = lease.tenure();
-            if (ended != tenure || ended.isOver()) {
-                return CompletableFuture.completedFuture(ReleaseResult.LOST);
-            }
-            Waiter next = times.mayPass(ended) ? nextWaiter() : null;
+            boolean current = ended == state.tenure && !ended.isOver();
+            Waiter next = current && times.mayPass(ended) ? state.waiters.next() : null;
             if (next != null) {
                 ended.pass();
-                give(next, ended, effects);
+                state.give(next, ended, effects);
                 effects.answer(() -> result.complete(ReleaseResult.RELEASED));
-            } else if (ended.end()) {
-                endTenure(ended, result, effects);
+            } else if (current && ended.end()) {
+                state.endTenure(ended, result, effects);
             } else {
-                return CompletableFuture.completedFuture(ReleaseResult.LOST);
+                result.complete(ReleaseResult.LOST);
             }
-        }
-        effects.perform();
+        });
         return result;
     }
 
     /** A hold was lost: its callers start over. */
     void lost(Tenure gone) {
-        Effects effects = new Effects(background);
-        synchronized (this) {
-            if (gone != tenure) {
-                return;
-            }
-            forgetTenure();
-            askOrRest(effects);
-        }
-        effects.perform();
-    }
-
-    private void forgetTenure() {
-        if (tenure != null) {
-            port.untrack(tenure.attempt);
-            tenure = null;
-        }
-    }
-
-    private void ask(Effects effects) {
-        forgetTenure();
-        Attempt next = port.nextAttempt();
-        phase = Phase.ASKING;
-        attempt = next;
-        boolean queue = waiters.stream().anyMatch(waiter -> waiter.waits);
-        if (queue) {
-            port.track(next.id, this);
-        }
-        effects.command(() -> port.ask(this, next, queue));
-    }
-
-    private void askOrRest(Effects effects) {
-        if (nextWaiterIsThere()) {
-            ask(effects);
-        } else {
-            rest(effects);
-        }
-    }
-
-    private void rest(Effects effects) {
-        phase = Phase.RETIRED;
-        onRetired.accept(this);
-        effects.answer(onFirstAnswer);
-    }
-
-    private void drop(Attempt ended) {
-        ended.stopPolling();
-        port.untrack(ended.id);
-        attempt = null;
-    }
-
-    private void begin(Tenure begun, Effects effects) {
-        if (attempt != null) {
-            attempt.stopPolling();
-            attempt = null;
-        }
-        Waiter next = nextWaiter();
-        if (next == null) {
-            port.untrack(begun.attempt);
-            CompletableFuture<@Nullable Void> gone = leaver;
-            effects.command(() -> port.release(this, begun.attempt, begun.token() - 1)
-                    .whenComplete((told, failed) -> gone.complete(null)));
-            askOrRest(effects);
-            return;
-        }
-        tenure = begun;
-        phase = Phase.HELD;
-        effects.answer(onFirstAnswer);
-        effects.answer(() -> port.watch(begun));
-        give(next, begun, effects);
-        refuseImpatient(null, effects);
-    }
-
-    private void give(Waiter next, Tenure of, Effects effects) {
-        HeldLease lease = port.lease(next.request, of, of.token());
-        of.lease = lease;
-        effects.answer(() -> port.grant(next, lease));
-    }
-
-    private void queued(Attempt asked, Moment sent, AcquireReply.Queued answer, Effects effects) {
-        asked.queued(answer, sent);
-        phase = Phase.QUEUED;
-        effects.answer(onFirstAnswer);
-        refuseImpatient(answer.holder(), effects);
-        Grant early = asked.early;
-        if (!nextWaiterIsThere()) {
-            giveUpPlace(asked, effects, leaver);
-        } else if (early != null) {
-            asked.early = null;
-            grantTo(asked, early, effects);
-        } else {
-            effects.answer(() -> port.pollLater(this, asked, answer.remainingMillis()));
-        }
-    }
-
-    private void busy(Attempt asked, String holder, Effects effects) {
-        drop(asked);
-        refuseImpatient(holder, effects);
-        askOrRest(effects);
-    }
-
-    private void grantTo(Attempt waiting, Grant grant, Effects effects) {
-        Tenure begun = times.tenure(this, waiting, grant);
-        if (begun == null) {
-            // No fresh sample of the store's clock: a claim tells how long the hold lasts.
-            effects.command(() -> port.ask(this, waiting, true));
-        } else {
-            begin(begun, effects);
-        }
-    }
-
-    private void afterTheEnd(Attempt asked, Moment sent, AcquireReply reply, Effects effects) {
-        Tenure held = tenure;
-        if (held == null || !held.attempt.equals(asked.id)) {
-            if (!(reply instanceof AcquireReply.Busy)) {
-                effects.command(() -> port.abandon(this, asked));
-            }
-        } else if (reply instanceof AcquireReply.Acquired && held.fixedEnd() == null) {
-            // A poll that crossed the grant: the store has refreshed the lease.
-            held.renewed(times.deadline(claim, sent));
-        }
-    }
-
-    private void afterTheEnd(Attempt asked, Effects effects) {
-        Tenure held = tenure;
-        if (held == null || !held.attempt.equals(asked.id)) {
-            effects.command(() -> port.abandon(this, asked));
-        }
-    }
-
-    private void endTenure(Tenure ended, CompletableFuture<ReleaseResult> result, Effects effects) {
-        forgetTenure();
-        long lastToken = ended.token();
-        if (nextWaiterIsThere()) {
-            Attempt next = port.nextAttempt();
-            phase = Phase.ASKING;
-            attempt = next;
-            port.track(next.id, this);
-            effects.command(() -> settle(result, port.handOver(ended, lastToken, next)));
-        } else {
-            rest(effects);
-            effects.command(() -> settle(result, port.release(this, ended.attempt, lastToken)));
-        }
-    }
-
-    private static void settle(CompletableFuture<ReleaseResult> result, CompletableFuture<Boolean> command) {
-        command.whenComplete((wasHeld, failure) -> {
-            if (failure != null) {
-                result.complete(ReleaseResult.UNKNOWN);
-            } else {
-                result.complete(wasHeld ? ReleaseResult.RELEASED : ReleaseResult.LOST);
+        decide(background, effects -> {
+            if (gone == state.tenure) {
+                state.forgetTenure();
+                state.askOrRest(effects);
             }
         });
-    }
-
-    private void refuseImpatient(@Nullable String holder, Effects effects) {
-        forEachImpatient(waiter -> effects.answer(() -> port.refuse(waiter, holder)));
-    }
-
-    private void forEachImpatient(Consumer<Waiter> refusal) {
-        waiters.removeIf(waiter -> {
-            if (!waiter.waits) {
-                refusal.accept(waiter);
-            }
-            return !waiter.waits;
-        });
-    }
-
-    private void giveUpUnneededPlace(Effects effects, CompletableFuture<@Nullable Void> placeGone) {
-        Attempt waiting = attempt;
-        if (phase == Phase.QUEUED && waiting != null && !nextWaiterIsThere()) {
-            giveUpPlace(waiting, effects, placeGone);
-        } else if (phase == Phase.ASKING && !nextWaiterIsThere()) {
-            leaver = placeGone;
-        } else {
-            placeGone.complete(null);
-        }
-    }
-
-    private void giveUpPlace(Attempt waiting, Effects effects, CompletableFuture<@Nullable Void> placeGone) {
-        drop(waiting);
-        rest(effects);
-        effects.command(() -> port.abandon(this, waiting).whenComplete((told, failed) -> placeGone.complete(null)));
-    }
-
-    /** Takes out the first caller who is still there; null: nobody is. */
-    private @Nullable Waiter nextWaiter() {
-        return nextWaiterIsThere() ? waiters.poll() : null;
-    }
-
-    private boolean nextWaiterIsThere() {
-        while (!waiters.isEmpty() && waiters.peek().isGone()) {
-            waiters.poll();
-        }
-        return !waiters.isEmpty();
-    }
-
-    private @Nullable String holder() {
-        if (tenure != null) {
-            return tenure.attempt;
-        }
-        return attempt == null ? null : attempt.holder();
-    }
-
-    private Tenure heldTenure() {
-        if (tenure == null) {
-            throw new IllegalStateException("A cohort that holds has a tenure");
-        }
-        return tenure;
     }
 }

@@ -161,7 +161,7 @@ final class HeldLease implements LockLease {
             LockLostException late = lossBecause("the store did not know of it any more when it was released");
             keeper.listener().onLost(new LockListener.Lost(request, late));
         }
-        if (!held) {
+        if (result == ReleaseResult.LOST) {
             keeper.giveBack(this);
         }
         keeper.over(this);
@@ -198,6 +198,7 @@ final class HeldLease implements LockLease {
             callbacks.clear();
         }
         due.forEach(callback -> call(callback, lost));
+        log.warn("{}", lost.getMessage());
         keeper.over(this);
         keeper.listener().onLost(new LockListener.Lost(request, lost));
     }

@@ -15,7 +15,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
 
 /** The leases that callers of this JVM hold now, and what can be done with one. */
 final class Leases implements LeaseKeeper {
@@ -26,6 +26,7 @@ final class Leases implements LeaseKeeper {
     private final Executor background;
     private final Watchdog watchdog;
     private final Set<HeldLease> held = ConcurrentHashMap.newKeySet();
+    private volatile @Nullable CompletableFuture<@Nullable Void> drained;
 
     Leases(LockStore store, TimeSource clock, Scheduler scheduler, LockEngine.Settings settings, Executor background) {
         this.store = store;
@@ -80,11 +81,17 @@ final class Leases implements LeaseKeeper {
         if (!tenure.lose()) {
             return;
         }
+        tellHolder(tenure, reason);
+        tenure.cohort.lost(tenure);
+        // The hold may have passed to another local caller meanwhile; from now on it cannot.
+        tellHolder(tenure, reason);
+    }
+
+    private static void tellHolder(Tenure tenure, String reason) {
         HeldLease lease = tenure.lease;
         if (lease != null) {
             lease.lost(reason);
         }
-        tenure.cohort.lost(tenure);
     }
 
     @Override
@@ -123,6 +130,10 @@ final class Leases implements LeaseKeeper {
     @Override
     public void over(HeldLease lease) {
         held.remove(lease);
+        CompletableFuture<@Nullable Void> waiting = drained;
+        if (waiting != null && held.isEmpty()) {
+            waiting.complete(null);
+        }
     }
 
     int size() {
@@ -131,9 +142,11 @@ final class Leases implements LeaseKeeper {
 
     /** Waits for the holders as the settings say, and releases the rest. */
     void close() {
-        long end = clock.nanoTime() + settings.shutdownWait().toNanos();
-        while (!held.isEmpty() && clock.nanoTime() - end < 0) {
-            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(5));
+        CompletableFuture<@Nullable Void> waiting = new CompletableFuture<>();
+        drained = waiting;
+        if (!held.isEmpty()) {
+            waiting.completeOnTimeout(null, settings.shutdownWait().toMillis(), TimeUnit.MILLISECONDS)
+                    .join();
         }
         held.forEach(HeldLease::close);
         store.close();

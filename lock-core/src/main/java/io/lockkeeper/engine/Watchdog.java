@@ -138,7 +138,11 @@ final class Watchdog {
         List<String> names = List.of(tenure.claim.name());
         if (failure != null) {
             Duration remaining = Duration.ofNanos(tenure.deadline().nanosFrom(clock));
-            log.warn("Renewal of lock '{}' failed, {} ms before its end", names.get(0), remaining.toMillis(), failure);
+            log.warn(
+                    "Renewal of lock '{}' failed, {} ms before its end, and is tried again: {}",
+                    names.get(0),
+                    remaining.toMillis(),
+                    failure.getMessage());
             retry(tenure, remaining.toNanos());
             listener.onRenewalFailed(new LockListener.RenewalFailed(names, remaining, failure));
         } else if (Boolean.TRUE.equals(held)) {

@@ -25,6 +25,7 @@ import org.springframework.data.redis.connection.SubscriptionListener;
 final class GrantSubscription {
 
     private static final Logger log = LoggerFactory.getLogger(GrantSubscription.class);
+    private static final byte[] NOTHING = {};
     private static final long MIN_PAUSE_MILLIS = 100;
     private static final long MAX_PAUSE_MILLIS = 5_000;
     private static final long LOOK_MILLIS = 500;
@@ -72,6 +73,7 @@ final class GrantSubscription {
     }
 
     private void subscribe(byte[] channel, Listener listener) {
+        requirePermission(channel);
         try (RedisConnection connection = connections.getConnection()) {
             current = connection;
             // Jedis returns when the subscription has ended, Lettuce when it has begun.
@@ -83,6 +85,16 @@ final class GrantSubscription {
             }
         } finally {
             current = null;
+        }
+    }
+
+    /**
+     * Asks for the channel in a way that may be refused: a refused SUBSCRIBE makes Jedis send an UNSUBSCRIBE over a
+     * connection that is in its pool again, whose next user would read the answer to it.
+     */
+    private void requirePermission(byte[] channel) {
+        try (RedisConnection connection = connections.getConnection()) {
+            connection.publish(channel, NOTHING);
         }
     }
 

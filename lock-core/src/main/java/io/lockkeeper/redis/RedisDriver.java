@@ -21,7 +21,10 @@ interface RedisDriver extends AutoCloseable {
      */
     CompletableFuture<List<Object>> eval(LuaScript script, List<byte[]> keys, List<byte[]> arguments);
 
-    /** Makes scripts known to the server, so that the first run of each needs one request, and returns its clock in ms. */
+    /**
+     * Makes scripts known to the server, so that the first run of each needs one request, and returns its clock in ms.
+     * May take longer than the command timeout.
+     */
     CompletableFuture<Long> prepare(List<LuaScript> scripts);
 
     /** Sets a key that expires. */

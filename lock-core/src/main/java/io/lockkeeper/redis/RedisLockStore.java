@@ -19,8 +19,10 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -35,6 +37,7 @@ public final class RedisLockStore implements LockStore {
 
     private static final Logger log = LoggerFactory.getLogger(RedisLockStore.class);
     private static final int MAX_SENDS = 5;
+    private static final long NEVER = -1;
     private static final Duration DESCRIPTION_LIFE = Duration.ofSeconds(60);
     private static final long DESCRIPTION_REFRESH_SECONDS = 20;
 
@@ -74,7 +77,19 @@ public final class RedisLockStore implements LockStore {
                 message -> GrantMessage.parse(message, names).ifPresent(listener::granted),
                 listener::channelRestored);
         describe(driver, InstanceDescription.ofThisProcess(clientId, application), timer);
+        awaitWarmConnection(opened);
         return times;
+    }
+
+    /** The first lock should find a warm connection; but an application starts without Redis, too. */
+    private static void awaitWarmConnection(Session opened) {
+        try {
+            opened.prepared().get(opened.times().commandTimeout().toMillis(), TimeUnit.MILLISECONDS);
+        } catch (ExecutionException | TimeoutException failure) {
+            log.warn("Redis does not answer yet, locks are refused until it does: {}", failure.toString());
+        } catch (InterruptedException interrupt) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     @Override
@@ -185,7 +200,12 @@ public final class RedisLockStore implements LockStore {
         CompletableFuture<Long> first = session().prepared();
         CompletableFuture<Long> prepared =
                 first.isCompletedExceptionally() ? prepare(session().driver()) : first;
-        return prepared.thenCompose(known -> command.get());
+        return prepared.copy()
+                .completeOnTimeout(NEVER, session().times().commandTimeout().toMillis(), TimeUnit.MILLISECONDS)
+                .thenCompose(time -> time == NEVER
+                        ? CompletableFuture.failedFuture(
+                                new StoreException("Redis has not answered since the application started", null))
+                        : command.get());
     }
 
     private CompletableFuture<Long> prepare(RedisDriver driver) {

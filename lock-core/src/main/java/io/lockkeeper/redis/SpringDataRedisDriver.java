@@ -27,6 +27,7 @@ import org.springframework.data.redis.connection.ReturnType;
 final class SpringDataRedisDriver implements RedisDriver {
 
     private static final int THREADS = 16;
+    private static final int PREPARATION_FACTOR = 5;
 
     private final RedisConnectionFactory connections;
     private final Duration commandTimeout;
@@ -70,7 +71,8 @@ final class SpringDataRedisDriver implements RedisDriver {
 
     @Override
     public CompletableFuture<Long> prepare(List<LuaScript> scripts) {
-        return call("prepare", connection -> {
+        // Opens the first connection, which may need more than a command: classes are loaded, names resolved.
+        return call("prepare", commandTimeout.multipliedBy(PREPARATION_FACTOR), connection -> {
             scripts.forEach(script -> connection.scriptingCommands().scriptLoad(bytes(script.source())));
             Long time = connection.serverCommands().time(TimeUnit.MILLISECONDS);
             if (time == null) {
@@ -105,6 +107,10 @@ final class SpringDataRedisDriver implements RedisDriver {
     }
 
     private <T> CompletableFuture<T> call(String what, Function<RedisConnection, @Nullable T> command) {
+        return call(what, commandTimeout, command);
+    }
+
+    private <T> CompletableFuture<T> call(String what, Duration limit, Function<RedisConnection, @Nullable T> command) {
         CompletableFuture<T> result = new CompletableFuture<>();
         Future<?> running;
         try {
@@ -116,12 +122,12 @@ final class SpringDataRedisDriver implements RedisDriver {
         ScheduledFuture<?> timeout = timer.schedule(
                 () -> {
                     StoreException silent = new StoreException(
-                            "Redis did not answer to " + what + " within " + commandTimeout.toMillis() + " ms", null);
+                            "Redis did not answer to " + what + " within " + limit.toMillis() + " ms", null);
                     if (result.completeExceptionally(silent)) {
                         running.cancel(true);
                     }
                 },
-                commandTimeout.toNanos(),
+                limit.toNanos(),
                 TimeUnit.NANOSECONDS);
         result.whenComplete((reply, failure) -> timeout.cancel(false));
         return result;

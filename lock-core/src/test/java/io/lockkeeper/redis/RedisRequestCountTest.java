@@ -19,6 +19,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -54,6 +55,9 @@ class RedisRequestCountTest {
     void anUncontendedAcquireIsOneRequestAReleaseOneAndAReentryNone(Connections driver) {
         RedisConnectionFactory connections = driver.to(server.port());
         try (LockTemplate template = template(connections)) {
+            Awaitility.await()
+                    .until(() ->
+                            server.command("PUBSUB", "CHANNELS") instanceof List<?> channels && channels.size() == 1);
             for (LockMode mode : List.of(LockMode.EXCLUSIVE, LockMode.FAIR)) {
                 LockRequest request = LockRequest.of("counted").withMode(mode);
                 for (int i = 0; i < 3; i++) {

@@ -1,0 +1,236 @@
+package io.lockkeeper.engine;
+
+import io.lockkeeper.ReleaseResult;
+import io.lockkeeper.store.AcquireReply;
+import io.lockkeeper.store.Grant;
+import io.lockkeeper.store.StoreException;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Where a cohort stands, and its steps from one phase to the next. Guarded by the cohort: every method is called while it
+ * is locked, and what is to be done goes into the {@link Effects}.
+ */
+final class CohortState {
+
+    private static final long ASK_AGAIN_MILLIS = 500;
+
+    enum Phase {
+        IDLE,
+        ASKING,
+        QUEUED,
+        HELD,
+        RETIRED
+    }
+
+    final LocalQueue waiters = new LocalQueue();
+    Phase phase = Phase.IDLE;
+
+    /** What asks or waits in the store now; null while the cohort is idle or holds. */
+    @Nullable
+    Attempt attempt;
+
+    /** What the cohort holds now; null while it does not. */
+    @Nullable
+    Tenure tenure;
+
+    private final Cohort cohort;
+    private final CohortPort port;
+    private final CohortTimes times;
+    private final Runnable onFirstAnswer;
+    private final Consumer<Cohort> onRetired;
+
+    /** The last caller left before the store answered: completed when the place that the answer gives is given up. */
+    private CompletableFuture<@Nullable Void> leaver = new CompletableFuture<>();
+
+    CohortState(Cohort cohort, CohortPort port, CohortTimes times, Runnable onFirstAnswer, Consumer<Cohort> onRetired) {
+        this.cohort = cohort;
+        this.port = port;
+        this.times = times;
+        this.onFirstAnswer = onFirstAnswer;
+        this.onRetired = onRetired;
+    }
+
+    boolean isHeld() {
+        return tenure != null && tenure.isValid(times.clock());
+    }
+
+    void forgetTenure() {
+        if (tenure != null) {
+            port.untrack(tenure.attempt);
+            tenure = null;
+        }
+    }
+
+    void drop(Attempt ended) {
+        ended.stopPolling();
+        port.untrack(ended.id);
+        attempt = null;
+    }
+
+    Attempt beginAttempt(Phase next, boolean first) {
+        Attempt begun = port.nextAttempt();
+        begun.first = first;
+        phase = next;
+        attempt = begun;
+        if (waiters.anyWaits()) {
+            port.track(begun.id, cohort);
+        }
+        return begun;
+    }
+
+    /** Asks with a new attempt; if it is the first one, a failure ends the waits of all callers. */
+    void ask(boolean first, Effects effects) {
+        forgetTenure();
+        Attempt next = beginAttempt(Phase.ASKING, first);
+        boolean queue = waiters.anyWaits();
+        effects.command(() -> port.ask(cohort, next, queue));
+    }
+
+    void askOrRest(Effects effects) {
+        if (waiters.isEmpty()) {
+            rest(effects);
+        } else {
+            ask(false, effects);
+        }
+    }
+
+    /** Callers who waited already go on waiting while the store fails; asking again soon does not cost much. */
+    void askLaterOrRest(StoreException failure, Effects effects) {
+        if (waiters.isEmpty()) {
+            rest(effects);
+        } else {
+            Attempt next = beginAttempt(Phase.QUEUED, false);
+            next.pollFailure = failure;
+            effects.answer(() -> port.pollLater(cohort, next, Math.min(times.pollMillis(), ASK_AGAIN_MILLIS)));
+        }
+    }
+
+    void rest(Effects effects) {
+        phase = Phase.RETIRED;
+        onRetired.accept(cohort);
+        effects.answer(onFirstAnswer);
+    }
+
+    void begin(Tenure begun, Effects effects) {
+        if (attempt != null) {
+            attempt.stopPolling();
+            attempt = null;
+        }
+        Waiter next = waiters.next();
+        if (next == null) {
+            port.untrack(begun.attempt);
+            CompletableFuture<@Nullable Void> gone = leaver;
+            effects.command(() -> port.release(cohort, begun.attempt, begun.token() - 1)
+                    .whenComplete((told, failed) -> gone.complete(null)));
+            rest(effects);
+            return;
+        }
+        tenure = begun;
+        phase = Phase.HELD;
+        effects.answer(onFirstAnswer);
+        effects.answer(() -> port.watch(begun));
+        give(next, begun, effects);
+        refuse(waiters.takeImpatient(), begun.attempt, effects);
+    }
+
+    void give(Waiter next, Tenure of, Effects effects) {
+        HeldLease lease = port.lease(next.request, of, of.token());
+        of.lease = lease;
+        effects.answer(() -> port.grant(next, lease));
+    }
+
+    void refuse(List<Waiter> refused, @Nullable String holder, Effects effects) {
+        refused.forEach(waiter -> effects.answer(() -> port.refuse(waiter, holder)));
+    }
+
+    void queued(Attempt asked, AcquireReply.Queued answer, Effects effects) {
+        phase = Phase.QUEUED;
+        effects.answer(onFirstAnswer);
+        refuse(waiters.takeImpatient(), answer.holder(), effects);
+        Grant early = asked.early;
+        if (waiters.isEmpty()) {
+            giveUpPlace(asked, effects, leaver);
+        } else if (early != null) {
+            asked.early = null;
+            grantTo(asked, early, effects);
+        } else {
+            effects.answer(() -> port.pollLater(cohort, asked, answer.remainingMillis()));
+        }
+    }
+
+    void grantTo(Attempt waiting, Grant grant, Effects effects) {
+        Tenure begun = times.tenure(cohort, waiting, grant);
+        if (begun == null) {
+            // No fresh sample of the store's clock: a claim tells how long the hold lasts.
+            effects.command(() -> port.ask(cohort, waiting, true));
+        } else {
+            begin(begun, effects);
+        }
+    }
+
+    void afterTheEnd(Attempt asked, Moment sent, AcquireReply reply, Effects effects) {
+        if (tenure == null || !tenure.attempt.equals(asked.id)) {
+            if (!(reply instanceof AcquireReply.Busy)) {
+                effects.command(() -> port.abandon(cohort, asked));
+            }
+        } else if (reply instanceof AcquireReply.Acquired && tenure.fixedEnd() == null) {
+            // A poll that crossed the grant: the store has refreshed the lease.
+            tenure.renewed(times.deadline(cohort.claim(), sent));
+        }
+    }
+
+    void afterTheEnd(Attempt asked, Effects effects) {
+        if (tenure == null || !tenure.attempt.equals(asked.id)) {
+            effects.command(() -> port.abandon(cohort, asked));
+        }
+    }
+
+    void endTenure(Tenure ended, CompletableFuture<ReleaseResult> result, Effects effects) {
+        forgetTenure();
+        long lastToken = ended.token();
+        if (waiters.isEmpty()) {
+            rest(effects);
+            effects.command(() -> settle(result, port.release(cohort, ended.attempt, lastToken)));
+        } else {
+            Attempt next = beginAttempt(Phase.ASKING, false);
+            effects.command(() -> settle(result, port.handOver(ended, lastToken, next)));
+        }
+    }
+
+    private static void settle(CompletableFuture<ReleaseResult> result, CompletableFuture<Boolean> command) {
+        command.whenComplete((wasHeld, failure) -> {
+            if (failure != null) {
+                result.complete(ReleaseResult.UNKNOWN);
+            } else {
+                result.complete(wasHeld ? ReleaseResult.RELEASED : ReleaseResult.LOST);
+            }
+        });
+    }
+
+    void giveUpUnneededPlace(Effects effects, CompletableFuture<@Nullable Void> placeGone) {
+        if (phase == Phase.QUEUED && attempt != null && waiters.isEmpty()) {
+            giveUpPlace(attempt, effects, placeGone);
+        } else if (phase == Phase.ASKING && waiters.isEmpty()) {
+            leaver = placeGone;
+        } else {
+            placeGone.complete(null);
+        }
+    }
+
+    void giveUpPlace(Attempt waiting, Effects effects, CompletableFuture<@Nullable Void> placeGone) {
+        drop(waiting);
+        rest(effects);
+        effects.command(() -> port.abandon(cohort, waiting).whenComplete((told, failed) -> placeGone.complete(null)));
+    }
+
+    @Nullable
+    String holder() {
+        if (tenure != null) {
+            return tenure.attempt;
+        }
+        return attempt == null ? null : attempt.holder();
+    }
+}

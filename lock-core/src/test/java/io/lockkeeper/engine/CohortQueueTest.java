@@ -1,0 +1,235 @@
+package io.lockkeeper.engine;
+
+import static io.lockkeeper.engine.CohortFixture.MAX_PASS_TIME;
+import static io.lockkeeper.engine.CohortFixture.leaseOf;
+import static io.lockkeeper.engine.RecordingStore.last;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lockkeeper.LockNotAcquiredException;
+import io.lockkeeper.ReleaseResult;
+import io.lockkeeper.store.AcquireReply;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+
+/** Who of the local callers has the lock next, and who never does. */
+class CohortQueueTest {
+
+    private final CohortFixture fixture = new CohortFixture();
+    private final FakePort port = fixture.port;
+
+    @Test
+    void callersHoldTheLockInTheOrderInWhichTheyCame() {
+        HeldLease first = fixture.holds(100);
+        Waiter second = fixture.enters();
+        Waiter third = fixture.enters();
+
+        assertThat(first.release()).isEqualTo(ReleaseResult.RELEASED);
+        assertThat(leaseOf(second).fencingToken()).isEqualTo(101);
+        assertThat(third.outcome).isNotDone();
+
+        leaseOf(second).release();
+        assertThat(leaseOf(third).fencingToken()).isEqualTo(102);
+        assertThat(port.asked).hasSize(1);
+        assertThat(port.handOvers).isEmpty();
+    }
+
+    @Test
+    void aHoldThatHasPassedOftenEnoughIsHandedOver() {
+        HeldLease first = fixture.holds(100);
+        Waiter second = fixture.enters();
+        Waiter third = fixture.enters();
+        Waiter fourth = fixture.enters();
+        first.release();
+        leaseOf(second).release();
+        assertThat(port.handOvers).isEmpty();
+
+        leaseOf(third).release();
+
+        assertThat(fourth.outcome).isNotDone();
+        assertThat(last(port.handOvers).attempt()).isEqualTo("attempt1");
+        assertThat(last(port.handOvers).lastToken()).isEqualTo(102);
+        Attempt next = last(port.handOvers).next();
+        fixture.cohort.answered(next, fixture.time.now(), new AcquireReply.Acquired(103));
+        assertThat(leaseOf(fourth).fencingToken()).isEqualTo(103);
+    }
+
+    @Test
+    void aHoldThatHasStayedHereLongEnoughIsHandedOver() {
+        HeldLease first = fixture.holds(100);
+        Waiter second = fixture.enters();
+        Waiter third = fixture.enters();
+        fixture.time.pass(MAX_PASS_TIME.minusMillis(1));
+        first.release();
+        assertThat(leaseOf(second).isHeld()).isTrue();
+
+        fixture.time.pass(Duration.ofMillis(1));
+        leaseOf(second).release();
+
+        assertThat(third.outcome).isNotDone();
+        assertThat(last(port.handOvers).lastToken()).isEqualTo(101);
+    }
+
+    @Test
+    void callersWhoComeWhileTheLockIsHandedOverWaitForTheSameAttempt() {
+        HeldLease first = fixture.holds(100);
+        Waiter second = fixture.enters();
+        fixture.time.pass(MAX_PASS_TIME);
+        first.release();
+        Waiter third = fixture.enters();
+        Attempt next = last(port.handOvers).next();
+
+        fixture.cohort.answered(
+                next, fixture.time.now(), new AcquireReply.Queued("other1", 30_000, fixture.storeMillis()));
+        fixture.cohort.granted(fixture.grant(next, 200));
+
+        assertThat(leaseOf(second).fencingToken()).isEqualTo(200);
+        assertThat(third.outcome).isNotDone();
+        assertThat(port.asked).hasSize(1);
+    }
+
+    @Test
+    void aCallerWhoGaveUpIsPassedOver() {
+        HeldLease first = fixture.holds(100);
+        Waiter cancelled = fixture.enters();
+        Waiter third = fixture.enters();
+        fixture.leaves(cancelled);
+
+        first.release();
+
+        assertThat(leaseOf(third).fencingToken()).isEqualTo(101);
+        assertThat(cancelled.outcome).isCancelled();
+    }
+
+    @Test
+    void aCallerWhoseOutcomeIsDoneIsPassedOverBeforeItHasLeft() {
+        HeldLease first = fixture.holds(100);
+        Waiter cancelled = fixture.enters();
+        cancelled.outcome.cancel(false);
+
+        first.release();
+
+        assertThat(port.releases).hasSize(1);
+        assertThat(fixture.retirements).isEqualTo(1);
+    }
+
+    @Test
+    void aCallerWhoGivesUpAtTheMomentOfTheGrantGivesTheLockBack() {
+        HeldLease first = fixture.holds(100);
+        Waiter second = fixture.enters();
+        Waiter third = fixture.enters();
+        port.whileLeasing = () -> second.outcome.cancel(false);
+
+        first.release();
+
+        assertThat(leaseOf(third).fencingToken()).isEqualTo(102);
+    }
+
+    @Test
+    void aCallerWhoseTimeIsUpNeverOwns() {
+        HeldLease first = fixture.holds(100);
+        Waiter expired = fixture.enters();
+        fixture.cohort.expire(expired);
+        assertThat(expired.outcome).isCompletedExceptionally();
+        assertThat(port.holders).containsExactly("attempt1");
+
+        first.release();
+
+        assertThat(port.releases).hasSize(1);
+        assertThat(expired.outcome).failsWithin(Duration.ZERO);
+    }
+
+    @Test
+    void theLastCallerWhoGivesUpGivesThePlaceInTheStoreUp() {
+        Waiter first = fixture.enters();
+        Waiter second = fixture.enters();
+        fixture.queued();
+
+        assertThat(fixture.leaves(first)).isCompleted();
+        assertThat(port.abandoned).isEmpty();
+        assertThat(fixture.leaves(second)).isCompleted();
+
+        assertThat(port.abandoned).containsExactly("attempt1");
+        assertThat(port.tracked).isEmpty();
+        assertThat(fixture.retirements).isEqualTo(1);
+    }
+
+    @Test
+    void theCallerWhoGivesUpHearsWhenTheStoreHasBeenTold() {
+        Waiter waiter = fixture.enters();
+        fixture.queued();
+        CompletableFuture<Void> told = new CompletableFuture<>();
+        port.abandonment = told;
+
+        CompletableFuture<Void> placeGone = fixture.leaves(waiter);
+        assertThat(placeGone).isNotDone();
+
+        told.complete(null);
+        assertThat(placeGone).isCompleted();
+    }
+
+    @Test
+    void theLastCallerWhoseTimeIsUpIsRefusedWhenThePlaceIsGivenUp() {
+        Waiter waiter = fixture.enters();
+        fixture.queued();
+        CompletableFuture<Void> told = new CompletableFuture<>();
+        port.abandonment = told;
+
+        fixture.cohort.expire(waiter);
+        assertThat(port.abandoned).containsExactly("attempt1");
+        assertThat(waiter.outcome).isNotDone();
+
+        told.complete(null);
+        assertThat(waiter.outcome)
+                .failsWithin(Duration.ZERO)
+                .withThrowableThat()
+                .withCauseInstanceOf(LockNotAcquiredException.class);
+        assertThat(port.holders).containsExactly("other1");
+    }
+
+    @Test
+    void aPlaceThatTheStoreGivesToNobodyIsGivenUp() {
+        Waiter waiter = fixture.enters();
+        fixture.leaves(waiter);
+        assertThat(port.abandoned).isEmpty();
+
+        fixture.queued();
+
+        assertThat(port.abandoned).containsExactly("attempt1");
+        assertThat(fixture.retirements).isEqualTo(1);
+    }
+
+    @Test
+    void aHoldThatTheStoreGivesToNobodyIsReleasedWithoutUsingAToken() {
+        Waiter waiter = fixture.enters();
+        fixture.leaves(waiter);
+
+        fixture.acquired(100);
+
+        assertThat(last(port.releases).attempt()).isEqualTo("attempt1");
+        assertThat(last(port.releases).lastToken()).isEqualTo(99);
+        assertThat(port.tracked).isEmpty();
+        assertThat(fixture.retirements).isEqualTo(1);
+    }
+
+    @Test
+    void aCohortThatIsEmptyTakesNobody() {
+        fixture.holds(100).release();
+
+        assertThat(fixture.retirements).isEqualTo(1);
+        assertThat(fixture.cohort.enter(new Waiter(CohortFixture.REQUEST, true, false, fixture.time.now())))
+                .isFalse();
+    }
+
+    @Test
+    void aCallerWhoGaveUpBeforeItsTurnLetsTheNextOneIn() {
+        Waiter waiter = new Waiter(CohortFixture.REQUEST, true, false, fixture.time.now());
+        waiter.outcome.cancel(false);
+
+        assertThat(fixture.cohort.enter(waiter)).isTrue();
+
+        assertThat(port.asked).isEmpty();
+        assertThat(fixture.firstAnswers).isEqualTo(1);
+        assertThat(fixture.retirements).isEqualTo(1);
+    }
+}

@@ -1,0 +1,265 @@
+package io.lockkeeper.engine;
+
+import static io.lockkeeper.engine.CohortFixture.leaseOf;
+import static io.lockkeeper.engine.RecordingStore.last;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lockkeeper.LockException;
+import io.lockkeeper.LockNotAcquiredException;
+import io.lockkeeper.LockStoreException;
+import io.lockkeeper.ReleaseResult;
+import io.lockkeeper.store.AcquireReply;
+import io.lockkeeper.store.ClaimMode;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+
+/** What a cohort makes of the store's answers, grants and failures, in whatever order they come. */
+class CohortStoreTest {
+
+    private final CohortFixture fixture = new CohortFixture();
+    private final Cohort cohort = fixture.cohort;
+    private final FakePort port = fixture.port;
+
+    @Test
+    void aGrantThatOvertakesTheReplyToTheQuestionCountsWhenThatHasCome() {
+        Waiter waiter = fixture.enters();
+        fixture.granted(100);
+        assertThat(waiter.outcome).isNotDone();
+
+        fixture.queued();
+
+        assertThat(leaseOf(waiter).fencingToken()).isEqualTo(100);
+        assertThat(port.polls).isEmpty();
+    }
+
+    @Test
+    void aGrantedHoldEndsWithItsGrantTimeUnlessItIsRenewed() {
+        Waiter waiter = fixture.enters();
+        fixture.queued();
+        fixture.time.pass(Duration.ofSeconds(1));
+
+        fixture.granted(100);
+
+        assertThat(leaseOf(waiter).remaining()).isEqualTo(Duration.ofMillis(CohortFixture.GRANT_MILLIS - 100));
+        assertThat(port.watched).hasSize(1);
+    }
+
+    @Test
+    void aGrantWithoutAFreshSampleOfTheStoresClockIsClaimedFirst() {
+        Waiter waiter = fixture.enters();
+        fixture.queued();
+        fixture.time.pass(Duration.ofMillis(10_001));
+
+        fixture.granted(100);
+        assertThat(waiter.outcome).isNotDone();
+        assertThat(port.asked).hasSize(2);
+        assertThat(last(port.asked).attempt().id).isEqualTo("attempt1");
+
+        fixture.acquired(100);
+        assertThat(leaseOf(waiter).fencingToken()).isEqualTo(100);
+        assertThat(leaseOf(waiter).remaining()).isEqualTo(Duration.ofMillis(29_700));
+    }
+
+    @Test
+    void aPollIsASampleOfTheStoresClock() {
+        Waiter waiter = fixture.enters();
+        fixture.queued();
+        fixture.time.pass(Duration.ofSeconds(8));
+        cohort.pollDue(last(port.asked).attempt());
+        fixture.queued();
+        fixture.time.pass(Duration.ofSeconds(8));
+
+        fixture.granted(100);
+
+        assertThat(leaseOf(waiter).isHeld()).isTrue();
+    }
+
+    @Test
+    void aSecondCopyOfAGrantChangesNothing() {
+        Waiter first = fixture.enters();
+        Waiter second = fixture.enters();
+        fixture.queued();
+        fixture.granted(100);
+        fixture.granted(100);
+        assertThat(second.outcome).isNotDone();
+
+        leaseOf(first).release();
+        fixture.granted(100);
+
+        assertThat(leaseOf(second).fencingToken()).isEqualTo(101);
+        assertThat(port.asked).hasSize(1);
+        assertThat(port.watched).hasSize(1);
+    }
+
+    @Test
+    void aGrantForAnotherAttemptChangesNothing() {
+        Waiter waiter = fixture.enters();
+        fixture.queued();
+
+        cohort.granted(fixture.grant(new Attempt("attempt9", fixture.time.now()), 100));
+
+        assertThat(waiter.outcome).isNotDone();
+    }
+
+    @Test
+    void aFailingFirstCommandFailsAllCallersAndAbandonsTheAttempt() {
+        Waiter first = fixture.enters();
+        Waiter second = fixture.enters();
+        Waiter impatient = fixture.tries();
+
+        fixture.fail();
+
+        assertFailure(first, LockStoreException.class);
+        assertFailure(second, LockStoreException.class);
+        assertFailure(impatient, LockStoreException.class);
+        assertThat(port.abandoned).containsExactly("attempt1");
+        assertThat(port.tracked).isEmpty();
+        assertThat(fixture.firstAnswers).isEqualTo(1);
+        assertThat(fixture.retirements).isEqualTo(1);
+    }
+
+    @Test
+    void aFailingPollKeepsWaitingAndFailsTheWaitWhenItEnds() {
+        Waiter waiter = fixture.enters();
+        fixture.queued();
+        cohort.pollDue(last(port.asked).attempt());
+
+        fixture.fail();
+        assertThat(waiter.outcome).isNotDone();
+        assertThat(port.polls).containsExactly(20_000L, 5_000L);
+
+        cohort.expire(waiter);
+        assertFailure(waiter, LockStoreException.class);
+    }
+
+    @Test
+    void aPollThatWorksAgainForgetsTheFailure() {
+        Waiter waiter = fixture.enters();
+        fixture.queued();
+        cohort.pollDue(last(port.asked).attempt());
+        fixture.fail();
+        cohort.pollDue(last(port.asked).attempt());
+        fixture.queued();
+
+        cohort.expire(waiter);
+
+        assertFailure(waiter, LockNotAcquiredException.class);
+    }
+
+    @Test
+    void aPollBringsAHoldWhoseGrantWasLost() {
+        Waiter waiter = fixture.enters();
+        fixture.queued();
+        cohort.pollNow();
+        assertThat(port.asked).hasSize(2);
+
+        fixture.acquired(100);
+
+        assertThat(leaseOf(waiter).remaining()).isEqualTo(Duration.ofMillis(29_700));
+    }
+
+    @Test
+    void aPollThatCrossedTheGrantRenewsTheHold() {
+        Waiter waiter = fixture.enters();
+        fixture.queued();
+        cohort.pollDue(last(port.asked).attempt());
+        fixture.granted(100);
+
+        fixture.acquired(100);
+
+        assertThat(leaseOf(waiter).remaining()).isEqualTo(Duration.ofMillis(29_700));
+        assertThat(port.abandoned).isEmpty();
+    }
+
+    @Test
+    void aLateAnswerToAnEndedAttemptIsGivenBack() {
+        Waiter waiter = fixture.enters();
+        fixture.queued();
+        cohort.pollDue(last(port.asked).attempt());
+        fixture.leaves(waiter);
+        assertThat(port.abandoned).hasSize(1);
+
+        fixture.acquired(100);
+        assertThat(port.abandoned).hasSize(2);
+
+        fixture.fail();
+        assertThat(port.abandoned).hasSize(3);
+        assertThat(waiter.outcome).isCancelled();
+    }
+
+    @Test
+    void nobodyPollsForAnAttemptThatHasEnded() {
+        Waiter waiter = fixture.enters();
+        fixture.queued();
+        Attempt attempt = last(port.asked).attempt();
+        fixture.granted(100);
+
+        cohort.pollDue(attempt);
+        cohort.pollNow();
+
+        assertThat(port.asked).hasSize(1);
+        assertThat(leaseOf(waiter).isHeld()).isTrue();
+    }
+
+    @Test
+    void aLostHoldMakesTheWaitersStartOver() {
+        HeldLease lost = fixture.holds(100);
+        Waiter next = fixture.enters();
+
+        fixture.leases.lose(lost.tenure(), "the store says that it ended");
+
+        assertThat(lost.isHeld()).isFalse();
+        assertThat(next.outcome).isNotDone();
+        assertThat(last(port.asked).attempt().id).isEqualTo("attempt2");
+        fixture.acquired(200);
+        assertThat(leaseOf(next).fencingToken()).isEqualTo(200);
+        assertThat(lost.release()).isEqualTo(ReleaseResult.LOST);
+        assertThat(leaseOf(next).isHeld()).isTrue();
+        assertThat(port.tracked).containsExactly("attempt2");
+    }
+
+    @Test
+    void aLostHoldForWhichNobodyWaitsEndsTheCohort() {
+        HeldLease lost = fixture.holds(100);
+
+        fixture.leases.lose(lost.tenure(), "the store says that it ended");
+
+        assertThat(fixture.retirements).isEqualTo(1);
+        assertThat(port.tracked).isEmpty();
+    }
+
+    @Test
+    void aHandOverByAHolderWhomTheStoreForgotAsksAnew() {
+        HeldLease first = fixture.holds(100);
+        Waiter next = fixture.enters();
+        fixture.time.pass(CohortFixture.MAX_PASS_TIME);
+        first.release();
+
+        cohort.answered(last(port.handOvers).next(), fixture.time.now(), new AcquireReply.Busy("other1"));
+
+        assertThat(last(port.asked).attempt().id).isEqualTo("attempt3");
+        assertThat(last(port.asked).queue()).isTrue();
+        assertThat(next.outcome).isNotDone();
+    }
+
+    @Test
+    void aFixedLeaseIsNeverPassedOn() {
+        Cohort own = fixture.cohort(Claim.fixed("stock", ClaimMode.EXCLUSIVE, 5_000));
+        Waiter waiter = new Waiter(CohortFixture.REQUEST, true, false, fixture.time.now());
+        own.enter(waiter);
+        own.answered(last(port.asked).attempt(), fixture.time.now(), new AcquireReply.Acquired(7));
+        assertThat(leaseOf(waiter).remaining()).isEqualTo(Duration.ofSeconds(5));
+
+        leaseOf(waiter).release();
+
+        assertThat(last(port.releases).lastToken()).isEqualTo(7);
+        assertThat(port.handOvers).isEmpty();
+    }
+
+    private static void assertFailure(Waiter waiter, Class<? extends LockException> type) {
+        assertThat(waiter.outcome)
+                .failsWithin(Duration.ZERO)
+                .withThrowableThat()
+                .withCauseInstanceOf(type);
+    }
+}

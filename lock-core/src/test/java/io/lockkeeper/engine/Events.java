@@ -1,0 +1,34 @@
+package io.lockkeeper.engine;
+
+import io.lockkeeper.LockListener;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Keeps what a listener hears. */
+final class Events implements LockListener {
+
+    final List<Released> released = new ArrayList<>();
+    final List<Lost> lost = new ArrayList<>();
+    final List<Renewed> renewed = new ArrayList<>();
+    final List<RenewalFailed> failedRenewals = new ArrayList<>();
+
+    @Override
+    public void onReleased(Released event) {
+        released.add(event);
+    }
+
+    @Override
+    public void onLost(Lost event) {
+        lost.add(event);
+    }
+
+    @Override
+    public void onRenewed(Renewed event) {
+        renewed.add(event);
+    }
+
+    @Override
+    public void onRenewalFailed(RenewalFailed event) {
+        failedRenewals.add(event);
+    }
+}

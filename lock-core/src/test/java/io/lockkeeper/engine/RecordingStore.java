@@ -1,0 +1,98 @@
+package io.lockkeeper.engine;
+
+import io.lockkeeper.store.AcquireCommand;
+import io.lockkeeper.store.AcquireReply;
+import io.lockkeeper.store.ClaimMode;
+import io.lockkeeper.store.HandOverCommand;
+import io.lockkeeper.store.HandOverReply;
+import io.lockkeeper.store.LockStore;
+import io.lockkeeper.store.ReleaseCommand;
+import io.lockkeeper.store.ReleaseReply;
+import io.lockkeeper.store.RenewCommand;
+import io.lockkeeper.store.StoreException;
+import io.lockkeeper.store.StoreListener;
+import io.lockkeeper.store.StoreTimes;
+import io.lockkeeper.store.StoredLock;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+
+/** A store that keeps every command until the test answers it. */
+final class RecordingStore implements LockStore {
+
+    static final StoreTimes TIMES = new StoreTimes(Duration.ofSeconds(2), Duration.ofSeconds(5), Duration.ofSeconds(3));
+
+    /** A command that waits for its answer. */
+    record Sent<C, R>(C command, CompletableFuture<R> reply) {
+
+        void answer(R answer) {
+            reply.complete(answer);
+        }
+
+        void fail() {
+            reply.completeExceptionally(new StoreException("no answer within 2 s", null));
+        }
+    }
+
+    final List<Sent<AcquireCommand, AcquireReply>> acquires = new ArrayList<>();
+    final List<Sent<HandOverCommand, HandOverReply>> handOvers = new ArrayList<>();
+    final List<Sent<ReleaseCommand, ReleaseReply>> releases = new ArrayList<>();
+    final List<Sent<RenewCommand, Boolean>> renewals = new ArrayList<>();
+    final List<Integer> renewalBatches = new ArrayList<>();
+    Optional<StoredLock> stored = Optional.empty();
+
+    @Override
+    public StoreTimes open(String application, Duration leaseTime, StoreListener listener) {
+        return TIMES;
+    }
+
+    @Override
+    public String clientId() {
+        return "CLIENT000000";
+    }
+
+    @Override
+    public CompletableFuture<AcquireReply> acquire(AcquireCommand command) {
+        return keep(acquires, command);
+    }
+
+    @Override
+    public CompletableFuture<HandOverReply> handOver(HandOverCommand command) {
+        return keep(handOvers, command);
+    }
+
+    @Override
+    public CompletableFuture<ReleaseReply> release(ReleaseCommand command) {
+        return keep(releases, command);
+    }
+
+    @Override
+    public List<CompletableFuture<Boolean>> renew(List<RenewCommand> commands) {
+        renewalBatches.add(commands.size());
+        return commands.stream().map(command -> keep(renewals, command)).toList();
+    }
+
+    @Override
+    public CompletableFuture<Optional<StoredLock>> inspect(String name) {
+        return CompletableFuture.completedFuture(stored);
+    }
+
+    @Override
+    public void close() {}
+
+    static StoredLock ownedBy(String attempt) {
+        return new StoredLock("stock", ClaimMode.EXCLUSIVE, attempt, 1, 30_000);
+    }
+
+    static <T> T last(List<T> list) {
+        return list.get(list.size() - 1);
+    }
+
+    private static <C, R> CompletableFuture<R> keep(List<Sent<C, R>> list, C command) {
+        CompletableFuture<R> reply = new CompletableFuture<>();
+        list.add(new Sent<>(command, reply));
+        return reply;
+    }
+}

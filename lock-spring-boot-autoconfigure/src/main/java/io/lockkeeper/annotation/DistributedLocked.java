@@ -1,0 +1,108 @@
+package io.lockkeeper.annotation;
+
+import io.lockkeeper.LockMode;
+import io.lockkeeper.LockNotAcquiredException;
+import io.lockkeeper.LockRequest;
+import io.lockkeeper.LockStoreException;
+import java.lang.annotation.Documented;
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+import org.springframework.core.annotation.AliasFor;
+
+/**
+ * Runs a method of a bean under a distributed lock: acquired before the method, released when it has ended, whatever
+ * happens. A thread that holds the lock already enters it again.
+ *
+ * <p>Works through the bean's proxy, and therefore not where a bean calls its own method. The method may be declared in
+ * an interface, and the annotation may sit on another annotation whose attributes are aliases of these. It must not be
+ * private, static or final. Every annotated method is checked when the application starts; what is wrong with it stops
+ * the start.
+ *
+ * <p>Every text attribute may contain <code>${placeholders}</code>. Durations are written {@code "2s"}, {@code "500ms"},
+ * {@code "1m30s"} or {@code "PT2S"}, always with a unit.
+ *
+ * <pre>{@code
+ * @DistributedLocked(name = "order:#{#order.id}", waitTime = "2s")
+ * public Receipt pay(Order order) { ... }
+ * }</pre>
+ *
+ * @see io.lockkeeper.LockOperations
+ */
+@Target({ElementType.METHOD, ElementType.ANNOTATION_TYPE})
+@Retention(RetentionPolicy.RUNTIME)
+@Documented
+public @interface DistributedLocked {
+
+    /** The names of the locks; see {@link #name()}. */
+    @AliasFor("name")
+    String[] value() default {};
+
+    /**
+     * The names of the locks, of which all or none are acquired; unless set, the declaring class and the method, as in
+     * {@code com.acme.Orders.pay}.
+     *
+     * <p>A name is text with SpEL expressions in <code>#{...}</code>. An expression may use the parameters by name or as
+     * {@code #p0} or {@code #a0}, {@code #root.method}, {@code #root.args}, {@code #root.target},
+     * {@code #root.targetClass} and {@code @beans}. One that yields a collection or an array gives a name for each
+     * element. A value that is null, blank or empty is an error. Values are data and are never evaluated.
+     */
+    @AliasFor("value")
+    String[] name() default {};
+
+    /** How the locks are shared. */
+    LockMode mode() default LockMode.EXCLUSIVE;
+
+    /**
+     * How long to wait for the lock; zero: try once. Unless set, {@code lockkeeper.wait-time} holds, or zero together
+     * with {@link #skipWhenLocked()}. Ignored together with {@link #retryCount()}.
+     */
+    String waitTime() default "";
+
+    /**
+     * The fixed end of the hold, at least 100 ms after the grant, even while the method still runs. Unless set, the hold
+     * is renewed until the method has ended.
+     */
+    String leaseTime() default "";
+
+    /** The number of further attempts after the first, none of which waits; 0: wait for {@link #waitTime()} instead. */
+    int retryCount() default 0;
+
+    /**
+     * The time between two attempts, at least 1 ms, varied at random by up to a half; unless set,
+     * {@code lockkeeper.retry-delay} holds.
+     */
+    String retryDelay() default "";
+
+    /**
+     * The name of a method that runs instead when the lock cannot be acquired; unless set, the exception reaches the
+     * caller.
+     *
+     * <p>It belongs to the same bean, with any visibility, and has the same parameters, or the same and an exception
+     * after them. Without an exception, or with {@link LockNotAcquiredException} or a supertype of it, it runs when
+     * others hold the lock; with {@link LockStoreException} or {@link io.lockkeeper.LockException}, when the store
+     * failed. Of several the most specific one runs. Its own exceptions reach the caller. What the annotated method
+     * throws never leads to it. It runs without the lock.
+     */
+    String fallbackMethod() default "";
+
+    /**
+     * Whether the method is skipped when others hold the lock, as suits scheduled work: the call returns null or an empty
+     * {@link java.util.Optional}. A store that fails is never skipped.
+     */
+    boolean skipWhenLocked() default false;
+
+    /**
+     * How long the lock stays taken at least, counted from the grant, even when the method ends earlier; for scheduled
+     * work on machines with different clocks. Unless set, it is released at once. See
+     * {@link LockRequest#withMinHoldTime}.
+     */
+    String minHoldTime() default "";
+
+    /** What happens when the lock is lost while the method runs. */
+    LossPolicy onLost() default LossPolicy.REPORT;
+
+    /** The bean name of the {@link io.lockkeeper.LockOperations} to use; needed only where there are several. */
+    String lockTemplate() default "";
+}

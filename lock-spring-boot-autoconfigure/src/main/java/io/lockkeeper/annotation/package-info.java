@@ -1,0 +1,5 @@
+/** The annotation that puts a method under a distributed lock. */
+@NullMarked
+package io.lockkeeper.annotation;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,63 @@
+package io.lockkeeper.autoconfigure;
+
+import io.lockkeeper.LockTemplate;
+import java.util.Arrays;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.context.ApplicationListener;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.SmartLifecycle;
+import org.springframework.context.event.ContextClosedEvent;
+
+/**
+ * Closes the templates when the application ends: after web servers, task executors and message listeners have stopped,
+ * and before connection factories stop, which they do long before beans are destroyed. A context that is merely stopped,
+ * to be started again, keeps its templates.
+ */
+final class LockTemplateShutdown implements SmartLifecycle, ApplicationListener<ContextClosedEvent> {
+
+    /** Connection factories have phase 0; web servers and executors stand near the largest integer. */
+    static final int PHASE = 1024;
+
+    private final ConfigurableListableBeanFactory beans;
+    private volatile boolean running;
+    private volatile boolean closing;
+
+    LockTemplateShutdown(ConfigurableListableBeanFactory beans) {
+        this.beans = beans;
+    }
+
+    @Override
+    public void onApplicationEvent(ContextClosedEvent event) {
+        // The event of a child context arrives here too.
+        if (event.getApplicationContext() instanceof ConfigurableApplicationContext context
+                && context.getBeanFactory() == beans) {
+            closing = true;
+        }
+    }
+
+    @Override
+    public void start() {
+        running = true;
+    }
+
+    @Override
+    public void stop() {
+        if (closing) {
+            Arrays.stream(beans.getBeanNamesForType(LockTemplate.class, false, false))
+                    .filter(beans::containsSingleton)
+                    .map(name -> beans.getBean(name, LockTemplate.class))
+                    .forEach(LockTemplate::close);
+        }
+        running = false;
+    }
+
+    @Override
+    public boolean isRunning() {
+        return running;
+    }
+
+    @Override
+    public int getPhase() {
+        return PHASE;
+    }
+}

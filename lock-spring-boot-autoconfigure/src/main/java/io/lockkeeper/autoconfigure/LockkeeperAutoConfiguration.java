@@ -1,0 +1,107 @@
+package io.lockkeeper.autoconfigure;
+
+import io.lockkeeper.LockListener;
+import io.lockkeeper.LockOperations;
+import io.lockkeeper.LockTemplate;
+import io.lockkeeper.interceptor.DistributedLockedAdvisor;
+import io.lockkeeper.interceptor.DistributedLockedValidator;
+import io.lockkeeper.store.LockStore;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.config.BeanDefinition;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
+import org.springframework.context.annotation.Role;
+import org.springframework.core.Ordered;
+import org.springframework.core.env.Environment;
+
+/**
+ * Auto-configuration of Lockkeeper: a {@link LockTemplate} over Redis or over the memory of this process, and the advice
+ * of {@link io.lockkeeper.annotation.DistributedLocked}. A {@link LockOperations} bean of the application takes the place
+ * of the template, a {@link LockStore} bean that of the store.
+ */
+@AutoConfiguration(
+        afterName = {
+            "org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration",
+            "org.springframework.boot.autoconfigure.data.redis.RedisAutoConfiguration"
+        })
+@EnableConfigurationProperties(LockkeeperProperties.class)
+@Import(AutoProxyCreatorRegistrar.class)
+public final class LockkeeperAutoConfiguration {
+
+    private static final Logger log = LoggerFactory.getLogger(LockkeeperAutoConfiguration.class);
+    private static final int ADVISOR_ORDER = Ordered.LOWEST_PRECEDENCE - 100;
+
+    @Bean
+    @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+    static DistributedLockedAdvisor distributedLockedAdvisor(
+            ConfigurableListableBeanFactory beans, Environment environment) {
+        // Advisors are made before all other beans: the properties bean would come too early.
+        int order = Binder.get(environment)
+                .bind("lockkeeper.advisor-order", Integer.class)
+                .orElse(ADVISOR_ORDER);
+        return new DistributedLockedAdvisor(beans, order);
+    }
+
+    @Bean
+    @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+    static DistributedLockedValidator distributedLockedValidator(
+            ConfigurableListableBeanFactory beans, DistributedLockedAdvisor advisor) {
+        return new DistributedLockedValidator(beans, advisor);
+    }
+
+    @Bean
+    LockTemplateShutdown lockTemplateShutdown(ConfigurableListableBeanFactory beans) {
+        return new LockTemplateShutdown(beans);
+    }
+
+    @Bean
+    @ConditionalOnMissingBean(LockOperations.class)
+    @ConditionalOnBooleanProperty(name = "lockkeeper.enabled", havingValue = false)
+    LockOperations unlockedOperations() {
+        log.warn(
+                "Locking is switched off by lockkeeper.enabled=false: methods with @DistributedLocked and everything else"
+                        + " that asks for a lock run at the same time as on other instances");
+        return LockOperations.withoutLocking();
+    }
+
+    /** The template, where the application has none. */
+    @Configuration(proxyBeanMethods = false)
+    @ConditionalOnMissingBean(LockOperations.class)
+    @ConditionalOnBooleanProperty(name = "lockkeeper.enabled", matchIfMissing = true)
+    @Import({RedisStoreConfiguration.class, MemoryStoreConfiguration.class})
+    static class TemplateConfiguration {
+
+        @Bean(destroyMethod = "close")
+        LockTemplate lockTemplate(
+                LockkeeperProperties properties,
+                ObjectProvider<LockStore> stores,
+                ObjectProvider<LockListener> listeners,
+                Environment environment) {
+            LockStore store = stores.getIfAvailable();
+            if (store == null) {
+                throw LockStoreConfigurationException.noStore(properties.store());
+            }
+            String name = properties.instanceName();
+            LockTemplate.Builder builder = LockTemplate.builder(store)
+                    .waitTime(properties.waitTime())
+                    .leaseTime(properties.leaseTime())
+                    .retryDelay(properties.retryDelay())
+                    .handover(
+                            properties.handover().maxPasses(),
+                            properties.handover().maxTime())
+                    .shutdownWait(properties.shutdown().waitTime())
+                    .instanceName(name == null ? environment.getProperty("spring.application.name", "") : name);
+            listeners.orderedStream().forEach(builder::listener);
+            return builder.build();
+        }
+    }
+}

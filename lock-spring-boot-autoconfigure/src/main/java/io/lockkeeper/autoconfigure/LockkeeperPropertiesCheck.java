@@ -1,0 +1,105 @@
+package io.lockkeeper.autoconfigure;
+
+import io.lockkeeper.autoconfigure.LockkeeperProperties.InsideTransaction;
+import io.lockkeeper.autoconfigure.LockkeeperProperties.Mode;
+import io.lockkeeper.autoconfigure.LockkeeperProperties.Redis;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+import org.springframework.validation.Errors;
+
+/** Finds nonsense in the properties, and says of each what to change. */
+final class LockkeeperPropertiesCheck {
+
+    private static final int MAX_PASSES = 9_999;
+    private static final Duration MILLI = Duration.ofMillis(1);
+    private static final Duration MIN_GRANT = Duration.ofMillis(300);
+
+    private final LockkeeperProperties properties;
+    private final Errors errors;
+
+    LockkeeperPropertiesCheck(LockkeeperProperties properties, Errors errors) {
+        this.properties = properties;
+        this.errors = errors;
+    }
+
+    /** Checks everything. */
+    void check() {
+        if (properties.keyPrefix().isBlank()) {
+            reject("keyPrefix", "must not be blank: choose a prefix such as lockkeeper");
+        }
+        atLeast("waitTime", properties.waitTime(), Duration.ZERO, "choose 0 to try once");
+        atLeast("leaseTime", properties.leaseTime(), Duration.ofSeconds(1), "it is renewed every third of it");
+        atLeast("retryDelay", properties.retryDelay(), MILLI, "choose a delay such as 100ms");
+        int passes = properties.handover().maxPasses();
+        if (passes < 0 || passes > MAX_PASSES) {
+            reject(
+                    "handover.maxPasses",
+                    "must be between 0 and 9999: choose 0 to pass no lock on within this instance");
+        }
+        atLeast("handover.maxTime", properties.handover().maxTime(), Duration.ZERO, "choose a time such as 50ms");
+        atLeast("shutdown.wait", properties.shutdown().waitTime(), Duration.ZERO, "choose 0 not to wait");
+        if (properties.mode() == Mode.ASPECTJ) {
+            reject("mode", "is not supported yet: choose proxy");
+        }
+        if (properties.insideTransaction() == InsideTransaction.FAIL
+                || properties.insideTransaction() == InsideTransaction.RELEASE_AFTER_COMPLETION) {
+            reject("insideTransaction", "is not supported yet: choose warn or allow");
+        }
+        checkRedisTimes(properties.redis(), properties.leaseTime());
+        checkReplication(properties.redis());
+    }
+
+    private void checkRedisTimes(Redis redis, Duration lease) {
+        atLeast("redis.commandTimeout", redis.commandTimeout(), MILLI, "choose a time such as 2s");
+        atMost("redis.commandTimeout", redis.commandTimeout(), lease.dividedBy(3), "a third of lockkeeper.lease-time");
+        atMost(
+                "redis.commandTimeout",
+                redis.commandTimeout(),
+                redis.tombstoneTime(),
+                "lockkeeper.redis.tombstone-time");
+        atLeast("redis.grantTime", redis.grantTime(), MIN_GRANT, "choose a time such as 3s");
+        atMost("redis.grantTime", redis.grantTime(), lease, "lockkeeper.lease-time");
+        atLeast("redis.pollInterval", redis.pollInterval(), MILLI, "choose a time such as 5s");
+        atMost("redis.pollInterval", redis.pollInterval(), lease, "lockkeeper.lease-time");
+        atLeast("redis.tombstoneTime", redis.tombstoneTime(), MILLI, "choose a time such as 30s");
+        atLeast("redis.replicaAckTimeout", redis.replicaAckTimeout(), MILLI, "choose a time such as 500ms");
+    }
+
+    private void checkReplication(Redis redis) {
+        String acks = redis.replicaAcks().strip();
+        int nodes = redis.quorum().nodes().size();
+        if (!acks.matches("\\d{1,4}|all")) {
+            reject("redis.replicaAcks", "must be a number of replicas or all: choose 0 to wait for none");
+        } else if (!acks.matches("0+")) {
+            reject(
+                    "redis.replicaAcks",
+                    nodes > 0
+                            ? "does not go together with lockkeeper.redis.quorum.nodes: remove one of them"
+                            : "is not supported yet: remove it");
+        }
+        if (nodes > 0) {
+            reject(
+                    "redis.quorum.nodes",
+                    nodes < 3 || nodes % 2 == 0
+                            ? "must name three or more masters, and an odd number of them: there are " + nodes
+                            : "is not supported yet: remove it");
+        }
+    }
+
+    private void atLeast(String field, @Nullable Duration time, Duration least, String advice) {
+        if (time != null && time.compareTo(least) < 0) {
+            String limit = least.isZero() ? "not be negative" : "be " + least.toMillis() + "ms or more";
+            reject(field, "must " + limit + ": " + advice);
+        }
+    }
+
+    private void atMost(String field, @Nullable Duration time, Duration most, String limit) {
+        if (time != null && time.compareTo(most) > 0) {
+            reject(field, "must be at most " + limit + ", which is " + most.toMillis() + "ms: shorten it");
+        }
+    }
+
+    private void reject(String field, String message) {
+        errors.rejectValue(field, "lockkeeper", message);
+    }
+}

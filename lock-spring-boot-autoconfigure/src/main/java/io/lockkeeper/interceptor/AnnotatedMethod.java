@@ -1,0 +1,96 @@
+package io.lockkeeper.interceptor;
+
+import io.lockkeeper.annotation.DistributedLocked;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.util.Arrays;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.springframework.aop.support.AopUtils;
+import org.springframework.core.annotation.MergedAnnotation;
+import org.springframework.core.annotation.MergedAnnotations;
+import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
+import org.springframework.util.ClassUtils;
+
+/**
+ * A method under the annotation, or under one composed of it.
+ *
+ * @param method the method that runs: not of an interface where the class has it, not a bridge
+ * @param declaration the method on which the annotation was found
+ * @param targetClass the class of the bean, not of its proxy
+ * @param annotation the annotation with the values of those composed of it
+ */
+record AnnotatedMethod(Method method, Method declaration, Class<?> targetClass, DistributedLocked annotation) {
+
+    /**
+     * Looks for the annotation.
+     *
+     * @param invoked a method of the class or of one of its interfaces
+     * @param beanClass the class of the bean or of its proxy
+     * @return the method; null where it is not annotated
+     */
+    static @Nullable AnnotatedMethod find(Method invoked, Class<?> beanClass) {
+        Class<?> targetClass = ClassUtils.getUserClass(beanClass);
+        Method method = AopUtils.getMostSpecificMethod(invoked, targetClass);
+        AnnotatedMethod found = on(method, method, targetClass);
+        if (found == null && !invoked.equals(method)) {
+            found = on(invoked, method, targetClass);
+        }
+        return found == null ? onInterface(method, targetClass) : found;
+    }
+
+    /** A superclass may have the method and know nothing of the interface that the bean's class gives it. */
+    private static @Nullable AnnotatedMethod onInterface(Method method, Class<?> targetClass) {
+        int modifiers = method.getModifiers();
+        if (method.getDeclaringClass() == targetClass
+                || !Modifier.isPublic(modifiers)
+                || Modifier.isStatic(modifiers)) {
+            return null;
+        }
+        for (Class<?> type : ClassUtils.getAllInterfacesForClass(targetClass)) {
+            Method declared = ClassUtils.getMethodIfAvailable(type, method.getName(), method.getParameterTypes());
+            AnnotatedMethod found = declared == null ? null : on(declared, method, targetClass);
+            if (found != null) {
+                return found;
+            }
+        }
+        return null;
+    }
+
+    private static @Nullable AnnotatedMethod on(Method annotated, Method method, Class<?> targetClass) {
+        MergedAnnotation<DistributedLocked> annotation =
+                MergedAnnotations.from(annotated, SearchStrategy.TYPE_HIERARCHY).get(DistributedLocked.class);
+        if (!annotation.isPresent()) {
+            return null;
+        }
+        Method declaration = annotation.getSource() instanceof Method source ? source : annotated;
+        return new AnnotatedMethod(method, declaration, targetClass, annotation.synthesize());
+    }
+
+    /** Returns the name of the lock where the annotation gives none. */
+    String defaultName() {
+        return method.getDeclaringClass().getName() + "." + method.getName();
+    }
+
+    /** Returns the short name for metrics. */
+    String label() {
+        return method.getDeclaringClass().getSimpleName() + "." + method.getName();
+    }
+
+    /** Returns the method's name and parameter types. */
+    String signature() {
+        return signature(method.getName(), method.getParameterTypes());
+    }
+
+    /** Writes a method as a reader of its source would. */
+    static String signature(String name, Class<?>... parameterTypes) {
+        return Arrays.stream(parameterTypes)
+                .map(Class::getSimpleName)
+                .collect(Collectors.joining(", ", name + "(", ")"));
+    }
+
+    @Override
+    public String toString() {
+        return method.getDeclaringClass().getName() + "." + signature();
+    }
+}

@@ -1,0 +1,24 @@
+package io.lockkeeper.interceptor;
+
+import org.aopalliance.intercept.MethodInterceptor;
+import org.aopalliance.intercept.MethodInvocation;
+import org.jspecify.annotations.Nullable;
+import org.springframework.aop.support.AopUtils;
+
+/** Runs calls of annotated methods as their specs say. */
+final class DistributedLockedInterceptor implements MethodInterceptor {
+
+    private final MethodLockSpecs specs;
+
+    DistributedLockedInterceptor(MethodLockSpecs specs) {
+        this.specs = specs;
+    }
+
+    @Override
+    public @Nullable Object invoke(MethodInvocation call) throws Throwable {
+        Object target = call.getThis();
+        Class<?> targetClass = target == null ? call.getMethod().getDeclaringClass() : AopUtils.getTargetClass(target);
+        MethodLockSpec spec = specs.of(call.getMethod(), targetClass);
+        return spec.execution().run(spec, call);
+    }
+}

@@ -1,0 +1,91 @@
+package io.lockkeeper.interceptor;
+
+import io.lockkeeper.LockException;
+import io.lockkeeper.LockNotAcquiredException;
+import io.lockkeeper.LockStoreException;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What runs instead of a method whose lock was not acquired.
+ *
+ * @param candidates the methods that may run, the most specific one first
+ */
+record Fallback(List<Candidate> candidates) {
+
+    /** Makes a fallback of methods that fit, in any order. */
+    Fallback {
+        candidates = candidates.stream()
+                .sorted(Comparator.comparingInt(Candidate::depth).reversed())
+                .toList();
+    }
+
+    /** Returns the most specific method for a failure; empty where the caller gets the failure. */
+    Optional<Candidate> forFailure(LockException failure) {
+        return candidates.stream()
+                .filter(candidate -> candidate.handles(failure))
+                .findFirst();
+    }
+
+    /**
+     * A method that may run.
+     *
+     * @param method the method, accessible
+     * @param failureType the type of the exception that it takes after the arguments; null where it takes none
+     */
+    record Candidate(Method method, @Nullable Class<?> failureType) {
+
+        /** Returns whether an exception of this type can ever be handed over. */
+        static boolean canTake(Class<?> failureType) {
+            return failureType.isAssignableFrom(LockNotAcquiredException.class)
+                    || failureType == LockStoreException.class;
+        }
+
+        private boolean handles(LockException failure) {
+            if (failureType == null) {
+                return failure instanceof LockNotAcquiredException;
+            }
+            // A failing store is no answer to who holds the lock: only those who ask for it by name get it.
+            return failure instanceof LockStoreException
+                    ? failureType == LockStoreException.class || failureType == LockException.class
+                    : failureType.isInstance(failure);
+        }
+
+        private int depth() {
+            int depth = 0;
+            for (Class<?> type = failureType; type != null; type = type.getSuperclass()) {
+                depth++;
+            }
+            return depth;
+        }
+
+        /**
+         * Runs the method.
+         *
+         * @param target the bean
+         * @param args the arguments of the call
+         * @param failure why the lock was not acquired
+         * @return what it returns
+         * @throws Throwable what it throws, unchanged
+         */
+        @Nullable
+        Object invoke(@Nullable Object target, @Nullable Object[] args, LockException failure) throws Throwable {
+            @Nullable Object[] all = args;
+            if (failureType != null) {
+                all = Arrays.copyOf(args, args.length + 1);
+                all[args.length] = failure;
+            }
+            try {
+                return method.invoke(Modifier.isStatic(method.getModifiers()) ? null : target, all);
+            } catch (InvocationTargetException thrown) {
+                throw thrown.getTargetException();
+            }
+        }
+    }
+}

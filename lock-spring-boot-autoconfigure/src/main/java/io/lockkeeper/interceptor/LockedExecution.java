@@ -1,0 +1,19 @@
+package io.lockkeeper.interceptor;
+
+import org.aopalliance.intercept.MethodInvocation;
+import org.jspecify.annotations.Nullable;
+
+/** How a method is run under its lock; chosen by the method's return type when its spec is resolved. */
+interface LockedExecution {
+
+    /**
+     * Runs a call under the lock, or what the spec says should happen instead.
+     *
+     * @param spec what the method's annotation means
+     * @param call the call
+     * @return what the caller gets
+     * @throws Throwable what the method throws, unchanged, or why there was no lock
+     */
+    @Nullable
+    Object run(MethodLockSpec spec, MethodInvocation call) throws Throwable;
+}

@@ -1,0 +1,123 @@
+package io.lockkeeper.interceptor;
+
+import io.lockkeeper.annotation.DistributedLocked;
+import java.lang.reflect.Method;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.context.expression.BeanFactoryResolver;
+import org.springframework.core.MethodClassKey;
+import org.springframework.expression.spel.support.StandardEvaluationContext;
+import org.springframework.expression.spel.support.StandardTypeLocator;
+
+/** Resolves what annotations mean, once for each method of each bean class. */
+final class MethodLockSpecs {
+
+    private static final Logger log = LoggerFactory.getLogger(DistributedLocked.class);
+
+    private final Map<MethodClassKey, MethodLockSpec> specs = new ConcurrentHashMap<>();
+    private final NameParser names;
+    private final DurationAttributes durations;
+    private final OperationsLocator operations;
+
+    MethodLockSpecs(ConfigurableListableBeanFactory beans) {
+        Placeholders placeholders = new Placeholders(beans::resolveEmbeddedValue);
+        StandardEvaluationContext shared = new StandardEvaluationContext();
+        shared.setBeanResolver(new BeanFactoryResolver(beans));
+        shared.setTypeLocator(new StandardTypeLocator(beans.getBeanClassLoader()));
+        this.names = new NameParser(shared, placeholders, beans::containsBean);
+        this.durations = new DurationAttributes(placeholders);
+        this.operations = new OperationsLocator(beans);
+    }
+
+    /**
+     * Returns what the annotation of a called method means.
+     *
+     * @param invoked the method that was called, perhaps that of an interface
+     * @param targetClass the class of the bean
+     * @throws DistributedLockedConfigurationException if the annotation is wrong
+     */
+    MethodLockSpec of(Method invoked, Class<?> targetClass) {
+        MethodClassKey key = new MethodClassKey(invoked, targetClass);
+        MethodLockSpec known = specs.get(key);
+        if (known != null) {
+            return known;
+        }
+        AnnotatedMethod method = AnnotatedMethod.find(invoked, targetClass);
+        if (method == null) {
+            throw new IllegalStateException(
+                    invoked + " of " + targetClass + " is not annotated with @DistributedLocked");
+        }
+        MethodLockSpec spec = specs.computeIfAbsent(key(method), unknown -> resolveOrThrow(method));
+        specs.put(key, spec);
+        return spec;
+    }
+
+    /**
+     * Checks a method, and keeps what its annotation means.
+     *
+     * @param method the method
+     * @param exact whether the bean is known to be of the method's target class; a class below it may have the fallback
+     * @return what is wrong with it
+     */
+    List<DistributedLockedFault> check(AnnotatedMethod method, boolean exact) {
+        Faults faults = new Faults(method);
+        MethodLockSpec spec = resolve(method, faults);
+        if (spec != null) {
+            specs.putIfAbsent(key(method), spec);
+            if (method.annotation().retryCount() > 0
+                    && !method.annotation().waitTime().isEmpty()) {
+                log.warn("{} has retryCount and waitTime: waitTime is ignored, because retries never wait", method);
+            }
+        }
+        return faults.found().stream()
+                .filter(fault -> exact || !fault.attribute().equals(FallbackFinder.ATTRIBUTE))
+                .toList();
+    }
+
+    private static MethodClassKey key(AnnotatedMethod method) {
+        return new MethodClassKey(method.method(), method.targetClass());
+    }
+
+    private MethodLockSpec resolveOrThrow(AnnotatedMethod method) {
+        Faults faults = new Faults(method);
+        MethodLockSpec spec = resolve(method, faults);
+        if (spec == null) {
+            throw new DistributedLockedConfigurationException(faults.found());
+        }
+        return spec;
+    }
+
+    private @Nullable MethodLockSpec resolve(AnnotatedMethod method, Faults faults) {
+        DistributedLocked annotation = method.annotation();
+        ResultKind result = ResultKind.of(method);
+        LockNames lockNames = names.parse(method, faults);
+        LockSettings settings = LockSettings.read(method, durations, faults);
+        boolean skips = annotation.skipWhenLocked();
+        if (skips && !annotation.fallbackMethod().isEmpty()) {
+            faults.add("skipWhenLocked", "does not go together with fallbackMethod", "Leave one of them out");
+        }
+        Fallback fallback = FallbackFinder.find(method, faults);
+        Object skippedResult = skips ? result.skippedResult(faults) : null;
+        var lockOperations = operations.find(annotation.lockTemplate(), faults);
+        LockedExecution execution = result.execution(faults);
+        if (lockNames == null || !faults.isEmpty()) {
+            return null;
+        }
+        List<String> constant = lockNames.constant();
+        return new MethodLockSpec(
+                lockNames,
+                settings,
+                constant == null ? null : settings.request(constant),
+                skips,
+                skippedResult,
+                fallback,
+                annotation.onLost(),
+                lockOperations,
+                execution);
+    }
+}

@@ -1,0 +1,68 @@
+package io.lockkeeper.interceptor;
+
+import java.lang.reflect.Method;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.springframework.core.DefaultParameterNameDiscoverer;
+import org.springframework.core.ParameterNameDiscoverer;
+
+/**
+ * The variables under which the expressions of a method find its arguments.
+ *
+ * @param indexes the position of the argument for each name, {@code p0} and {@code a0} included
+ * @param count the number of parameters
+ * @param missing whether the class was compiled without the names of its parameters
+ */
+record ParameterNames(Map<String, Integer> indexes, int count, boolean missing) {
+
+    private static final ParameterNameDiscoverer DISCOVERER = new DefaultParameterNameDiscoverer();
+
+    /** Finds the names: those of the annotated declaration, and those of the method that implements it. */
+    static ParameterNames of(AnnotatedMethod method) {
+        int count = method.method().getParameterCount();
+        Map<String, Integer> indexes = new LinkedHashMap<>();
+        boolean known = add(method.declaration(), indexes);
+        if (!method.declaration().equals(method.method())) {
+            known |= add(method.method(), indexes);
+        }
+        for (int i = 0; i < count; i++) {
+            indexes.putIfAbsent("p" + i, i);
+            indexes.putIfAbsent("a" + i, i);
+        }
+        return new ParameterNames(indexes, count, count > 0 && !known);
+    }
+
+    private static boolean add(Method method, Map<String, Integer> indexes) {
+        @Nullable String @Nullable [] names = DISCOVERER.getParameterNames(method);
+        if (names == null) {
+            return false;
+        }
+        for (int i = 0; i < names.length; i++) {
+            String name = names[i];
+            if (name != null) {
+                indexes.putIfAbsent(name, i);
+            }
+        }
+        return true;
+    }
+
+    /** Returns whether an expression may use a variable. */
+    boolean isVariable(String name) {
+        return name.equals("root") || name.equals("this") || indexes.containsKey(name);
+    }
+
+    /** Returns whether a text outside an expression must have been meant as a variable. */
+    boolean isMeantAsVariable(String name) {
+        return name.equals("root") || indexes.containsKey(name) || (count > 0 && name.matches("[pa]\\d+"));
+    }
+
+    /** Lists what an expression may use, for messages. */
+    String listed() {
+        return indexes.keySet().stream()
+                .map(name -> "#" + name)
+                .collect(Collectors.joining(", ", "", ", #root"))
+                .replaceFirst("^, ", "");
+    }
+}

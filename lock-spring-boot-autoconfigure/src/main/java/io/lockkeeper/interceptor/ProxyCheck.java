@@ -1,0 +1,49 @@
+package io.lockkeeper.interceptor;
+
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.util.Arrays;
+import org.springframework.util.ClassUtils;
+
+/** Finds methods around which no proxy can put a lock. */
+final class ProxyCheck {
+
+    private final ProxyKind proxies;
+
+    ProxyCheck(ProxyKind proxies) {
+        this.proxies = proxies;
+    }
+
+    /** Adds a fault where calls of a method of this class cannot pass through the bean's proxy. */
+    void check(AnnotatedMethod annotated, Faults faults) {
+        Method method = annotated.method();
+        Class<?> type = annotated.targetClass();
+        int modifiers = method.getModifiers();
+        if (Modifier.isPrivate(modifiers)) {
+            faults.add("", "is private, and no proxy can lock it", "Make it public, and call it from another bean");
+        } else if (Modifier.isStatic(modifiers)) {
+            faults.add("", "is static, and no proxy can lock it", "Make it a method of the bean");
+        } else if (!proxies.isPossible(type)) {
+            faults.add(
+                    "",
+                    "belongs to a final or sealed class, of which no proxy can be made",
+                    "Let " + type.getSimpleName() + " be extended");
+        } else if (proxies.isByInterfaces(type)) {
+            checkInterfaces(method, type, faults);
+        } else if (Modifier.isFinal(modifiers)) {
+            faults.add("", "is final, and no proxy can lock it", "Remove final");
+        }
+    }
+
+    private static void checkInterfaces(Method method, Class<?> type, Faults faults) {
+        boolean declared = Modifier.isPublic(method.getModifiers())
+                && Arrays.stream(ClassUtils.getAllInterfacesForClass(type))
+                        .anyMatch(each -> ClassUtils.hasMethod(each, method.getName(), method.getParameterTypes()));
+        if (!declared && !method.getDeclaringClass().isInterface()) {
+            faults.add(
+                    "",
+                    "is in no interface of " + type.getSimpleName() + ", which is proxied by its interfaces",
+                    "Declare it in one, or remove spring.aop.proxy-target-class=false");
+        }
+    }
+}
