@@ -6,8 +6,12 @@ import org.jspecify.annotations.Nullable;
 sealed interface OrderResult {
 
     /** One unit sold; the token is that of the lock under which it was sold, null without a lock. */
-    record Sold(long order, String product, int remaining, String instance, @Nullable Long token)
-            implements OrderResult {}
+    record Sold(
+            long order,
+            String product,
+            int remaining,
+            String instance,
+            @Nullable Long token) implements OrderResult {}
 
     /** An order that was not taken. */
     record Refused(Reason reason, String product, String instance, String detail) implements OrderResult {}

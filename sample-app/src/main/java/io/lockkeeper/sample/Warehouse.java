@@ -28,7 +28,10 @@ class Warehouse {
                 .query(Integer.class)
                 .optional()
                 .orElseThrow(() -> new UnknownProductException(product));
-        jdbc.sql("select max(id) from orders where product = ?").param(product).query().singleRow();
+        jdbc.sql("select max(id) from orders where product = ?")
+                .param(product)
+                .query()
+                .singleRow();
         return remaining;
     }
 

@@ -40,14 +40,23 @@ final class RedisServer {
         pidFile = home.resolve("redis.pid");
         new ProcessBuilder(
                         binary.toString(),
-                        "--port", String.valueOf(port),
-                        "--bind", "127.0.0.1", "-::1",
-                        "--dir", home.toString(),
-                        "--pidfile", pidFile.toString(),
-                        "--logfile", home.resolve("redis.log").toString(),
-                        "--save", "",
-                        "--appendonly", "no",
-                        "--daemonize", "yes")
+                        "--port",
+                        String.valueOf(port),
+                        "--bind",
+                        "127.0.0.1",
+                        "-::1",
+                        "--dir",
+                        home.toString(),
+                        "--pidfile",
+                        pidFile.toString(),
+                        "--logfile",
+                        home.resolve("redis.log").toString(),
+                        "--save",
+                        "",
+                        "--appendonly",
+                        "no",
+                        "--daemonize",
+                        "yes")
                 .redirectErrorStream(true)
                 .redirectOutput(ProcessBuilder.Redirect.to(new File("/dev/null")))
                 .start();

@@ -53,8 +53,8 @@ public final class ServerHost {
      * @throws IOException if the folder of the servers cannot be written
      */
     public static void run(String... arguments) throws IOException {
-        ServerHost host = new ServerHost(
-                ServerSettings.parse(Stream.of(arguments).skip(1).toList()));
+        ServerHost host =
+                new ServerHost(ServerSettings.parse(Stream.of(arguments).skip(1).toList()));
         Runtime.getRuntime().addShutdownHook(new Thread(host::stop, "server-host-stop"));
         try {
             host.start();

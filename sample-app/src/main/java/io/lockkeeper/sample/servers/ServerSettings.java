@@ -8,7 +8,11 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.core.env.Environment;
 
 /** Where the two servers listen and where they keep what they write: in a temporary folder if it is null. */
-record ServerSettings(int databasePort, String redisHost, int redisPort, @Nullable Path dataDir) {
+record ServerSettings(
+        int databasePort,
+        String redisHost,
+        int redisPort,
+        @Nullable Path dataDir) {
 
     static ServerSettings of(Environment environment) {
         return new ServerSettings(

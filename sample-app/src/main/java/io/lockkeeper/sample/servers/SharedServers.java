@@ -43,8 +43,11 @@ public final class SharedServers implements ApplicationContextInitializer<Config
         if (database.isMissing() || redis.isMissing()) {
             startHost(settings);
         }
-        log.info("Database on port {}, Redis on {}:{}",
-                settings.databasePort(), settings.redisHost(), settings.redisPort());
+        log.info(
+                "Database on port {}, Redis on {}:{}",
+                settings.databasePort(),
+                settings.redisHost(),
+                settings.redisPort());
         // The first to be registered is the last to be destroyed: the connection pool is closed by then
         if (context.getBeanFactory() instanceof DefaultSingletonBeanRegistry beans) {
             beans.registerDisposableBean("sharedServers", database::stopIfUnused);
@@ -60,7 +63,9 @@ public final class SharedServers implements ApplicationContextInitializer<Config
                     .redirectOutput(output.toFile())
                     .start();
             log.info("Starting the servers that do not answer, in process {}", host.pid());
-            if (!Patience.holdsWithin(TIME_TO_START, () -> !settings.database().isMissing() && !settings.redis().isMissing())) {
+            if (!Patience.holdsWithin(
+                    TIME_TO_START,
+                    () -> !settings.database().isMissing() && !settings.redis().isMissing())) {
                 throw new IllegalStateException("No database on port " + settings.databasePort() + " or no Redis on "
                         + settings.redisHost() + ":" + settings.redisPort() + ", and none could be started there: see "
                         + output);
