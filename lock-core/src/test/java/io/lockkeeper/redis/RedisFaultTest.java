@@ -10,8 +10,9 @@ import io.lockkeeper.LockStoreException;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.ReleaseResult;
 import io.lockkeeper.testing.Connections;
+import io.lockkeeper.testing.Fault;
 import io.lockkeeper.testing.FaultProxy;
-import io.lockkeeper.testing.FaultProxy.Fault;
+import io.lockkeeper.testing.RedisRequest;
 import io.lockkeeper.testing.RedisServer;
 import java.time.Duration;
 import java.util.List;
@@ -32,8 +33,10 @@ class RedisFaultTest {
     private static final Duration COMMAND_TIMEOUT = Duration.ofMillis(800);
     private static final String NAME = "late {lock}";
     private static final String KEY = "lockkeeper:lock:" + NAME;
-    private static final Predicate<String> ACQUIRE = request -> request.contains(LuaScript.ACQUIRE.sha1());
-    private static final Predicate<String> RELEASE = request -> request.contains(LuaScript.RELEASE.sha1());
+    private static final Duration PATIENCE = Duration.ofSeconds(5);
+    private static final Duration COPY_DELAY = Duration.ofMillis(400);
+    private static final Predicate<RedisRequest> ACQUIRE = RedisRequest.containing(LuaScript.ACQUIRE.sha1());
+    private static final Predicate<RedisRequest> RELEASE = RedisRequest.containing(LuaScript.RELEASE.sha1());
 
     private RedisServer server;
     private FaultProxy network;
@@ -41,7 +44,7 @@ class RedisFaultTest {
     @BeforeEach
     void start() {
         server = RedisServer.start();
-        network = new FaultProxy(server);
+        network = FaultProxy.inFrontOf(server);
     }
 
     @AfterEach
@@ -87,18 +90,22 @@ class RedisFaultTest {
         assertThat(Duration.ofNanos(System.nanoTime() - begin)).isLessThan(COMMAND_TIMEOUT.plusMillis(500));
     }
 
+    private void assertNobodyOwnsTheLock() {
+        assertThat(server.field(KEY, "owner")).isNullOrEmpty();
+    }
+
     @ParameterizedTest
     @EnumSource
     void anAcquireWhoseReplyIsLostHoldsNothingForLong(Connections driver) throws Exception {
         over(driver, (faulty, sound) -> {
             // Lettuce sends the command again by itself and gets the lock; Jedis tells that it failed.
-            network.next(1, ACQUIRE, Fault.CUT_REPLY);
+            Fault lost = network.when(ACQUIRE).once().cutReply();
             try (LockLease lease = faulty.acquire(NAME)) {
                 assertThat(lease.verify()).isTrue();
             } catch (LockStoreException unknown) {
                 assertThat(driver).isEqualTo(Connections.JEDIS);
             }
-            network.awaitHits(1, Duration.ofSeconds(1));
+            lost.awaitCompleted(1, PATIENCE);
             assertFreeSoon(sound);
         });
     }
@@ -107,23 +114,44 @@ class RedisFaultTest {
     @EnumSource
     void anAcquireThatArrivesAfterItsCallerGaveUpHoldsNothing(Connections driver) throws Exception {
         over(driver, (faulty, sound) -> {
-            network.next(1, ACQUIRE, Fault.HOLD);
+            Fault late = network.when(ACQUIRE).once().hold();
             assertThatThrownBy(() -> faulty.acquire(NAME)).isInstanceOf(LockStoreException.class);
-            // Its notAfter has passed: the server refuses it.
-            assertThat(network.deliver()).singleElement().asString().contains("LATE");
+            late.deliver();
+            late.awaitCompleted(1, PATIENCE);
+            assertNobodyOwnsTheLock();
             assertThat(sound.tryAcquire(NAME)).hasValueSatisfying(LockLease::close);
         });
     }
 
     @ParameterizedTest
     @EnumSource
-    void anAcquireThatOvertakesItsCancelIsGivenBackWithinTheCommandTimeout(Connections driver) throws Exception {
+    void anAcquireThatArrivesAfterItsCallerLeftIsGivenBackWithinTheCommandTimeout(Connections driver) throws Exception {
         over(driver, (faulty, sound) -> {
-            network.next(1, ACQUIRE, Fault.HOLD);
+            Fault late = network.when(ACQUIRE).once().hold();
             CompletableFuture<LockLease> waiting = faulty.acquireAsync(LockRequest.of(NAME));
-            network.awaitHits(1, Duration.ofSeconds(2));
+            late.awaitHits(1, PATIENCE);
             waiting.cancel(true);
-            network.deliver();
+            late.deliver();
+            assertFreeSoon(sound);
+        });
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aLateAcquireWhoseReplyIsLostIsGivenBackWithinTheCommandTimeout(Connections driver) throws Exception {
+        over(driver, (faulty, sound) -> {
+            Fault late = network.when(ACQUIRE).once().delayRequest(COMMAND_TIMEOUT.minusMillis(150));
+            CompletableFuture<LockLease> waiting = faulty.acquireAsync(LockRequest.of(NAME));
+            late.awaitHits(1, PATIENCE);
+            network.disconnectClients();
+            waiting.handle((lease, failure) -> {
+                        if (lease != null) {
+                            lease.close();
+                        }
+                        return null;
+                    })
+                    .get(PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
+            late.awaitCompleted(1, PATIENCE);
             assertFreeSoon(sound);
         });
     }
@@ -132,13 +160,15 @@ class RedisFaultTest {
     @EnumSource
     void aSecondCopyOfAnAcquireNeverTakesTheLock(Connections driver) throws Exception {
         over(driver, (faulty, sound) -> {
-            network.next(1, ACQUIRE, Fault.REMEMBER);
+            Fault ended = network.when(ACQUIRE).once().duplicateAfter(COPY_DELAY);
             faulty.acquire(NAME).close();
-            assertThat(network.deliver()).singleElement().asString().contains("ENDED");
-            network.next(1, ACQUIRE, Fault.REMEMBER);
+            ended.awaitCompleted(1, PATIENCE);
+            assertNobodyOwnsTheLock();
+            Fault stale = network.when(ACQUIRE).once().duplicateAfter(COPY_DELAY);
             faulty.acquire(NAME).close();
             sound.acquire(NAME).close();
-            assertThat(network.deliver()).singleElement().asString().contains("RESEND");
+            stale.awaitCompleted(1, PATIENCE);
+            assertNobodyOwnsTheLock();
             assertThat(sound.tryAcquire(NAME)).hasValueSatisfying(LockLease::close);
         });
     }
@@ -147,11 +177,12 @@ class RedisFaultTest {
     @EnumSource
     void aSecondCopyBehindAHolderGivesItsPlaceBack(Connections driver) throws Exception {
         over(driver, (faulty, sound) -> {
-            network.next(1, ACQUIRE, Fault.REMEMBER);
+            Fault stale = network.when(ACQUIRE).once().duplicateAfter(COPY_DELAY);
             faulty.acquire(NAME).close();
             sound.acquire(NAME).close();
             LockLease held = sound.acquire(NAME);
-            assertThat(network.deliver()).singleElement().asString().contains("QUEUED");
+            stale.awaitCompleted(1, PATIENCE);
+            assertThat(server.field(KEY, "queue")).isNotEmpty();
             held.close();
             assertFreeSoon(sound);
         });
@@ -162,14 +193,14 @@ class RedisFaultTest {
     void aReleaseThatIsNotAnsweredIsRepeated(Connections driver) throws Exception {
         over(driver, (faulty, sound) -> {
             LockLease lease = faulty.acquire(NAME);
-            network.next(1, RELEASE, Fault.HOLD);
+            Fault held = network.when(RELEASE).once().hold();
             assertThat(lease.release()).isEqualTo(ReleaseResult.UNKNOWN);
             assertThat(lease.isHeld()).isFalse();
+            held.deliver();
             assertFreeSoon(sound);
-            LockLease next = sound.acquire(NAME);
-            assertThat(network.deliver()).singleElement().asString().doesNotContain("RELEASED");
-            assertThat(next.verify()).isTrue();
-            next.close();
+            try (LockLease next = sound.acquire(NAME)) {
+                assertThat(next.verify()).isTrue();
+            }
         });
     }
 
@@ -177,7 +208,7 @@ class RedisFaultTest {
     @EnumSource
     void anInterruptedCallerLeavesASilentStoreWithinTheCommandTimeout(Connections driver) throws Exception {
         over(driver, (faulty, sound) -> {
-            network.next(Integer.MAX_VALUE, request -> true, Fault.HOLD);
+            Fault silence = network.when(RedisRequest.any()).swallow();
             CompletableFuture<Boolean> flag = new CompletableFuture<>();
             Thread caller = new Thread(() -> {
                 try {
@@ -187,11 +218,11 @@ class RedisFaultTest {
                 }
             });
             caller.start();
-            network.awaitHits(1, Duration.ofSeconds(2));
+            silence.awaitHits(1, PATIENCE);
             caller.interrupt();
             assertThat(flag.get(COMMAND_TIMEOUT.toMillis(), TimeUnit.MILLISECONDS))
                     .isTrue();
-            assertThat(server.field(KEY, "owner")).isNull();
+            assertNobodyOwnsTheLock();
         });
     }
 }

@@ -1,191 +1,227 @@
 package io.lockkeeper.testing;
 
-import java.io.BufferedInputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Semaphore;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A network between a client and a server that does what networks do: it sees whole requests and their replies, and a
- * rule decides what becomes of those that it matches. Every client connection has a server connection of its own.
+ * A TCP proxy in front of a Redis server that understands requests and replies, and does to chosen requests what an
+ * unlucky network does. Without a fault everything passes.
+ *
+ * <pre>{@code
+ * Fault fault = proxy.when(RedisRequest.command("EVALSHA").and(RedisRequest.containing("orders"))).once().cutReply();
+ * ...
+ * fault.awaitCompleted(1, Duration.ofSeconds(5)); // Redis has run it, the client has lost its connection
+ * }</pre>
+ *
+ * <p>Of several faults that match a request the oldest takes it. A connection keeps its order as TCP does: what comes
+ * after a delayed or held request on the same connection waits, too. Replies to SUBSCRIBE and its kin belong to no
+ * request, so only faults on the way to Redis work on these.
  */
 public final class FaultProxy implements AutoCloseable {
 
-    /** What happens to a request that matches. */
-    public enum Fault {
-        /** It runs, but the connection is cut before the reply. */
-        CUT_REPLY,
-        /** It is kept back, the connection stays silent; it is delivered by {@link FaultProxy#deliver}. */
-        HOLD,
-        /** It runs and is answered, and is remembered; {@link FaultProxy#deliver} has it run again. */
-        REMEMBER
-    }
+    private final InetSocketAddress upstream;
+    private final ServerSocket listener;
+    private final List<Fault> faults = new CopyOnWriteArrayList<>();
+    private final Set<ProxiedConnection> connections = ConcurrentHashMap.newKeySet();
+    private final CountDownLatch closed = new CountDownLatch(1);
+    private volatile boolean losingMessages;
 
-    private record Rule(Predicate<String> matches, Fault fault, Semaphore hits, Semaphore left) {}
-
-    private final ServerSocket server;
-    private final int upstreamPort;
-    private final AtomicReference<@Nullable Rule> rule = new AtomicReference<>();
-    private final List<byte[]> kept = new CopyOnWriteArrayList<>();
-    private final Set<Socket> sockets = ConcurrentHashMap.newKeySet();
-    private final ExecutorService threads = Executors.newCachedThreadPool(task -> {
-        Thread thread = new Thread(task, "fault-proxy");
-        thread.setDaemon(true);
-        return thread;
-    });
-
-    /** Starts a proxy on a free port. */
-    public FaultProxy(RedisServer upstream) {
-        upstreamPort = upstream.port();
+    private FaultProxy(InetSocketAddress upstream) {
+        this.upstream = upstream;
         try {
-            server = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
-        } catch (IOException failure) {
-            throw new UncheckedIOException(failure);
+            listener = new ServerSocket(0, 200, InetAddress.getLoopbackAddress());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
-        threads.execute(this::accept);
     }
 
+    /** Starts a proxy in front of a server, which may be restarted meanwhile. */
+    public static FaultProxy inFrontOf(RedisServer server) {
+        return inFrontOf(server.host(), server.port());
+    }
+
+    /** Starts a proxy in front of whatever speaks RESP at an address. */
+    public static FaultProxy inFrontOf(String host, int port) {
+        FaultProxy proxy = new FaultProxy(new InetSocketAddress(host, port));
+        SocketWork.fork("fault-proxy-accept", proxy::accept);
+        return proxy;
+    }
+
+    /** The address on which the proxy listens, the loopback. */
+    public String host() {
+        return listener.getInetAddress().getHostAddress();
+    }
+
+    /** The port that clients connect to instead of the server's. */
     public int port() {
-        return server.getLocalPort();
+        return listener.getLocalPort();
     }
 
-    /**
-     * Sets the rule for the next requests whose text matches.
-     *
-     * @param times how many requests
-     * @param matches looks at the whole text of a request
-     * @param fault what happens to it
-     */
-    public void next(int times, Predicate<String> matches, Fault fault) {
-        rule.set(new Rule(matches, fault, new Semaphore(0), new Semaphore(times)));
+    /** Begins a fault for the requests that match, until it is cleared. */
+    public Rule when(Predicate<RedisRequest> matches) {
+        return new Rule(matches, Integer.MAX_VALUE);
     }
 
-    /** Waits until the rule was applied so often. */
-    public void awaitHits(int hits, Duration timeout) throws InterruptedException {
-        Rule current = rule.get();
-        if (current == null || !current.hits.tryAcquire(hits, timeout.toMillis(), TimeUnit.MILLISECONDS)) {
-            throw new AssertionError("The fault was not met " + hits + " times within " + timeout);
-        }
+    /** Ends all faults. Requests held already stay held until delivered. */
+    public void clear() {
+        faults.forEach(Fault::clear);
+        losingMessages = false;
     }
 
-    /** Runs all requests that were held or remembered, over a new connection, and forgets them. Returns the replies. */
-    public List<String> deliver() {
-        List<byte[]> requests = List.copyOf(kept);
-        kept.clear();
-        return requests.stream().map(this::run).toList();
+    /** Whether messages of subscriptions are lost on their way to the client. */
+    public void loseMessages(boolean lose) {
+        losingMessages = lose;
     }
 
-    private String run(byte[] request) {
-        try (Socket upstream = new Socket(InetAddress.getLoopbackAddress(), upstreamPort)) {
-            upstream.getOutputStream().write(request);
-            byte[] reply = Resp.raw(new BufferedInputStream(upstream.getInputStream()));
-            return reply == null ? "" : new String(reply, StandardCharsets.UTF_8);
-        } catch (IOException failure) {
-            throw new UncheckedIOException(failure);
-        }
+    /** Closes all connections of clients. What Redis was sent or is still to be sent, held requests included, stays. */
+    public void disconnectClients() {
+        connections.forEach(ProxiedConnection::closeClient);
     }
 
+    /** Closes all connections and drops what is held or delayed. */
     @Override
     public void close() {
-        quietly(server);
-        sockets.forEach(FaultProxy::quietly);
-        threads.shutdownNow();
+        closed.countDown();
+        SocketWork.closeQuietly(listener);
+        faults.forEach(Fault::abandon);
+        connections.forEach(ProxiedConnection::close);
     }
 
-    private void accept() {
-        while (!server.isClosed()) {
-            try {
-                Socket client = server.accept();
-                Socket upstream = new Socket(InetAddress.getLoopbackAddress(), upstreamPort);
-                sockets.add(client);
-                sockets.add(upstream);
-                Pair pair = new Pair(client, upstream);
-                threads.execute(pair::requests);
-                threads.execute(pair::replies);
-            } catch (IOException closed) {
+    /** Which requests a fault takes; its last method says what happens to them, and switches it on. */
+    public final class Rule {
+
+        private final Predicate<RedisRequest> matches;
+        private final int times;
+
+        private Rule(Predicate<RedisRequest> matches, int times) {
+            this.matches = matches;
+            this.times = times;
+        }
+
+        /** Only the next matching request. */
+        public Rule once() {
+            return times(1);
+        }
+
+        /** Only the next so many matching requests. */
+        public Rule times(int count) {
+            return new Rule(matches, count);
+        }
+
+        /** Redis runs the command; instead of the reply the client sees its connection closed. */
+        public Fault cutReply() {
+            return add(Fault.Kind.CUT_REPLY, Duration.ZERO);
+        }
+
+        /** The request reaches Redis later, also if its client has gone by then. */
+        public Fault delayRequest(Duration delay) {
+            return add(Fault.Kind.DELAY_REQUEST, delay);
+        }
+
+        /** Redis runs the command at once; the reply comes later. */
+        public Fault delayReply(Duration delay) {
+            return add(Fault.Kind.DELAY_REPLY, delay);
+        }
+
+        /** The request and all that its connection sends after it never reach Redis; the connection stays open. */
+        public Fault swallow() {
+            return add(Fault.Kind.SWALLOW, Duration.ZERO);
+        }
+
+        /** Redis gets the request, and at the same time a copy on another connection, whose reply nobody sees. */
+        public Fault duplicate() {
+            return duplicateAfter(Duration.ZERO);
+        }
+
+        /** Redis gets the request, and later a copy on another connection, whose reply nobody sees. */
+        public Fault duplicateAfter(Duration delay) {
+            return add(Fault.Kind.DUPLICATE, delay);
+        }
+
+        /** The request waits for {@link Fault#deliver()} and reaches Redis then, also if its client has gone. */
+        public Fault hold() {
+            return add(Fault.Kind.HOLD, Duration.ZERO);
+        }
+
+        private Fault add(Fault.Kind kind, Duration delay) {
+            Fault fault = new Fault(matches, times, kind, delay);
+            faults.add(fault);
+            return fault;
+        }
+    }
+
+    Fault.@Nullable Hit take(RedisRequest request) {
+        for (Fault fault : faults) {
+            Fault.Hit hit = fault.take(request);
+            if (hit != null) {
+                return hit;
+            }
+        }
+        return null;
+    }
+
+    /** False: the proxy was closed meanwhile. */
+    boolean delay(Duration delay) throws InterruptedException {
+        return !closed.await(delay.toNanos(), TimeUnit.NANOSECONDS);
+    }
+
+    boolean losesMessages() {
+        return losingMessages;
+    }
+
+    void sendCopy(byte[] request, Fault fault) {
+        SocketWork.fork("fault-proxy-copy", () -> {
+            if (!delay(fault.delay())) {
                 return;
             }
+            try (Socket socket = connectUpstream()) {
+                socket.getOutputStream().write(request);
+                if (new RespReader(socket.getInputStream()).read() != null) {
+                    fault.complete();
+                }
+            }
+        });
+    }
+
+    void forget(ProxiedConnection connection) {
+        connections.remove(connection);
+    }
+
+    private void accept() throws IOException {
+        while (closed.getCount() > 0) {
+            Socket client = listener.accept();
+            try {
+                ProxiedConnection connection = new ProxiedConnection(this, client, connectUpstream());
+                connections.add(connection);
+                connection.start();
+            } catch (IOException e) {
+                SocketWork.closeQuietly(client);
+            }
         }
     }
 
-    private static void quietly(AutoCloseable resource) {
+    private Socket connectUpstream() throws IOException {
+        Socket socket = new Socket();
         try {
-            resource.close();
-        } catch (Exception alreadyGone) {
-            // Closing is all that matters here.
-            return;
-        }
-    }
-
-    private final class Pair {
-
-        private final Socket client;
-        private final Socket upstream;
-        private volatile boolean cut;
-
-        Pair(Socket client, Socket upstream) {
-            this.client = client;
-            this.upstream = upstream;
-        }
-
-        void requests() {
-            try (BufferedInputStream in = new BufferedInputStream(client.getInputStream())) {
-                byte[] request;
-                while ((request = Resp.raw(in)) != null) {
-                    forward(request);
-                }
-            } catch (IOException gone) {
-                end();
-            }
-        }
-
-        private void forward(byte[] request) throws IOException {
-            Rule current = rule.get();
-            String text = new String(request, StandardCharsets.UTF_8);
-            if (current != null && current.matches.test(text) && current.left.tryAcquire()) {
-                if (current.fault != Fault.CUT_REPLY) {
-                    kept.add(request);
-                }
-                cut = current.fault == Fault.CUT_REPLY;
-                if (current.fault != Fault.HOLD) {
-                    upstream.getOutputStream().write(request);
-                }
-                current.hits.release();
-            } else {
-                upstream.getOutputStream().write(request);
-            }
-        }
-
-        void replies() {
-            try (BufferedInputStream in = new BufferedInputStream(upstream.getInputStream())) {
-                byte[] reply;
-                while ((reply = Resp.raw(in)) != null && !cut) {
-                    client.getOutputStream().write(reply);
-                }
-            } catch (IOException gone) {
-                cut = true;
-            }
-            end();
-        }
-
-        private void end() {
-            quietly(client);
-            quietly(upstream);
+            socket.connect(upstream, 5_000);
+            socket.setTcpNoDelay(true);
+            return socket;
+        } catch (IOException e) {
+            SocketWork.closeQuietly(socket);
+            throw e;
         }
     }
 }

@@ -1,230 +1,231 @@
 package io.lockkeeper.testing;
 
-import java.io.BufferedInputStream;
+import java.io.File;
 import java.io.IOException;
-import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
-import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A real redis-server in a process and a folder of its own. The executable is that of {@code -Dredis.server}, else one
- * on the PATH, else the one inside the embedded-redis artifact.
+ * A real redis-server of the test's own: on a free port of the loopback, in a folder of its own, without persistence.
+ *
+ * <p>The executable is {@code -Dredis.server=path}, else the redis-server on the PATH, else a static 7.0 that comes
+ * with the test dependencies.
  */
 public final class RedisServer implements AutoCloseable {
 
-    private static final Duration START_TIMEOUT = Duration.ofSeconds(10);
-    private static @Nullable Path executable;
+    private static final String HOST = "127.0.0.1";
+    private static final Duration START_TIMEOUT = Duration.ofSeconds(20);
+    private static final Duration REPLY_TIMEOUT = Duration.ofSeconds(10);
+    private static final int ATTEMPTS = 3;
 
-    private final int port;
-    private final List<String> command;
+    private final RedisExecutable executable = RedisExecutable.get();
     private final Path folder;
-    private Process process;
+    private final List<String> extraArgs;
+    private final int port;
+    private ChildProcess process;
 
-    private RedisServer(int port, List<String> extraArguments) {
+    private RedisServer(int port, List<String> extraArgs) {
         this.port = port;
+        this.extraArgs = extraArgs;
         try {
-            this.folder = Files.createTempDirectory("lockkeeper-redis");
-        } catch (IOException failure) {
-            throw new UncheckedIOException(failure);
+            folder = Files.createTempDirectory("lockkeeper-redis");
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
-        command = new ArrayList<>(List.of(
-                executable().toString(),
-                "--port",
-                "" + port,
-                "--bind",
-                "127.0.0.1",
-                "--save",
-                "",
-                "--appendonly",
-                "no"));
-        command.addAll(List.of(
-                "--dir", folder.toString(), "--logfile", folder.resolve("log").toString()));
-        command.addAll(extraArguments);
         process = launch();
-    }
-
-    /** Starts a server on a free port and waits until it answers. */
-    public static RedisServer start(String... extraArguments) {
-        return new RedisServer(freePort(), List.of(extraArguments));
-    }
-
-    /** Returns a port that nobody uses now. */
-    public static int freePort() {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
-        } catch (IOException failure) {
-            throw new UncheckedIOException(failure);
+        try {
+            awaitReady();
+        } catch (RuntimeException e) {
+            close();
+            throw e;
         }
     }
 
-    public String host() {
-        return "127.0.0.1";
+    /** Starts a server and waits until it answers. */
+    public static RedisServer start() {
+        return start(new String[0]);
     }
 
+    /** Starts a server with further arguments, such as {@code "--maxmemory", "1mb"}, which win over the defaults. */
+    public static RedisServer start(String... extraArgs) {
+        for (int attempt = 1; ; attempt++) {
+            try {
+                return new RedisServer(freePort(), List.of(extraArgs));
+            } catch (IllegalStateException e) {
+                // Somebody else may have taken the port in between
+                if (attempt == ATTEMPTS || !String.valueOf(e.getMessage()).contains("in use")) {
+                    throw e;
+                }
+            }
+        }
+    }
+
+    /** The address on which the server listens, the loopback. */
+    public String host() {
+        return HOST;
+    }
+
+    /** The port, which stays the same over {@link #restart()}. */
     public int port() {
         return port;
     }
 
-    /** Sends a command over a connection of its own, and returns the reply: text, Long, List or null. */
+    /** Whether the process runs, paused or not. */
+    public boolean isRunning() {
+        return process.process().isAlive();
+    }
+
+    /** Stops the process in its tracks (SIGSTOP): connections stay open, nothing is answered. */
+    public void pause() {
+        process.signal("STOP");
+    }
+
+    /** Lets a paused process go on (SIGCONT). */
+    public void resume() {
+        process.signal("CONT");
+    }
+
+    /** Ends the process without warning (SIGKILL). */
+    public void kill() {
+        process.kill();
+    }
+
+    /** Starts the server again on the same port and in the same folder, after killing it if it still runs. */
+    public void restart() {
+        kill();
+        process = launch();
+        awaitReady();
+    }
+
+    /** Opens a connection that no driver is involved in. */
+    public RespConnection connect() {
+        return new RespConnection(HOST, port, REPLY_TIMEOUT);
+    }
+
+    /** Sends one command on a connection of its own and returns the reply: a String, a Long, a List or null. */
     public @Nullable Object command(String... arguments) {
-        try (Socket socket = new Socket(host(), port)) {
-            socket.setSoTimeout(10_000);
-            socket.getOutputStream().write(Resp.request(arguments));
-            return Resp.reply(new BufferedInputStream(socket.getInputStream()));
-        } catch (IOException failure) {
-            throw new UncheckedIOException(failure);
+        try (RespConnection connection = connect()) {
+            return connection.command(arguments);
         }
     }
 
-    /** Returns how often a command was called since the last reset, scripts included. */
-    public long calls(String name) {
-        String key = "cmdstat_" + name.toLowerCase(Locale.ROOT) + ":calls=";
-        return String.valueOf(command("INFO", "commandstats"))
-                .lines()
-                .filter(line -> line.startsWith(key))
-                .map(line -> line.substring(key.length(), line.indexOf(',')))
-                .mapToLong(Long::parseLong)
-                .sum();
+    /**
+     * How often a command ran since the start or {@link #resetStatistics()}, those run by scripts included.
+     *
+     * @param command in either case; a subcommand is {@code "config|get"}
+     */
+    public long calls(String command) {
+        String statistics = String.valueOf(command("INFO", "commandstats"));
+        String name = Pattern.quote(command.toLowerCase(Locale.ROOT));
+        Matcher calls = Pattern.compile("^cmdstat_" + name + ":calls=(\\d+)", Pattern.MULTILINE)
+                .matcher(statistics);
+        return calls.find() ? Long.parseLong(calls.group(1)) : 0;
     }
 
-    /** Returns the calls of EVALSHA and EVAL since the last reset. */
+    /** How often scripts were called since the start or {@link #resetStatistics()}: by hash and by text. */
     public long scriptCalls() {
         return calls("evalsha") + calls("eval");
     }
 
-    public void resetStatistics() {
-        command("CONFIG", "RESETSTAT");
-    }
-
-    /** Returns all keys. */
+    /** All keys of the server. */
     public List<String> keys() {
         return command("KEYS", "*") instanceof List<?> keys
                 ? keys.stream().map(String::valueOf).toList()
                 : List.of();
     }
 
-    /** Returns a field of a hash; null where there is none. */
+    /** A field of a hash; null where there is none. */
     public @Nullable String field(String key, String field) {
         return (String) command("HGET", key, field);
     }
 
-    /** Stops the process as a whole, sockets open. */
-    public void pause() {
-        signal("STOP");
+    /** Starts the counts of {@link #calls(String)} from zero. */
+    public void resetStatistics() {
+        command("CONFIG", "RESETSTAT");
     }
 
-    public void resume() {
-        signal("CONT");
-    }
-
-    /** Ends the process at once. */
-    public void kill() {
-        process.destroyForcibly();
-        process.onExit().join();
-    }
-
-    /** Starts a killed server again, on the same port, empty. */
-    public void restart() {
-        process = launch();
-    }
-
+    /** Kills the server and deletes its folder. */
     @Override
     public void close() {
         kill();
+        if (!Files.exists(folder)) {
+            return;
+        }
         try (Stream<Path> files = Files.walk(folder)) {
-            files.sorted((a, b) -> b.compareTo(a)).forEach(file -> file.toFile().delete());
-        } catch (IOException failure) {
-            throw new UncheckedIOException(failure);
+            files.map(Path::toFile).sorted((a, b) -> b.compareTo(a)).forEach(File::delete);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
     }
 
-    private void signal(String signal) {
-        try {
-            new ProcessBuilder("kill", "-" + signal, "" + process.pid()).start().waitFor(5, TimeUnit.SECONDS);
-        } catch (IOException failure) {
-            throw new UncheckedIOException(failure);
-        } catch (InterruptedException interrupt) {
-            Thread.currentThread().interrupt();
+    private ChildProcess launch() {
+        List<String> command = new ArrayList<>(List.of(executable.path().toString()));
+        command.addAll(List.of("--port", "" + port, "--bind", HOST, "--dir", folder.toString()));
+        command.addAll(List.of("--save", "", "--appendonly", "no"));
+        if (executable.majorVersion() >= 7) {
+            command.addAll(List.of("--enable-debug-command", "local"));
         }
+        command.addAll(extraArgs);
+        return new ChildProcess(new ProcessBuilder(command)
+                .directory(folder.toFile())
+                .redirectErrorStream(true)
+                .redirectOutput(log().toFile()));
     }
 
-    private Process launch() {
-        try {
-            Process started = new ProcessBuilder(command)
-                    .redirectErrorStream(true)
-                    .redirectOutput(ProcessBuilder.Redirect.DISCARD)
-                    .start();
-            Runtime.getRuntime().addShutdownHook(new Thread(started::destroyForcibly));
-            awaitAnswer(started);
-            return started;
-        } catch (IOException failure) {
-            throw new UncheckedIOException(failure);
-        }
-    }
-
-    private void awaitAnswer(Process started) {
-        long end = System.nanoTime() + START_TIMEOUT.toNanos();
-        while (System.nanoTime() - end < 0 && started.isAlive()) {
-            try {
-                if ("PONG".equals(command("PING"))) {
-                    return;
-                }
-            } catch (UncheckedIOException | IllegalStateException notYet) {
-                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(5));
+    private void awaitReady() {
+        long deadline = System.nanoTime() + START_TIMEOUT.toNanos();
+        while (!answers()) {
+            if (!isRunning() || System.nanoTime() > deadline) {
+                throw new IllegalStateException("redis-server did not start: " + logText());
             }
+            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(2));
         }
-        throw new IllegalStateException("redis-server did not start: " + command);
     }
 
-    private static synchronized Path executable() {
-        if (executable == null) {
-            executable = find();
+    private boolean answers() {
+        try {
+            command("PING");
+            // Another server may have got the port first
+            return String.valueOf(command("INFO", "server"))
+                    .contains("process_id:" + process.process().pid() + "\r\n");
+        } catch (RespConnection.ErrorReply e) {
+            return !String.valueOf(e.getMessage()).startsWith("LOADING");
+        } catch (UncheckedIOException e) {
+            return false;
         }
-        return executable;
     }
 
-    private static Path find() {
-        String configured = System.getProperty("redis.server");
-        if (configured != null) {
-            return Path.of(configured);
-        }
-        return Stream.of(System.getenv("PATH").split(java.io.File.pathSeparator))
-                .map(folder -> Path.of(folder, "redis-server"))
-                .filter(Files::isExecutable)
-                .findFirst()
-                .orElseGet(RedisServer::extract);
+    private Path log() {
+        return folder.resolve("redis.log");
     }
 
-    private static Path extract() {
-        boolean mac = System.getProperty("os.name").toLowerCase(Locale.ROOT).contains("mac");
-        String architecture = System.getProperty("os.arch").contains("aarch64") ? "arm64" : "amd64";
-        String resource = "/redis-server-7.0.15-" + (mac ? "darwin" : "linux") + "-" + architecture;
-        try (InputStream binary = RedisServer.class.getResourceAsStream(resource)) {
-            if (binary == null) {
-                throw new IllegalStateException("No redis-server for this machine: install one, or set -Dredis.server");
-            }
-            Path file = Files.createTempFile(
-                    "redis-server",
-                    "",
-                    PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
-            file.toFile().deleteOnExit();
-            Files.write(file, binary.readAllBytes());
-            return file;
-        } catch (IOException failure) {
-            throw new UncheckedIOException(failure);
+    private String logText() {
+        try {
+            return Files.readString(log());
+        } catch (IOException e) {
+            return e.toString();
+        }
+    }
+
+    /** A port that nobody uses now. */
+    public static int freePort() {
+        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            return socket.getLocalPort();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
     }
 }

@@ -1,4 +1,4 @@
-/** Real servers, real processes and a faulty network for the tests of all modules. */
+/** A real Redis, a faulty network in front of it and further JVMs, for tests. */
 @NullMarked
 package io.lockkeeper.testing;
 

@@ -25,54 +25,54 @@ final class LockkeeperPropertiesCheck {
     /** Checks everything. */
     void check() {
         if (properties.keyPrefix().isBlank()) {
-            reject("keyPrefix", "must not be blank: choose a prefix such as lockkeeper");
+            reject("key-prefix", "must not be blank: choose a prefix such as lockkeeper");
         }
-        atLeast("waitTime", properties.waitTime(), Duration.ZERO, "choose 0 to try once");
-        atLeast("leaseTime", properties.leaseTime(), Duration.ofSeconds(1), "it is renewed every third of it");
-        atLeast("retryDelay", properties.retryDelay(), MILLI, "choose a delay such as 100ms");
+        atLeast("wait-time", properties.waitTime(), Duration.ZERO, "choose 0 to try once");
+        atLeast("lease-time", properties.leaseTime(), Duration.ofSeconds(1), "it is renewed every third of it");
+        atLeast("retry-delay", properties.retryDelay(), MILLI, "choose a delay such as 100ms");
         int passes = properties.handover().maxPasses();
         if (passes < 0 || passes > MAX_PASSES) {
             reject(
-                    "handover.maxPasses",
+                    "handover.max-passes",
                     "must be between 0 and 9999: choose 0 to pass no lock on within this instance");
         }
-        atLeast("handover.maxTime", properties.handover().maxTime(), Duration.ZERO, "choose a time such as 50ms");
+        atLeast("handover.max-time", properties.handover().maxTime(), Duration.ZERO, "choose a time such as 50ms");
         atLeast("shutdown.wait", properties.shutdown().waitTime(), Duration.ZERO, "choose 0 not to wait");
         if (properties.mode() == Mode.ASPECTJ) {
             reject("mode", "is not supported yet: choose proxy");
         }
         if (properties.insideTransaction() == InsideTransaction.FAIL
                 || properties.insideTransaction() == InsideTransaction.RELEASE_AFTER_COMPLETION) {
-            reject("insideTransaction", "is not supported yet: choose warn or allow");
+            reject("inside-transaction", "is not supported yet: choose warn or allow");
         }
         checkRedisTimes(properties.redis(), properties.leaseTime());
         checkReplication(properties.redis());
     }
 
     private void checkRedisTimes(Redis redis, Duration lease) {
-        atLeast("redis.commandTimeout", redis.commandTimeout(), MILLI, "choose a time such as 2s");
-        atMost("redis.commandTimeout", redis.commandTimeout(), lease.dividedBy(3), "a third of lockkeeper.lease-time");
+        atLeast("redis.command-timeout", redis.commandTimeout(), MILLI, "choose a time such as 2s");
+        atMost("redis.command-timeout", redis.commandTimeout(), lease.dividedBy(3), "a third of lockkeeper.lease-time");
         atMost(
-                "redis.commandTimeout",
+                "redis.command-timeout",
                 redis.commandTimeout(),
                 redis.tombstoneTime(),
                 "lockkeeper.redis.tombstone-time");
-        atLeast("redis.grantTime", redis.grantTime(), MIN_GRANT, "choose a time such as 3s");
-        atMost("redis.grantTime", redis.grantTime(), lease, "lockkeeper.lease-time");
-        atLeast("redis.pollInterval", redis.pollInterval(), MILLI, "choose a time such as 5s");
-        atMost("redis.pollInterval", redis.pollInterval(), lease, "lockkeeper.lease-time");
-        atLeast("redis.tombstoneTime", redis.tombstoneTime(), MILLI, "choose a time such as 30s");
-        atLeast("redis.replicaAckTimeout", redis.replicaAckTimeout(), MILLI, "choose a time such as 500ms");
+        atLeast("redis.grant-time", redis.grantTime(), MIN_GRANT, "choose a time such as 3s");
+        atMost("redis.grant-time", redis.grantTime(), lease, "lockkeeper.lease-time");
+        atLeast("redis.poll-interval", redis.pollInterval(), MILLI, "choose a time such as 5s");
+        atMost("redis.poll-interval", redis.pollInterval(), lease, "lockkeeper.lease-time");
+        atLeast("redis.tombstone-time", redis.tombstoneTime(), MILLI, "choose a time such as 30s");
+        atLeast("redis.replica-ack-timeout", redis.replicaAckTimeout(), MILLI, "choose a time such as 500ms");
     }
 
     private void checkReplication(Redis redis) {
         String acks = redis.replicaAcks().strip();
         int nodes = redis.quorum().nodes().size();
         if (!acks.matches("\\d{1,4}|all")) {
-            reject("redis.replicaAcks", "must be a number of replicas or all: choose 0 to wait for none");
+            reject("redis.replica-acks", "must be a number of replicas or all: choose 0 to wait for none");
         } else if (!acks.matches("0+")) {
             reject(
-                    "redis.replicaAcks",
+                    "redis.replica-acks",
                     nodes > 0
                             ? "does not go together with lockkeeper.redis.quorum.nodes: remove one of them"
                             : "is not supported yet: remove it");
@@ -86,20 +86,20 @@ final class LockkeeperPropertiesCheck {
         }
     }
 
-    private void atLeast(String field, @Nullable Duration time, Duration least, String advice) {
+    private void atLeast(String property, @Nullable Duration time, Duration least, String advice) {
         if (time != null && time.compareTo(least) < 0) {
             String limit = least.isZero() ? "not be negative" : "be " + least.toMillis() + "ms or more";
-            reject(field, "must " + limit + ": " + advice);
+            reject(property, "must " + limit + ": " + advice);
         }
     }
 
-    private void atMost(String field, @Nullable Duration time, Duration most, String limit) {
+    private void atMost(String property, @Nullable Duration time, Duration most, String limit) {
         if (time != null && time.compareTo(most) > 0) {
-            reject(field, "must be at most " + limit + ", which is " + most.toMillis() + "ms: shorten it");
+            reject(property, "must be at most " + limit + ", which is " + most.toMillis() + "ms: shorten it");
         }
     }
 
-    private void reject(String field, String message) {
-        errors.rejectValue(field, "lockkeeper", message);
+    private void reject(String property, String message) {
+        errors.rejectValue(property, "lockkeeper", message);
     }
 }

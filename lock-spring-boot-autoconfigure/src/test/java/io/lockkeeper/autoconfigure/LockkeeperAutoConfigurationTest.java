@@ -1,0 +1,145 @@
+package io.lockkeeper.autoconfigure;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.mockito.Mockito.mock;
+
+import io.lockkeeper.LockListener;
+import io.lockkeeper.LockOperations;
+import io.lockkeeper.LockTemplate;
+import io.lockkeeper.memory.MemoryLockStore;
+import io.lockkeeper.redis.RedisLockStore;
+import io.lockkeeper.store.LockStore;
+import io.lockkeeper.testing.RedisServer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.diagnostics.FailureAnalysis;
+import org.springframework.boot.test.context.FilteredClassLoader;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.util.ClassUtils;
+
+class LockkeeperAutoConfigurationTest {
+
+    private final ApplicationContextRunner runner =
+            new ApplicationContextRunner().withConfiguration(AutoConfigurations.of(LockkeeperAutoConfiguration.class));
+
+    @Test
+    void aTemplateInMemoryIsThereWhenAskedFor() {
+        runner.withPropertyValues("lockkeeper.store=memory").run(context -> {
+            assertThat(context).hasSingleBean(LockTemplate.class).hasSingleBean(MemoryLockStore.class);
+            assertThat(context.getBean(LockOperations.class).tryRun("a", lease -> {}))
+                    .isTrue();
+        });
+    }
+
+    @Test
+    void withoutAStoreTheStartFailsAndSaysWhatToAdd() {
+        runner.run(context -> assertThat(analysis(context.getStartupFailure())).satisfies(analysis -> {
+            assertThat(analysis.getDescription()).contains("there is no RedisConnectionFactory bean");
+            assertThat(analysis.getAction()).contains("spring.data.redis.host", "lockkeeper.store=memory");
+        }));
+    }
+
+    @Test
+    void withoutSpringDataRedisTheStartFailsAndSaysWhatToAdd() {
+        runner.withClassLoader(new FilteredClassLoader(RedisConnectionFactory.class))
+                .run(context -> assertThat(analysis(context.getStartupFailure()))
+                        .satisfies(analysis -> {
+                            assertThat(analysis.getDescription())
+                                    .contains("spring-data-redis is not on the class path");
+                            assertThat(analysis.getAction()).contains("spring-boot-starter-data-redis");
+                        }));
+    }
+
+    @Test
+    void oneOfSeveralConnectionFactoriesMustBeNamed() {
+        ApplicationContextRunner two = withFactory(withFactory(runner, "orders"), "sessions");
+        two.run(context -> assertThat(analysis(context.getStartupFailure())).satisfies(analysis -> {
+            assertThat(analysis.getDescription()).contains("several", "orders", "sessions");
+            assertThat(analysis.getAction()).contains("lockkeeper.redis.connection-factory");
+        }));
+        two.withPropertyValues("lockkeeper.redis.connection-factory=wrong")
+                .run(context -> assertThat(analysis(context.getStartupFailure()).getDescription())
+                        .contains("'wrong'", "no RedisConnectionFactory bean of this name"));
+        two.withPropertyValues("lockkeeper.redis.connection-factory=orders")
+                .run(context -> assertThat(context).hasNotFailed().hasSingleBean(RedisLockStore.class));
+    }
+
+    @Test
+    void aTemplateOverRedisIsThereWhenThereIsOneConnectionFactory() {
+        try (RedisServer redis = RedisServer.start()) {
+            runner.withConfiguration(AutoConfigurations.of(redisAutoConfiguration()))
+                    .withPropertyValues("spring.data.redis.port=" + redis.port(), "lockkeeper.key-prefix=shop")
+                    .run(context -> {
+                        assertThat(context).hasSingleBean(RedisLockStore.class);
+                        LockTemplate template = context.getBean(LockTemplate.class);
+                        assertThat(template.tryRun("a", lease -> {})).isTrue();
+                    });
+        }
+    }
+
+    @Test
+    void whenAUserProvidesLockOperationsTheAutoConfiguredTemplateBacksOff() {
+        LockOperations own = LockOperations.withoutLocking();
+        runner.withBean(LockOperations.class, () -> own).run(context -> {
+            assertThat(context.getBean(LockOperations.class)).isSameAs(own);
+            assertThat(context).doesNotHaveBean(LockTemplate.class).doesNotHaveBean(LockStore.class);
+        });
+    }
+
+    @Test
+    void whenAUserProvidesAStoreTheAutoConfiguredStoreBacksOff() {
+        MemoryLockStore own = new MemoryLockStore();
+        runner.withBean(LockStore.class, () -> own).run(context -> assertThat(context)
+                .hasSingleBean(LockTemplate.class)
+                .getBean(LockStore.class)
+                .isSameAs(own));
+    }
+
+    @Test
+    void whenSwitchedOffEverythingRunsUnlocked() {
+        runner.withPropertyValues("lockkeeper.enabled=false").run(context -> {
+            assertThat(context).hasNotFailed().doesNotHaveBean(LockTemplate.class);
+            LockOperations unlocked = context.getBean(LockOperations.class);
+            unlocked.run("a", lease -> assertThat(unlocked.tryAcquire("a")).isPresent());
+        });
+    }
+
+    @Test
+    void listenersHearWhatTheTemplateDoes() {
+        List<Object> heard = new ArrayList<>();
+        LockListener listener = new LockListener() {
+            @Override
+            public void onAcquired(Acquired event) {
+                heard.add(event);
+            }
+        };
+        runner.withPropertyValues("lockkeeper.store=memory", "lockkeeper.wait-time=7s")
+                .withBean(LockListener.class, () -> listener)
+                .run(context -> {
+                    context.getBean(LockTemplate.class).run("a", lease -> {});
+                    assertThat(heard)
+                            .singleElement()
+                            .isInstanceOfSatisfying(LockListener.Acquired.class, event -> assertThat(
+                                            event.request().waitTime())
+                                    .isEqualTo(Duration.ofSeconds(7)));
+                });
+    }
+
+    private static ApplicationContextRunner withFactory(ApplicationContextRunner runner, String name) {
+        return runner.withBean(name, RedisConnectionFactory.class, () -> mock(RedisConnectionFactory.class));
+    }
+
+    private static Class<?> redisAutoConfiguration() {
+        String newer = "org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration";
+        String older = "org.springframework.boot.autoconfigure.data.redis.RedisAutoConfiguration";
+        return ClassUtils.resolveClassName(ClassUtils.isPresent(newer, null) ? newer : older, null);
+    }
+
+    private static FailureAnalysis analysis(Throwable failure) {
+        return new LockStoreFailureAnalyzer().analyze(failure);
+    }
+}

@@ -1,0 +1,134 @@
+package io.lockkeeper.autoconfigure;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lockkeeper.LockTemplate;
+import io.lockkeeper.autoconfigure.LockkeeperProperties.StoreType;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Objects;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.context.properties.bind.validation.BindValidationException;
+import org.springframework.boot.diagnostics.FailureAnalyzer;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.core.io.support.SpringFactoriesLoader;
+import org.springframework.core.io.support.SpringFactoriesLoader.FailureHandler;
+
+class LockkeeperPropertiesTest {
+
+    private final ApplicationContextRunner runner = new ApplicationContextRunner()
+            .withConfiguration(AutoConfigurations.of(LockkeeperAutoConfiguration.class))
+            .withPropertyValues("lockkeeper.store=memory");
+
+    @Test
+    void everyPropertyHasTheDefaultOfTheDocumentation() {
+        runner.run(context -> {
+            LockkeeperProperties properties = context.getBean(LockkeeperProperties.class);
+            assertThat(properties.enabled()).isTrue();
+            assertThat(properties.store()).isEqualTo(StoreType.MEMORY);
+            assertThat(properties.keyPrefix()).isEqualTo("lockkeeper");
+            assertThat(properties.waitTime()).isEqualTo(Duration.ofSeconds(60));
+            assertThat(properties.leaseTime()).isEqualTo(Duration.ofSeconds(30));
+            assertThat(properties.retryDelay()).isEqualTo(Duration.ofMillis(100));
+            assertThat(properties.advisorOrder()).isEqualTo(Integer.MAX_VALUE - 100);
+            assertThat(properties.handover().maxPasses()).isEqualTo(16);
+            assertThat(properties.handover().maxTime()).isEqualTo(Duration.ofMillis(50));
+            assertThat(properties.shutdown().waitTime()).isEqualTo(Duration.ofSeconds(25));
+            assertThat(properties.instanceName()).isNull();
+            assertThat(properties.redis().commandTimeout()).isNull();
+            assertThat(properties.redis().tombstoneTime()).isEqualTo(Duration.ofSeconds(30));
+            assertThat(properties.redis().replicaAcks()).isEqualTo("0");
+            assertThat(properties.redis().replicaAckTimeout()).isEqualTo(Duration.ofMillis(500));
+            assertThat(properties.redis().quorum().nodes()).isEmpty();
+        });
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "key-prefix | ' ' | must not be blank: choose a prefix such as lockkeeper",
+                "wait-time | -1s | must not be negative: choose 0 to try once",
+                "lease-time | 999ms | must be 1000ms or more: it is renewed every third of it",
+                "retry-delay | 0 | must be 1ms or more: choose a delay such as 100ms",
+                "handover.max-passes | -1 | must be between 0 and 9999",
+                "handover.max-time | -1ms | must not be negative",
+                "shutdown.wait | -1s | must not be negative: choose 0 not to wait",
+                "redis.command-timeout | 11s | must be at most a third of lockkeeper.lease-time, which is 10000ms: shorten it",
+                "redis.command-timeout | 0 | must be 1ms or more",
+                "redis.grant-time | 299ms | must be 300ms or more",
+                "redis.grant-time | 31s | must be at most lockkeeper.lease-time, which is 30000ms",
+                "redis.poll-interval | 31s | must be at most lockkeeper.lease-time, which is 30000ms: shorten it",
+                "redis.tombstone-time | 0 | must be 1ms or more",
+                "redis.replica-acks | most | must be a number of replicas or all: choose 0 to wait for none",
+                "redis.replica-acks | 1 | is not supported yet",
+                "redis.replica-ack-timeout | 0 | must be 1ms or more",
+                "redis.quorum.nodes | redis://a,redis://b | must name three or more masters, and an odd number of them: there are 2",
+                "redis.quorum.nodes | redis://a,redis://b,redis://c | is not supported yet",
+                "mode | aspectj | is not supported yet: choose proxy",
+                "inside-transaction | fail | is not supported yet: choose warn or allow"
+            })
+    void nonsenseStopsTheStartWithOneSentence(String property, String value, String sentence) {
+        String name = "lockkeeper." + property;
+        runner.withPropertyValues(name + "=" + value).run(context -> {
+            assertThat(context).hasFailed();
+            assertThat(describe(context.getStartupFailure()))
+                    .contains("Property: " + name)
+                    .contains("Value: ")
+                    .contains("Reason: " + sentence);
+        });
+    }
+
+    @Test
+    void replicaAcksTogetherWithAQuorumAreRefused() {
+        runner.withPropertyValues(
+                        "lockkeeper.redis.replica-acks=1",
+                        "lockkeeper.redis.quorum.nodes=redis://a,redis://b,redis://c")
+                .run(context -> assertThat(describe(context.getStartupFailure()))
+                        .contains("does not go together with lockkeeper.redis.quorum.nodes"));
+    }
+
+    @Test
+    void allFaultsComeTogether() {
+        runner.withPropertyValues("lockkeeper.lease-time=1ms", "lockkeeper.retry-delay=-1s")
+                .run(context -> assertThat(describe(context.getStartupFailure()))
+                        .contains("lockkeeper.lease-time", "lockkeeper.retry-delay"));
+    }
+
+    @Test
+    void valuesThatAreOddButPossibleAreAccepted() {
+        runner.withPropertyValues(
+                        "lockkeeper.wait-time=0",
+                        "lockkeeper.shutdown.wait=0",
+                        "lockkeeper.handover.max-passes=0",
+                        "lockkeeper.lease-time=1s",
+                        "lockkeeper.inside-transaction=allow")
+                .run(context -> assertThat(context).hasSingleBean(LockTemplate.class));
+    }
+
+    @Test
+    void everyPropertyHasMetadata() throws IOException {
+        try (InputStream metadata = getClass().getResourceAsStream("/META-INF/spring-configuration-metadata.json")) {
+            assertThat(new String(metadata.readAllBytes(), StandardCharsets.UTF_8))
+                    .contains("lockkeeper.shutdown.wait\"", "lockkeeper.redis.quorum.nodes\"", "lockkeeper.store\"")
+                    .doesNotContain("wait-time-time");
+        }
+    }
+
+    /** Describes a failure as Spring Boot does. */
+    private static String describe(Throwable failure) {
+        assertThat(failure).hasRootCauseInstanceOf(BindValidationException.class);
+        FailureHandler needsAContext = FailureHandler.handleMessage((message, cause) -> {});
+        return SpringFactoriesLoader.forDefaultResourceLocation().load(FailureAnalyzer.class, needsAContext).stream()
+                .map(analyzer -> analyzer.analyze(failure))
+                .filter(Objects::nonNull)
+                .findFirst()
+                .orElseThrow()
+                .getDescription();
+    }
+}

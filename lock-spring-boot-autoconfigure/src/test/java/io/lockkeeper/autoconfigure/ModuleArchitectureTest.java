@@ -1,0 +1,100 @@
+package io.lockkeeper.autoconfigure;
+
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
+
+import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.importer.ClassFileImporter;
+import com.tngtech.archunit.core.importer.ImportOption;
+import org.junit.jupiter.api.Test;
+
+/** The directions in which packages may depend on each other, in this module and in the core below it. */
+class ModuleArchitectureTest {
+
+    private final JavaClasses all = new ClassFileImporter()
+            .withImportOption(new ImportOption.DoNotIncludeTests())
+            .withImportOption(location -> !location.contains("-tests.jar"))
+            .importPackages("io.lockkeeper");
+
+    @Test
+    void theAnnotationKnowsOnlyTheApi() {
+        classes()
+                .that()
+                .resideInAPackage("io.lockkeeper.annotation")
+                .should()
+                .onlyDependOnClassesThat()
+                .resideInAnyPackage(
+                        "io.lockkeeper",
+                        "io.lockkeeper.annotation",
+                        "java..",
+                        "org.jspecify..",
+                        "org.springframework.core.annotation")
+                .because("code under the annotation should not need more to compile")
+                .check(all);
+    }
+
+    @Test
+    void theInterceptorLocksThroughTheApiAlone() {
+        noClasses()
+                .that()
+                .resideInAPackage("io.lockkeeper.interceptor")
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage(
+                        "io.lockkeeper.engine..",
+                        "io.lockkeeper.store..",
+                        "io.lockkeeper.redis..",
+                        "io.lockkeeper.memory..",
+                        "io.lockkeeper.autoconfigure..",
+                        "org.springframework.boot..",
+                        "org.springframework.data..",
+                        "org.aspectj..")
+                .because("what an annotation means does not depend on where locks are kept or how beans are configured")
+                .check(all);
+    }
+
+    @Test
+    void theCoreKnowsNothingOfThisModuleNorOfSpringBoot() {
+        noClasses()
+                .that()
+                .resideInAnyPackage(
+                        "io.lockkeeper",
+                        "io.lockkeeper.engine",
+                        "io.lockkeeper.store",
+                        "io.lockkeeper.redis",
+                        "io.lockkeeper.memory")
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage(
+                        "io.lockkeeper.annotation..",
+                        "io.lockkeeper.interceptor..",
+                        "io.lockkeeper.autoconfigure..",
+                        "org.springframework.boot..")
+                .because("the core runs without Spring Boot")
+                .check(all);
+    }
+
+    @Test
+    void packagesOfThisModuleHaveNoCycles() {
+        slices().matching("io.lockkeeper.(annotation|interceptor|autoconfigure)..")
+                .should()
+                .beFreeOfCycles()
+                .check(all);
+    }
+
+    @Test
+    void configurationsOfStoresAreHidden() {
+        classes()
+                .that()
+                .resideInAPackage("io.lockkeeper.autoconfigure")
+                .and()
+                .haveSimpleNameNotStartingWith("Lockkeeper")
+                .and()
+                .areTopLevelClasses()
+                .should()
+                .bePackagePrivate()
+                .because("applications use the beans and the properties, not the machinery")
+                .check(all);
+    }
+}

@@ -1,0 +1,316 @@
+package io.lockkeeper.interceptor;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import io.lockkeeper.annotation.DistributedLocked;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class LockNamesTest {
+
+    private final SpecFixture fixture = new SpecFixture().withBean("tenants", new Tenants());
+    private final Shop shop = new Shop();
+
+    @Test
+    void unlessGivenTheNameIsThatOfTheDeclaringClassAndTheMethod() {
+        assertThat(fixture.names(shop, "unnamed")).containsExactly(Shop.class.getName() + ".unnamed");
+    }
+
+    @Test
+    void textStaysAsItIs() {
+        assertThat(fixture.names(shop, "plainWithHash", 1)).containsExactly("queue#main");
+    }
+
+    @Test
+    void aNameThatIsAlwaysTheSameIsOneRequestForAllCalls() {
+        MethodLockSpec spec = fixture.spec(Shop.class, "plainWithHash");
+        assertThat(spec.request(shop, new Object[] {1})).isSameAs(spec.request(shop, new Object[] {2}));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "byName, order:7",
+        "byPosition, 7-7",
+        "byRoot, byRoot/7/Shop",
+        "byBean, north:stock",
+        "placeholder, east:7",
+        "fallbackPlaceholder, west:7",
+        "nested, yes",
+        "braces, '{7}'"
+    })
+    void islandsAreReplacedByTheirValues(String method, String expected) {
+        assertThat(fixture.names(shop, method, new Order("7"))).containsExactly(expected);
+    }
+
+    @Test
+    void aCollectionGivesOneNameForEachElement() {
+        assertThat(fixture.names(shop, "items", List.of("a", "b"))).containsExactly("item:a", "item:b");
+        assertThat(fixture.names(shop, "array", new Object[] {new int[] {1, 2}}))
+                .containsExactly("1", "2");
+    }
+
+    @Test
+    void severalCollectionsGiveAllCombinations() {
+        assertThat(fixture.names(shop, "pairs", List.of("a", "b"), List.of(1, 2)))
+                .containsExactly("a-1", "a-2", "b-1", "b-2");
+    }
+
+    @Test
+    void severalNamesAreLockedTogether() {
+        assertThat(fixture.names(shop, "two", new Order("7"))).containsExactly("order:7", "stock");
+    }
+
+    @Test
+    void aValueIsNeverEvaluated() {
+        assertThat(fixture.names(shop, "text", "#{T(java.lang.System).exit(1)} ${known.name}"))
+                .containsExactly("#{T(java.lang.System).exit(1)} ${known.name}");
+    }
+
+    @Test
+    void anOptionalIsItsValue() {
+        assertThat(fixture.names(shop, "optional", Optional.of("x"))).containsExactly("x");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> fixture.names(shop, "optional", Optional.empty()))
+                .withMessageContaining("is null");
+    }
+
+    @Test
+    void nullIsAnErrorThatNamesTheMethodAndTheIsland() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> fixture.names(shop, "byName", new Order(null)))
+                .withMessageContaining("#{#order.id}")
+                .withMessageContaining("Shop.byName(Order)")
+                .withMessageContaining("is null");
+    }
+
+    @Test
+    void blankAndEmptyAreErrors() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> fixture.names(shop, "text", " "))
+                .withMessageContaining("is blank");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> fixture.names(shop, "items", List.of()))
+                .withMessageContaining("is empty");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> fixture.names(shop, "items", Arrays.asList("a", null)))
+                .withMessageContaining("is null");
+    }
+
+    @Test
+    void aFailingExpressionIsAnErrorThatNamesTheIsland() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> fixture.names(shop, "byName", new Object[] {null}))
+                .withMessageContaining("#{#order.id}")
+                .withMessageContaining("cannot be evaluated");
+    }
+
+    @Test
+    void anObjectWithoutATextOfItsOwnIsAnError() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> fixture.names(shop, "text", new Object()))
+                .withMessageContaining("name a property of it");
+    }
+
+    @Test
+    void anAnnotatedInterfaceMayUseItsOwnParameterNames() {
+        assertThat(fixture.names(new RenamingPayments(), "pay", new Order("7"))).containsExactly("order:7");
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "quoted | starts with a quote | #{'order:' + #order.id}",
+                "doubleQuoted | starts with a quote | #{\"order:\" + #order.id}",
+                "outside | names #order outside | order:#{#order.id}",
+                "outsideCall | names #order outside | order:#{#order.id()}!",
+                "positionOutside | names #p0 outside | x#{#p0}",
+                "rootOutside | names #root outside | #{#root.method}",
+                "unknown | uses #oder, which is no parameter | Known are: #order, #p0, #a0, #root",
+                "unknownNested | uses #oder | Known are",
+                "unknownInSelection | uses #oder | Known are",
+                "bare | uses 'order' without '#' | Write #order",
+                "bareCall | calls id(..) on nothing | @bean.id(..)",
+                "function | calls a function | @bean.method(..)",
+                "unknownBean | uses the bean 'tenant', which does not exist | name of a bean",
+                "unreadable | cannot be read | #{...}",
+                "blank | is blank | leave it out",
+                "tooLong | at most 512 bytes | another name",
+                "unresolved | cannot be resolved | default"
+            })
+    void aNameThatCannotWorkIsAFaultWithARemedy(String method, String problem, String remedy) {
+        assertThat(fixture.faults(WrongNames.class, method)).singleElement().satisfies(fault -> {
+            assertThat(fault.attribute()).isEqualTo("name");
+            assertThat(fault.problem()).contains(problem);
+            assertThat(fault.remedy()).contains(remedy);
+        });
+    }
+
+    @ParameterizedTest
+    @CsvSource({"selection", "projection", "indexed", "inlineMap", "arguments"})
+    void whatIsReadFromElementsAndMapsIsNoFault(String method) {
+        assertThat(fixture.faults(Shop.class, method)).isEmpty();
+    }
+
+    @Test
+    void expressionsInsideCollectionsAreEvaluated() {
+        assertThat(fixture.names(shop, "selection", List.of(new Order("1"), new Order("2")), "2"))
+                .containsExactly("2");
+        assertThat(fixture.names(shop, "projection", List.of(new Order("1"), new Order("2"))))
+                .containsExactly("1", "2");
+        assertThat(fixture.names(shop, "indexed", Map.of("key", "v"))).containsExactly("v");
+    }
+
+    record Order(String id) {
+        @Override
+        public String toString() {
+            return String.valueOf(id);
+        }
+    }
+
+    static class Tenants {
+        public String current() {
+            return "north";
+        }
+    }
+
+    interface Payments {
+        @DistributedLocked("order:#{#order.id}")
+        void pay(Order order);
+    }
+
+    static class RenamingPayments implements Payments {
+        @Override
+        public void pay(Order toBePaid) {}
+    }
+
+    static class Shop {
+        @DistributedLocked
+        void unnamed() {}
+
+        @DistributedLocked("queue#main")
+        void plainWithHash(int number) {}
+
+        @DistributedLocked("order:#{#order.id}")
+        void byName(Order order) {}
+
+        @DistributedLocked("#{#p0.id}-#{#a0.id()}")
+        void byPosition(Order order) {}
+
+        @DistributedLocked("#{#root.method.name}/#{#root.args[0]}/#{#root.targetClass.simpleName}")
+        void byRoot(Order order) {}
+
+        @DistributedLocked("#{@tenants.current()}:stock")
+        void byBean(Order order) {}
+
+        @DistributedLocked("${known.name}:#{#order.id}")
+        void placeholder(Order order) {}
+
+        @DistributedLocked("${unknown.name:west}:#{#order.id}")
+        void fallbackPlaceholder(Order order) {}
+
+        @DistributedLocked("#{#order != null ? (#order.id.length() > 0 ? 'yes' : 'no') : 'none'}")
+        void nested(Order order) {}
+
+        @DistributedLocked("#{'{' + #order.id + '}'}")
+        void braces(Order order) {}
+
+        @DistributedLocked("item:#{#items}")
+        void items(List<String> items) {}
+
+        @DistributedLocked("#{#numbers}")
+        void array(int[] numbers) {}
+
+        @DistributedLocked("#{#left}-#{#right}")
+        void pairs(List<String> left, List<Integer> right) {}
+
+        @DistributedLocked({"order:#{#order.id}", "stock"})
+        void two(Order order) {}
+
+        @DistributedLocked("#{#value}")
+        void text(Object value) {}
+
+        @DistributedLocked("#{#value}")
+        void optional(Optional<String> value) {}
+
+        @DistributedLocked("#{#orders.?[id == #wanted and #this.id != null].![id]}")
+        void selection(List<Order> orders, String wanted) {}
+
+        @DistributedLocked("#{#orders.![id]}")
+        void projection(List<Order> orders) {}
+
+        @DistributedLocked("#{#map[key]}")
+        void indexed(Map<String, String> map) {}
+
+        @DistributedLocked("#{{a: #order.id}['a']}")
+        void inlineMap(Order order) {}
+
+        @DistributedLocked("#{#order.id.concat(method.name)}")
+        void arguments(Order order) {}
+    }
+
+    static class WrongNames {
+        @DistributedLocked("'order:' + #order.id")
+        void quoted(Order order) {}
+
+        @DistributedLocked("\"order:\" + #{#order.id}")
+        void doubleQuoted(Order order) {}
+
+        @DistributedLocked("order:#order.id")
+        void outside(Order order) {}
+
+        @DistributedLocked("order:#order.id()!")
+        void outsideCall(Order order) {}
+
+        @DistributedLocked("x#p0")
+        void positionOutside(Order order) {}
+
+        @DistributedLocked("#root.method")
+        void rootOutside() {}
+
+        @DistributedLocked("order:#{#oder.id}")
+        void unknown(Order order) {}
+
+        @DistributedLocked("#{#order.id.concat(#order.id + (#oder ?: 'x'))}")
+        void unknownNested(Order order) {}
+
+        @DistributedLocked("#{#orders.?[id == #oder]}")
+        void unknownInSelection(List<Order> orders) {}
+
+        @DistributedLocked("#{order.id}")
+        void bare(Order order) {}
+
+        @DistributedLocked("#{id()}")
+        void bareCall(Order order) {}
+
+        @DistributedLocked("#{#lower(#order.id)}")
+        void function(Order order) {}
+
+        @DistributedLocked("#{@tenant.current()}")
+        void unknownBean() {}
+
+        @DistributedLocked("order:#{#order.id")
+        void unreadable(Order order) {}
+
+        @DistributedLocked(" ")
+        void blank() {}
+
+        @DistributedLocked(
+                "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+                        + "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+                        + "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+                        + "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+                        + "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+                        + "aaaaaaaaaaaaaaa")
+        void tooLong() {}
+
+        @DistributedLocked("${unknown.name}")
+        void unresolved() {}
+    }
+}

@@ -1,0 +1,41 @@
+package io.lockkeeper.interceptor;
+
+import io.lockkeeper.LockLease;
+import io.lockkeeper.LockTemplate;
+import io.lockkeeper.autoconfigure.LockkeeperAutoConfiguration;
+import io.lockkeeper.memory.MemoryLockStore;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.autoconfigure.aop.AopAutoConfiguration;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.ApplicationContext;
+
+/** An application with locks in memory, and another instance of it that competes for them. */
+final class LockedApplication {
+
+    private LockedApplication() {}
+
+    /** Returns a runner of the application, in which nobody waits for a lock unless the annotation says so. */
+    static ApplicationContextRunner runner() {
+        return new ApplicationContextRunner()
+                .withConfiguration(AutoConfigurations.of(AopAutoConfiguration.class, LockkeeperAutoConfiguration.class))
+                .withPropertyValues("lockkeeper.store=memory", "lockkeeper.wait-time=0s");
+    }
+
+    /** Lets another instance hold a lock while something runs here. */
+    static void whileHeldElsewhere(ApplicationContext context, String name, Action action) {
+        MemoryLockStore store = context.getBean(MemoryLockStore.class).peer();
+        try (LockTemplate elsewhere = LockTemplate.builder(store).build();
+                LockLease lease = elsewhere.acquire(name)) {
+            action.run();
+        } catch (RuntimeException | Error failure) {
+            throw failure;
+        } catch (Exception failure) {
+            throw new IllegalStateException(failure);
+        }
+    }
+
+    /** What runs while somebody else holds a lock. */
+    interface Action {
+        void run() throws Exception;
+    }
+}

@@ -1,0 +1,182 @@
+package io.lockkeeper.interceptor;
+
+import static io.lockkeeper.interceptor.LockedApplication.runner;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.lockkeeper.LockContext;
+import io.lockkeeper.LockLostException;
+import io.lockkeeper.annotation.DistributedLocked;
+import io.lockkeeper.annotation.LossPolicy;
+import java.io.IOException;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+
+/** A fixed lease that ends while the body still runs is the plainest way to lose a lock. */
+class LossPolicyTest {
+
+    private final ApplicationContextRunner runner = runner().withBean(Shop.class);
+
+    @AfterEach
+    void noInterruptIsLeftBehind() {
+        assertThat(Thread.interrupted()).isFalse();
+    }
+
+    @Test
+    void reportLetsTheResultThrough() {
+        runner.run(
+                context -> assertThat(context.getBean(Shop.class).reporting()).isEqualTo("done"));
+    }
+
+    @Test
+    void failReplacesTheResult() {
+        runner.run(context -> assertThatExceptionOfType(LockLostException.class)
+                .isThrownBy(context.getBean(Shop.class)::failing)
+                .satisfies(loss -> assertThat(loss.name()).isEqualTo("shop")));
+    }
+
+    @Test
+    void failLeavesTheBodysOwnExceptionAndAddsTheLoss() {
+        IOException own = new IOException("own");
+        runner.run(context -> assertThatThrownBy(
+                        () -> context.getBean(Shop.class).failingWith(own))
+                .isSameAs(own)
+                .satisfies(failure ->
+                        assertThat(failure.getSuppressed()).singleElement().isInstanceOf(LockLostException.class)));
+    }
+
+    @Test
+    void aLossThatTheBodyFoundItselfIsNotAddedToItself() {
+        runner.run(context -> assertThatExceptionOfType(LockLostException.class)
+                .isThrownBy(context.getBean(Shop.class)::ensuring)
+                .satisfies(loss -> assertThat(loss.getSuppressed()).isEmpty()));
+    }
+
+    @Test
+    void aBodyThatReleasesItsLeaseHasNotLostIt() {
+        runner.run(
+                context -> assertThat(context.getBean(Shop.class).releasing()).isEqualTo("done"));
+    }
+
+    @Test
+    void interruptEndsAWaitingBodyAndReplacesItsInterruption() {
+        runner.run(context -> assertThatExceptionOfType(LockLostException.class)
+                .isThrownBy(context.getBean(Shop.class)::interrupted)
+                .satisfies(loss ->
+                        assertThat(loss.getSuppressed()).singleElement().isInstanceOf(InterruptedException.class)));
+    }
+
+    @Test
+    void interruptReplacesAnInterruptionThatTheBodyHasWrapped() {
+        runner.run(context -> assertThatExceptionOfType(LockLostException.class)
+                .isThrownBy(context.getBean(Shop.class)::wrapping)
+                .satisfies(loss ->
+                        assertThat(loss.getSuppressed()).singleElement().isInstanceOf(IllegalStateException.class)));
+    }
+
+    @Test
+    void interruptLeavesAnExceptionThatIsNoInterruption() {
+        runner.run(context -> assertThatExceptionOfType(IOException.class)
+                .isThrownBy(context.getBean(Shop.class)::interruptedButFailing)
+                .withMessage("own")
+                .satisfies(failure ->
+                        assertThat(failure.getSuppressed()).singleElement().isInstanceOf(LockLostException.class)));
+    }
+
+    @Test
+    void interruptReplacesTheResultOfABodyThatIgnoresIt() {
+        runner.run(context ->
+                assertThatExceptionOfType(LockLostException.class).isThrownBy(context.getBean(Shop.class)::ignoring));
+    }
+
+    @Test
+    void anInterruptionByOthersStaysWhatItIs() {
+        runner.run(context -> assertThatExceptionOfType(InterruptedException.class)
+                .isThrownBy(context.getBean(Shop.class)::interruptedByOthers)
+                .satisfies(failure -> assertThat(failure.getSuppressed()).isEmpty()));
+    }
+
+    static class Shop {
+
+        @DistributedLocked(name = "shop", leaseTime = "100ms")
+        String reporting() throws InterruptedException {
+            awaitLoss();
+            return "done";
+        }
+
+        @DistributedLocked(name = "shop", leaseTime = "100ms", onLost = LossPolicy.FAIL)
+        String failing() throws InterruptedException {
+            awaitLoss();
+            return "done";
+        }
+
+        @DistributedLocked(name = "shop", leaseTime = "100ms", onLost = LossPolicy.FAIL)
+        void failingWith(IOException own) throws Exception {
+            awaitLoss();
+            throw own;
+        }
+
+        @DistributedLocked(name = "shop", leaseTime = "100ms", onLost = LossPolicy.FAIL)
+        void ensuring() throws InterruptedException {
+            awaitLoss();
+            LockContext.require().ensureHeld();
+        }
+
+        @DistributedLocked(name = "shop", onLost = LossPolicy.FAIL)
+        String releasing() {
+            LockContext.require().release();
+            return "done";
+        }
+
+        @DistributedLocked(name = "shop", leaseTime = "100ms", onLost = LossPolicy.INTERRUPT)
+        void interrupted() throws InterruptedException {
+            new CountDownLatch(1).await();
+        }
+
+        @DistributedLocked(name = "shop", leaseTime = "100ms", onLost = LossPolicy.INTERRUPT)
+        void wrapping() {
+            try {
+                new CountDownLatch(1).await();
+            } catch (InterruptedException interrupt) {
+                Thread.currentThread().interrupt();
+                throw new IllegalStateException(interrupt);
+            }
+        }
+
+        @DistributedLocked(name = "shop", leaseTime = "100ms", onLost = LossPolicy.INTERRUPT)
+        void interruptedButFailing() throws IOException {
+            awaitInterrupt();
+            throw new IOException("own");
+        }
+
+        @DistributedLocked(name = "shop", leaseTime = "100ms", onLost = LossPolicy.INTERRUPT)
+        String ignoring() {
+            awaitInterrupt();
+            return "done";
+        }
+
+        @DistributedLocked(name = "shop", onLost = LossPolicy.INTERRUPT)
+        void interruptedByOthers() throws InterruptedException {
+            Thread.currentThread().interrupt();
+            new CountDownLatch(1).await();
+        }
+
+        private static void awaitLoss() throws InterruptedException {
+            CountDownLatch lost = new CountDownLatch(1);
+            LockContext.require().onLost(loss -> lost.countDown());
+            lost.await();
+        }
+
+        private static void awaitInterrupt() {
+            try {
+                new CountDownLatch(1).await();
+                throw new AssertionError("never counted down");
+            } catch (InterruptedException interrupt) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+}
