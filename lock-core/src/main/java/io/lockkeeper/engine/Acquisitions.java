@@ -6,6 +6,7 @@ import io.lockkeeper.LockStoreException;
 import io.lockkeeper.store.ClaimMode;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
@@ -30,7 +31,12 @@ final class Acquisitions {
     private final Map<String, Cohort> shared = new ConcurrentHashMap<>();
     private final Turnstiles turnstiles = new Turnstiles();
     private final Map<Waiter, Cohort> pending = new ConcurrentHashMap<>();
+    private final Set<Retrying> retrying = ConcurrentHashMap.newKeySet();
     private volatile boolean closed;
+    private volatile boolean closedToAll;
+
+    /** A caller who tries again after a while, and is in no cohort meanwhile. */
+    private record Retrying(LockRequest request, boolean nested, CompletableFuture<HeldLease> outcome) {}
 
     Acquisitions(
             CohortPort port,
@@ -55,13 +61,24 @@ final class Acquisitions {
      * @return the lease to come; cancelling it gives up the place
      */
     CompletableFuture<HeldLease> begin(LockRequest request, boolean nested) {
-        if (closed && !nested) {
+        if (refuses(nested)) {
             return CompletableFuture.failedFuture(closing(request));
         }
         if (request.retryCount() > 0) {
-            return new Retries(request, scheduler, background, attempt -> once(attempt, nested)).begin();
+            return retry(request, nested);
         }
         return once(request, nested);
+    }
+
+    private CompletableFuture<HeldLease> retry(LockRequest request, boolean nested) {
+        Retries retries = new Retries(request, scheduler, background, attempt -> once(attempt, nested));
+        Retrying caller = new Retrying(request, nested, retries.begin());
+        retrying.add(caller);
+        caller.outcome.whenComplete((lease, failure) -> retrying.remove(caller));
+        if (refuses(nested)) {
+            refuseAll();
+        }
+        return caller.outcome;
     }
 
     private CompletableFuture<HeldLease> once(LockRequest request, boolean nested) {
@@ -87,7 +104,7 @@ final class Acquisitions {
                 leave(waiter, cohort);
             }
         });
-        if (closed && !waiter.nested) {
+        if (refuses(waiter.nested)) {
             refuseAll();
         }
     }
@@ -155,10 +172,25 @@ final class Acquisitions {
         refuseAll();
     }
 
+    /** Refuses everybody, from now on: nobody is left to wait for a timer that has stopped. */
+    void closeToAll() {
+        closedToAll = true;
+        refuseAll();
+    }
+
+    private boolean refuses(boolean nested) {
+        return nested ? closedToAll : closed;
+    }
+
     private void refuseAll() {
         pending.forEach((waiter, cohort) -> {
-            if (!waiter.nested && waiter.outcome.completeExceptionally(closing(waiter.request))) {
+            if (refuses(waiter.nested) && waiter.outcome.completeExceptionally(closing(waiter.request))) {
                 cohort.leave(waiter, background, new CompletableFuture<>());
+            }
+        });
+        retrying.forEach(caller -> {
+            if (refuses(caller.nested)) {
+                caller.outcome.completeExceptionally(closing(caller.request));
             }
         });
     }
@@ -170,6 +202,6 @@ final class Acquisitions {
 
     /** Returns how many objects are kept for names: none when nobody holds or wants a lock. */
     int names() {
-        return shared.size() + turnstiles.size() + pending.size();
+        return shared.size() + turnstiles.size() + pending.size() + retrying.size();
     }
 }

@@ -82,6 +82,7 @@ final class Cohort {
             if (state.phase == Phase.IDLE && waiter.isGone()) {
                 state.rest(effects);
             } else if (state.phase == Phase.IDLE || (state.phase == Phase.HELD && !state.isHeld())) {
+                state.loseTenure(effects);
                 state.waiters.add(waiter);
                 state.ask(true, effects);
             } else if (state.phase == Phase.ASKING || waiter.waits) {

@@ -122,6 +122,8 @@ final class CohortLockEngine implements LockEngine {
     @Override
     public void close() {
         acquisitions.close();
+        leases.awaitHolders();
+        acquisitions.closeToAll();
         leases.close();
         stopThreads.run();
     }

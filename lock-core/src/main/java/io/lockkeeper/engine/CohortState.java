@@ -57,6 +57,15 @@ final class CohortState {
         return tenure != null && tenure.isValid(times.clock());
     }
 
+    /** A hold that was given up stays lost: the answer to a renewal under way must not bring it back, unknown to us. */
+    void loseTenure(Effects effects) {
+        Tenure late = tenure;
+        HeldLease holder = late == null ? null : late.lease;
+        if (late != null && late.lose() && holder != null) {
+            effects.answer(() -> holder.lost("its lease ended before it was renewed"));
+        }
+    }
+
     void forgetTenure() {
         if (tenure != null) {
             port.untrack(tenure.attempt);
@@ -164,7 +173,7 @@ final class CohortState {
     void grantTo(Attempt waiting, Grant grant, Effects effects) {
         Tenure begun = times.tenure(cohort, waiting, grant);
         if (begun == null) {
-            // No fresh sample of the store's clock: a claim tells how long the hold lasts.
+            // No fresh sample of the store's clock, or a grant that came too late: a claim tells how long it lasts.
             effects.command(() -> port.ask(cohort, waiting, true));
         } else {
             begin(begun, effects);

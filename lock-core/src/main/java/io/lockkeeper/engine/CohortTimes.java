@@ -30,7 +30,7 @@ record CohortTimes(TimeSource clock, long pollMillis, long maxPassNanos) {
                 cohort.claim().fixed() ? deadline : null);
     }
 
-    /** Returns a hold that the store gave by a grant; null where its end cannot be told in local time. */
+    /** Returns a hold that the store gave by a grant; null where its end cannot be told in local time, or has come. */
     @Nullable
     Tenure tenure(Cohort cohort, Attempt waiting, Grant grant) {
         Moment end =
@@ -43,13 +43,15 @@ record CohortTimes(TimeSource clock, long pollMillis, long maxPassNanos) {
         Moment fixedEnd = claim.fixed() ? deadline(claim, now) : null;
         Moment granted = end.plusMillis(-Claim.marginMillis(0));
         Moment deadline = fixedEnd != null && granted.isAfter(fixedEnd) ? fixedEnd : granted;
-        return new Tenure(cohort, waiting.id, grant.firstToken(), now, deadline, fixedEnd);
+        Tenure begun = new Tenure(cohort, waiting.id, grant.firstToken(), now, deadline, fixedEnd);
+        return begun.isValid(clock) ? begun : null;
     }
 
     /** Returns whether a hold may go on with the next local caller. */
     boolean mayPass(Tenure tenure) {
         Claim claim = tenure.claim;
-        return tenure.passes() < claim.maxPasses()
+        return tenure.mayPass()
+                && tenure.passes() < claim.maxPasses()
                 && clock.nanoTime() - tenure.begun.nanos() < maxPassNanos
                 && tenure.fixedEnd() == null
                 && tenure.isValid(clock)

@@ -110,6 +110,11 @@ final class Leases implements LeaseKeeper {
     @Override
     public boolean extend(HeldLease lease, long leaseMillis) {
         Tenure tenure = lease.tenure();
+        tenure.keepFromPassing();
+        if (!lease.isHeld()) {
+            // A release was first, and may have passed the hold on.
+            return false;
+        }
         Moment sent = clock.now();
         long storeMillis = leaseMillis + Claim.marginMillis(leaseMillis);
         List<CompletableFuture<Boolean>> renewal =
@@ -140,14 +145,18 @@ final class Leases implements LeaseKeeper {
         return held.size();
     }
 
-    /** Waits for the holders as the settings say, and releases the rest. */
-    void close() {
+    /** Waits for the holders as the settings say. */
+    void awaitHolders() {
         CompletableFuture<@Nullable Void> waiting = new CompletableFuture<>();
         drained = waiting;
         if (!held.isEmpty()) {
             waiting.completeOnTimeout(null, settings.shutdownWait().toMillis(), TimeUnit.MILLISECONDS)
                     .join();
         }
+    }
+
+    /** Releases what is still held. */
+    void close() {
         held.forEach(HeldLease::close);
         store.close();
     }

@@ -22,6 +22,7 @@ final class Tenure {
     private final AtomicInteger state = new AtomicInteger(HELD);
     private int passes;
     private volatile Moment deadline;
+    private volatile boolean mayPass = true;
 
     /** The end of a fixed lease; null while the hold is renewed. */
     private volatile @Nullable Moment fixedEnd;
@@ -64,11 +65,22 @@ final class Tenure {
         return fixedEnd;
     }
 
-    /** Moves the deadline forward; it never moves back, but for a caller who asks for a fixed end. */
+    /** Moves the deadline forward, at most to a fixed end; it never moves back, but for a caller who asks for that end. */
     synchronized void renewed(Moment newDeadline) {
-        if (newDeadline.isAfter(deadline)) {
-            deadline = newDeadline;
+        Moment end = fixedEnd;
+        Moment next = end != null && newDeadline.isAfter(end) ? end : newDeadline;
+        if (next.isAfter(deadline)) {
+            deadline = next;
         }
+    }
+
+    /** The present holder asks for another end: nobody after it may have this hold. */
+    void keepFromPassing() {
+        mayPass = false;
+    }
+
+    boolean mayPass() {
+        return mayPass;
     }
 
     synchronized void fix(Moment end) {

@@ -126,9 +126,11 @@ final class Watchdog {
 
     private long leaseMillis(Tenure tenure) {
         Moment fixedEnd = tenure.fixedEnd();
-        return fixedEnd == null
-                ? tenure.claim.leaseMillis()
-                : TimeUnit.NANOSECONDS.toMillis(fixedEnd.nanosFrom(clock)) + Claim.marginMillis(0);
+        if (fixedEnd == null) {
+            return tenure.claim.leaseMillis();
+        }
+        long remaining = TimeUnit.NANOSECONDS.toMillis(fixedEnd.nanosFrom(clock));
+        return remaining + Claim.marginMillis(remaining);
     }
 
     private void renewed(Tenure tenure, Moment sent, @Nullable Boolean held, @Nullable Throwable failure) {

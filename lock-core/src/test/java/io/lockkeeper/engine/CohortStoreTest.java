@@ -7,9 +7,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lockkeeper.LockException;
 import io.lockkeeper.LockNotAcquiredException;
 import io.lockkeeper.LockStoreException;
-import io.lockkeeper.ReleaseResult;
 import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.ClaimMode;
+import io.lockkeeper.store.Grant;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
@@ -58,6 +58,21 @@ class CohortStoreTest {
         fixture.acquired(100);
         assertThat(leaseOf(waiter).fencingToken()).isEqualTo(100);
         assertThat(leaseOf(waiter).remaining()).isEqualTo(Duration.ofMillis(29_700));
+    }
+
+    @Test
+    void aGrantWhoseTimeIsOverIsClaimedFirst() {
+        Waiter waiter = fixture.enters();
+        fixture.queued();
+        Grant grant = fixture.grant(last(port.asked).attempt(), 100);
+        fixture.time.pass(Duration.ofMillis(CohortFixture.GRANT_MILLIS - 100));
+
+        cohort.granted(grant);
+        assertThat(waiter.outcome).isNotDone();
+        assertThat(port.asked).hasSize(2);
+
+        fixture.queued();
+        assertThat(waiter.outcome).isNotDone();
     }
 
     @Test
@@ -199,33 +214,6 @@ class CohortStoreTest {
 
         assertThat(port.asked).hasSize(1);
         assertThat(leaseOf(waiter).isHeld()).isTrue();
-    }
-
-    @Test
-    void aLostHoldMakesTheWaitersStartOver() {
-        HeldLease lost = fixture.holds(100);
-        Waiter next = fixture.enters();
-
-        fixture.leases.lose(lost.tenure(), "the store says that it ended");
-
-        assertThat(lost.isHeld()).isFalse();
-        assertThat(next.outcome).isNotDone();
-        assertThat(last(port.asked).attempt().id).isEqualTo("attempt2");
-        fixture.acquired(200);
-        assertThat(leaseOf(next).fencingToken()).isEqualTo(200);
-        assertThat(lost.release()).isEqualTo(ReleaseResult.LOST);
-        assertThat(leaseOf(next).isHeld()).isTrue();
-        assertThat(port.tracked).containsExactly("attempt2");
-    }
-
-    @Test
-    void aLostHoldForWhichNobodyWaitsEndsTheCohort() {
-        HeldLease lost = fixture.holds(100);
-
-        fixture.leases.lose(lost.tenure(), "the store says that it ended");
-
-        assertThat(fixture.retirements).isEqualTo(1);
-        assertThat(port.tracked).isEmpty();
     }
 
     @Test

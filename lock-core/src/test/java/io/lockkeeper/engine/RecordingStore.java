@@ -18,6 +18,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 
 /** A store that keeps every command until the test answers it. */
 final class RecordingStore implements LockStore {
@@ -41,6 +42,10 @@ final class RecordingStore implements LockStore {
     final List<Sent<ReleaseCommand, ReleaseReply>> releases = new ArrayList<>();
     final List<Sent<RenewCommand, Boolean>> renewals = new ArrayList<>();
     final List<Integer> renewalBatches = new ArrayList<>();
+
+    /** Runs when a renewal has come, before the store's method returns. */
+    Consumer<Sent<RenewCommand, Boolean>> uponRenewal = sent -> {};
+
     Optional<StoredLock> stored = Optional.empty();
 
     @Override
@@ -71,7 +76,10 @@ final class RecordingStore implements LockStore {
     @Override
     public List<CompletableFuture<Boolean>> renew(List<RenewCommand> commands) {
         renewalBatches.add(commands.size());
-        return commands.stream().map(command -> keep(renewals, command)).toList();
+        List<CompletableFuture<Boolean>> replies =
+                commands.stream().map(command -> keep(renewals, command)).toList();
+        uponRenewal.accept(last(renewals));
+        return replies;
     }
 
     @Override

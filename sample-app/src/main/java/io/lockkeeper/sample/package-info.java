@@ -1,4 +1,4 @@
-/** A flash-sale shop that sells from a limited stock under a lock. */
+/** A flash sale whose stock two instances sell at the same time: with a lock, without one, and with a fencing token. */
 @NullMarked
 package io.lockkeeper.sample;
 

@@ -1,0 +1,243 @@
+package io.lockkeeper.engine;
+
+import static io.lockkeeper.engine.RecordingStore.last;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lockkeeper.store.ClaimMode;
+import io.lockkeeper.store.Grant;
+import io.lockkeeper.store.RenewCommand;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** When holds are renewed, and when they are given up for lost. */
+class WatchdogTest {
+
+    private static final Duration BATCH = Duration.ofMillis(5);
+
+    /** The time for which a holder believes: 30 s less 1%. */
+    private static final Duration BELIEVED = Duration.ofMillis(29_700);
+
+    private final CohortFixture fixture = new CohortFixture();
+    private final ManualTime time = fixture.time;
+    private final RecordingStore store = fixture.store;
+    private final List<String> lost = new ArrayList<>();
+    private final Watchdog watchdog =
+            new Watchdog(store, time, time, Runnable::run, fixture.events, (tenure, reason) -> lost.add(reason));
+
+    @Test
+    void aHoldIsRenewedAfterAThirdOfItsTime() {
+        Tenure tenure = watched();
+        time.pass(BELIEVED.dividedBy(3).minusMillis(1));
+        time.pass(BATCH);
+        assertThat(store.renewals).isEmpty();
+
+        time.pass(Duration.ofMillis(1));
+
+        assertThat(last(store.renewals).command()).isEqualTo(new RenewCommand("stock", "attempt1", 30_000));
+        time.pass(Duration.ofSeconds(1));
+        last(store.renewals).answer(true);
+        assertThat(remaining(tenure)).isEqualTo(BELIEVED.minusSeconds(1));
+        assertThat(fixture.events.renewed).hasSize(1);
+    }
+
+    @Test
+    void aHoldIsRenewedAgainAndAgain() {
+        Tenure tenure = watched();
+        for (int i = 1; i <= 10; i++) {
+            time.pass(BELIEVED.dividedBy(3).plus(BATCH));
+            assertThat(store.renewals).hasSize(i);
+            last(store.renewals).answer(true);
+        }
+
+        assertThat(remaining(tenure)).isEqualTo(BELIEVED);
+        assertThat(lost).isEmpty();
+        assertThat(time.pending()).isEqualTo(1);
+    }
+
+    @Test
+    void holdsThatAreDueTogetherAreRenewedTogether() {
+        watched();
+        time.pass(Duration.ofMillis(2));
+        watched();
+        time.pass(Duration.ofMillis(20));
+        watched();
+
+        time.pass(BELIEVED.dividedBy(3).plus(BATCH));
+
+        assertThat(store.renewalBatches).containsExactly(2, 1);
+    }
+
+    @Test
+    void aRenewalThatFailsIsRepeatedUntilItWorks() {
+        Tenure tenure = watched();
+        time.pass(BELIEVED.dividedBy(3).plus(BATCH));
+        last(store.renewals).fail();
+        assertThat(fixture.events.failedRenewals).hasSize(1);
+        assertThat(time.nextDelay()).isEqualTo(Duration.ofSeconds(1));
+
+        time.pass(Duration.ofSeconds(1).plus(BATCH));
+        assertThat(store.renewals).hasSize(2);
+        last(store.renewals).answer(true);
+
+        assertThat(remaining(tenure)).isEqualTo(BELIEVED);
+        assertThat(lost).isEmpty();
+    }
+
+    @Test
+    void aHoldIsLostAtItsDeadlineWhenNoRenewalWorks() {
+        watched();
+        Duration step = Duration.ofMillis(1);
+        for (Duration passed = step; passed.compareTo(BELIEVED) < 0; passed = passed.plus(step)) {
+            time.pass(step);
+            store.renewals.stream().filter(sent -> !sent.reply().isDone()).forEach(RecordingStore.Sent::fail);
+            assertThat(lost).isEmpty();
+        }
+        assertThat(store.renewals).hasSizeGreaterThan(20);
+
+        time.pass(step);
+
+        assertThat(lost).containsExactly("its lease ended before it was renewed");
+    }
+
+    @Test
+    void aHoldIsLostAtItsDeadlineWhenNoRenewalIsAnswered() {
+        watched();
+        time.pass(BELIEVED.minusMillis(1));
+        assertThat(store.renewals).hasSize(1);
+        assertThat(lost).isEmpty();
+
+        time.pass(Duration.ofMillis(1));
+
+        assertThat(lost).hasSize(1);
+    }
+
+    @Test
+    void aHoldIsLostWhenTheStoreSaysSo() {
+        watched();
+        time.pass(BELIEVED.dividedBy(3).plus(BATCH));
+
+        last(store.renewals).answer(false);
+
+        assertThat(lost).containsExactly("the store says that it ended");
+    }
+
+    @Test
+    void aHoldIsOverAtItsDeadlineOnTheWallClockToo() {
+        HeldLease lease = fixture.holds(100);
+        time.jumpWall(BELIEVED.minusMillis(1));
+        assertThat(lease.isHeld()).isTrue();
+
+        time.jumpWall(Duration.ofMillis(1));
+
+        assertThat(lease.isHeld()).isFalse();
+        time.jumpWall(BELIEVED.negated());
+        assertThat(lease.isHeld()).isFalse();
+    }
+
+    @Test
+    void aWallClockThatGoesBackDoesNotProlongAHold() {
+        HeldLease lease = fixture.holds(100);
+        time.jumpWall(Duration.ofHours(-1));
+
+        time.pass(BELIEVED.minusMillis(1));
+        assertThat(lease.isHeld()).isTrue();
+        time.pass(Duration.ofMillis(1));
+
+        assertThat(lease.isHeld()).isFalse();
+    }
+
+    @Test
+    void nothingIsRenewedAfterARelease() {
+        Tenure before = watched();
+        Tenure batched = watched();
+        Tenure asked = watched();
+        before.end();
+        time.pass(BELIEVED.dividedBy(3));
+        batched.end();
+        time.pass(BATCH);
+        assertThat(store.renewalBatches).containsExactly(1);
+        asked.end();
+
+        last(store.renewals).answer(true);
+        time.pass(BELIEVED);
+
+        assertThat(store.renewals).hasSize(1);
+        assertThat(lost).isEmpty();
+        assertThat(time.pending()).isZero();
+    }
+
+    @Test
+    void aHoldThatEndedBeforeItWasWatchedIsNotRenewed() {
+        Tenure tenure = tenure();
+        tenure.end();
+
+        watchdog.watch(tenure);
+
+        assertThat(time.pending()).isZero();
+    }
+
+    @Test
+    void aFixedLeaseIsNotRenewedAndEndsByItself() {
+        Cohort own = fixture.cohort(Claim.fixed("stock", ClaimMode.EXCLUSIVE, 5_000));
+        watchdog.watch(fixture.times.tenure(own, "attempt1", 1, time.now()));
+        time.pass(Duration.ofMillis(4_999));
+        assertThat(lost).isEmpty();
+
+        time.pass(Duration.ofMillis(1));
+
+        assertThat(lost).containsExactly("its lease time is over");
+        assertThat(store.renewals).isEmpty();
+    }
+
+    @Test
+    void aGrantedFixedLeaseIsExtendedOnceToItsEnd() {
+        Tenure tenure = grantedFor(Duration.ofSeconds(10));
+        assertThat(remaining(tenure)).isEqualTo(Duration.ofMillis(2_900));
+        watchdog.watch(tenure);
+
+        time.pass(Duration.ofMillis(2_900).dividedBy(3).plus(BATCH));
+        assertThat(last(store.renewals).command().leaseMillis()).isBetween(9_030L, 9_140L);
+        last(store.renewals).answer(true);
+        assertThat(tenure.deadline()).isEqualTo(tenure.fixedEnd());
+
+        time.pass(Duration.ofSeconds(10));
+        assertThat(store.renewals).hasSize(1);
+        assertThat(lost).containsExactly("its lease time is over");
+    }
+
+    @Test
+    void theStoreKeepsALongFixedLeaseLongerThanItsHolderBelieves() {
+        Tenure tenure = grantedFor(Duration.ofHours(1));
+        watchdog.watch(tenure);
+
+        time.pass(Duration.ofMillis(2_900).dividedBy(3).plus(BATCH));
+
+        long kept = last(store.renewals).command().leaseMillis();
+        assertThat(kept - tenure.fixedEnd().nanosFrom(time) / 1_000_000).isGreaterThan(35_000);
+    }
+
+    private Tenure grantedFor(Duration leaseTime) {
+        Cohort own = fixture.cohort(Claim.fixed("stock", ClaimMode.EXCLUSIVE, leaseTime.toMillis()));
+        fixture.enters();
+        fixture.queued();
+        Attempt waiting = last(fixture.port.asked).attempt();
+        Grant grant = fixture.grant(waiting, 100);
+        return fixture.times.tenure(own, waiting, grant);
+    }
+
+    private Tenure watched() {
+        Tenure tenure = tenure();
+        watchdog.watch(tenure);
+        return tenure;
+    }
+
+    private Tenure tenure() {
+        return fixture.times.tenure(fixture.cohort, "attempt1", 1, time.now());
+    }
+
+    private Duration remaining(Tenure tenure) {
+        return Duration.ofNanos(tenure.deadline().nanosFrom(time));
+    }
+}

@@ -1,0 +1,54 @@
+package io.lockkeeper.sample;
+
+import io.lockkeeper.LockLease;
+import io.lockkeeper.LockTemplate;
+import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.context.event.ContextClosedEvent;
+import org.springframework.context.event.EventListener;
+import org.springframework.web.bind.annotation.PostMapping;
+import org.springframework.web.bind.annotation.RequestParam;
+import org.springframework.web.bind.annotation.RestController;
+
+/** Holds a product's lock and does nothing, so that you can kill the instance which holds it. */
+@RestController
+class HoldController {
+
+    private static final Logger log = LoggerFactory.getLogger(HoldController.class);
+
+    private final LockTemplate locks;
+    private final String instance;
+    private final CountDownLatch closing = new CountDownLatch(1);
+
+    HoldController(LockTemplate locks, ShopProperties shop) {
+        this.locks = locks;
+        this.instance = shop.instance();
+    }
+
+    @PostMapping("/hold")
+    Hold hold(
+            @RequestParam(defaultValue = "${sample.product}") String product,
+            @RequestParam(defaultValue = "20") int seconds)
+            throws InterruptedException {
+        return locks.execute("stock:" + product, lease -> hold(lease, Duration.ofSeconds(seconds)));
+    }
+
+    @EventListener(ContextClosedEvent.class)
+    void letGo() {
+        closing.countDown();
+    }
+
+    private Hold hold(LockLease lease, Duration time) throws InterruptedException {
+        log.info("Holding {} for {} s", lease.name(), time.toSeconds());
+        long start = System.nanoTime();
+        closing.await(time.toNanos(), TimeUnit.NANOSECONDS);
+        long heldMillis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start);
+        return new Hold(lease.name(), lease.fencingToken(), instance, heldMillis, lease.isHeld());
+    }
+
+    /** How the hold went, just before its release. */
+    record Hold(String name, long token, String instance, long heldMillis, boolean stillHeld) {}
+}

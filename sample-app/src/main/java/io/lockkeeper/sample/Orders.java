@@ -1,0 +1,8 @@
+package io.lockkeeper.sample;
+
+/** A way to take orders. */
+interface Orders {
+
+    /** Sells one unit of the product. */
+    OrderResult place(String product);
+}

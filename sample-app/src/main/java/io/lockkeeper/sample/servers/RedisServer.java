@@ -1,0 +1,137 @@
+package io.lockkeeper.sample.servers;
+
+import java.io.File;
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.net.UnknownHostException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/** A redis-server of its own process, from the binary in the artifact org.signal:embedded-redis, without persistence. */
+final class RedisServer {
+
+    private static final int TIMEOUT_MILLIS = 1_000;
+
+    private final String host;
+    private final int port;
+    private @Nullable Path pidFile;
+
+    RedisServer(String host, int port) {
+        this.host = host;
+        this.port = port;
+    }
+
+    /**
+     * Starts the server. It makes itself a daemon, because it would die with the terminal of the instance that started
+     * it otherwise. Where another process has the port already it ends at once, without a trace.
+     */
+    void start(Path folder) throws IOException {
+        Path home = Files.createTempDirectory(folder, "redis-");
+        Path binary = extractBinary(home);
+        pidFile = home.resolve("redis.pid");
+        new ProcessBuilder(
+                        binary.toString(),
+                        "--port",
+                        String.valueOf(port),
+                        "--bind",
+                        "127.0.0.1",
+                        "-::1",
+                        "--dir",
+                        home.toString(),
+                        "--pidfile",
+                        pidFile.toString(),
+                        "--logfile",
+                        home.resolve("redis.log").toString(),
+                        "--save",
+                        "",
+                        "--appendonly",
+                        "no",
+                        "--daemonize",
+                        "yes")
+                .redirectErrorStream(true)
+                .redirectOutput(ProcessBuilder.Redirect.to(new File("/dev/null")))
+                .start();
+    }
+
+    /** Returns whether the server that answers is the one which {@link #start} started. */
+    boolean isOwn() {
+        return process().isPresent();
+    }
+
+    /** Ends the server that {@link #start} started, and no other. */
+    void stop() {
+        process().filter(ProcessHandle::destroy).ifPresent(process -> process.onExit()
+                .completeOnTimeout(process, TIMEOUT_MILLIS, TimeUnit.MILLISECONDS)
+                .join());
+    }
+
+    /** Returns whether nothing answers, on this machine; a server elsewhere is not ours to start. */
+    boolean isMissing() {
+        return isLocal() && !answers();
+    }
+
+    private boolean isLocal() {
+        try {
+            return InetAddress.getByName(host).isLoopbackAddress();
+        } catch (UnknownHostException elsewhere) {
+            return false;
+        }
+    }
+
+    private boolean answers() {
+        try (Socket socket = new Socket()) {
+            socket.connect(new InetSocketAddress(host, port), TIMEOUT_MILLIS);
+            socket.setSoTimeout(TIMEOUT_MILLIS);
+            socket.getOutputStream().write("PING\r\n".getBytes(StandardCharsets.US_ASCII));
+            int first = socket.getInputStream().read();
+            // "-" where it wants a password: that is for the application to give
+            return first == '+' || first == '-';
+        } catch (IOException refused) {
+            return false;
+        }
+    }
+
+    private Optional<ProcessHandle> process() {
+        if (pidFile == null || !Files.exists(pidFile)) {
+            return Optional.empty();
+        }
+        try {
+            return ProcessHandle.of(Long.parseLong(Files.readString(pidFile).strip()));
+        } catch (IOException | NumberFormatException halfWritten) {
+            return Optional.empty();
+        }
+    }
+
+    private static Path extractBinary(Path folder) throws IOException {
+        String resource = "/redis-server-7.0.15-" + platform();
+        Path binary = folder.resolve("redis-server");
+        try (InputStream content = RedisServer.class.getResourceAsStream(resource)) {
+            if (content == null) {
+                throw new FileNotFoundException("No redis-server for this platform on the class path: " + resource
+                        + "; start one by hand and set spring.data.redis.host and .port");
+            }
+            Files.copy(content, binary);
+        }
+        if (!binary.toFile().setExecutable(true)) {
+            throw new IOException("Cannot make " + binary + " executable");
+        }
+        return binary;
+    }
+
+    private static String platform() {
+        String system = System.getProperty("os.name").toLowerCase(Locale.ROOT);
+        String processor = System.getProperty("os.arch").toLowerCase(Locale.ROOT);
+        return (system.contains("mac") ? "darwin" : system)
+                + "-"
+                + (processor.equals("aarch64") ? "arm64" : processor.replace("x86_64", "amd64"));
+    }
+}

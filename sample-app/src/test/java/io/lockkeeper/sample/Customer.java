@@ -1,0 +1,64 @@
+package io.lockkeeper.sample;
+
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+/** Speaks to one instance of the shop over HTTP. */
+final class Customer {
+
+    private static final JsonMapper json = JsonMapper.builder().build();
+
+    private final HttpClient client =
+            HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+    private final String address;
+
+    Customer(int port) {
+        this.address = "http://localhost:" + port;
+    }
+
+    Reply get(String path) throws IOException, InterruptedException {
+        return Reply.of(client.send(request(path).GET().build(), BodyHandlers.ofString()));
+    }
+
+    Reply post(String path) throws IOException, InterruptedException {
+        return Reply.of(client.send(post(request(path)), BodyHandlers.ofString()));
+    }
+
+    /** Posts and waits for no answer: the instance may be killed before it gives one. */
+    CompletableFuture<Reply> postAsync(String path) {
+        return client.sendAsync(post(request(path)), BodyHandlers.ofString()).thenApply(Reply::of);
+    }
+
+    private HttpRequest.Builder request(String path) {
+        return HttpRequest.newBuilder(URI.create(address + path)).timeout(Duration.ofSeconds(60));
+    }
+
+    private static HttpRequest post(HttpRequest.Builder request) {
+        return request.POST(BodyPublishers.noBody()).build();
+    }
+
+    /** What an instance answered. */
+    record Reply(int status, JsonNode body) {
+
+        private static Reply of(HttpResponse<String> response) {
+            return new Reply(response.statusCode(), json.readTree(response.body()));
+        }
+
+        String text(String field) {
+            return body.path(field).asString("");
+        }
+
+        int number(String field) {
+            return body.path(field).asInt(-1);
+        }
+    }
+}

@@ -1,0 +1,120 @@
+package io.lockkeeper.sample;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lockkeeper.sample.Customer.Reply;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.MethodOrderer.OrderAnnotation;
+import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestMethodOrder;
+
+/** Two instances in two JVMs, one stock of 500 and 2,000 customers, half of them at each instance. */
+@TestMethodOrder(OrderAnnotation.class)
+class FlashSaleTest {
+
+    private static final int STOCK = 500;
+    private static final int ORDERS = 2_000;
+    private static final int CONNECTIONS = 64;
+    private static final Duration LEASE = Duration.ofSeconds(3);
+
+    private static final Ports ports = Ports.free();
+    private static ShopProcess one;
+    private static ShopProcess two;
+
+    @BeforeAll
+    static void openBothAtTheSameMoment() throws Exception {
+        List<String> settings = new ArrayList<>(ports.settings());
+        settings.add("--lockkeeper.lease-time=" + LEASE.toMillis() + "ms");
+        one = new ShopProcess("one", settings);
+        two = new ShopProcess("two", settings);
+        one.awaitLog("Started SampleApplication");
+        two.awaitLog("Started SampleApplication");
+    }
+
+    @AfterAll
+    static void closingTheLastInstanceEndsTheServers() throws Exception {
+        try (ShopProcess first = one;
+                ShopProcess second = two) {
+            assertThat(first).isNotSameAs(second);
+        }
+        ports.awaitClosed();
+    }
+
+    @Test
+    @Order(1)
+    void withTheLockEveryUnitIsSoldOnce() throws Exception {
+        assertThat(sell("locked")).isEqualTo(STOCK);
+    }
+
+    @Test
+    @Order(2)
+    void withTheLockAndTheFenceEveryUnitIsSoldOnce() throws Exception {
+        assertThat(sell("fenced")).isEqualTo(STOCK);
+    }
+
+    @Test
+    @Order(3)
+    void withoutTheLockUnitsAreSoldTwice() throws Exception {
+        assertThat(sell("unlocked")).isGreaterThan(STOCK);
+    }
+
+    @Test
+    @Order(4)
+    void theOtherInstanceGoesOnWithinTheLeaseWhenTheHolderIsKilled() throws Exception {
+        one.customer().post("/stock/lamp?units=" + STOCK);
+        CompletableFuture<Reply> hold = one.customer().postAsync("/hold?seconds=60");
+        one.awaitLog("Holding stock:lamp");
+
+        one.kill();
+        long killed = System.nanoTime();
+        Reply reply = two.customer().post("/orders?mode=locked");
+
+        assertThat(reply.status()).isEqualTo(201);
+        assertThat(Duration.ofNanos(System.nanoTime() - killed)).isLessThanOrEqualTo(LEASE.plusSeconds(1));
+        assertThat(reply.number("remaining")).isEqualTo(STOCK - 1);
+        assertThat(hold).failsWithin(Duration.ofSeconds(5));
+    }
+
+    /** Returns how many units were sold, in the words of the shop and of its customers alike. */
+    private static int sell(String mode) throws Exception {
+        one.customer().post("/stock/lamp?units=" + STOCK);
+        List<Integer> statuses = order("/orders?product=lamp&mode=" + mode);
+
+        Reply stock = two.customer().get("/stock/lamp");
+        int sold = stock.number("sold");
+        assertThat(statuses).containsOnly(201, 409).hasSize(ORDERS);
+        assertThat(statuses).filteredOn(status -> status == 201).hasSize(sold);
+        assertThat(stock.number("remaining")).isZero();
+        assertThat(stock.body().at("/perInstance/one").asInt()).isPositive();
+        assertThat(stock.body().at("/perInstance/two").asInt()).isPositive();
+        return sold;
+    }
+
+    private static List<Integer> order(String path) throws Exception {
+        List<Callable<Integer>> orders = IntStream.range(0, ORDERS)
+                .mapToObj(number -> (number % 2 == 0 ? one : two).customer())
+                .map(customer -> (Callable<Integer>) () -> customer.post(path).status())
+                .toList();
+        ExecutorService customers = Executors.newFixedThreadPool(CONNECTIONS);
+        try {
+            List<Integer> statuses = new ArrayList<>();
+            for (Future<Integer> order : customers.invokeAll(orders)) {
+                statuses.add(order.get());
+            }
+            return statuses;
+        } finally {
+            customers.shutdown();
+        }
+    }
+}
