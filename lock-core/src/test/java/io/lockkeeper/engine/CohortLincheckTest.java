@@ -73,7 +73,7 @@ public class CohortLincheckTest {
     void interleavingsOfSmallScenariosKeepThePromises() {
         new ModelCheckingOptions()
                 .iterations(5)
-                .invocationsPerIteration(50)
+                .invocationsPerIteration(30)
                 .threads(2)
                 .actorsBefore(2)
                 .actorsPerThread(2)
@@ -85,7 +85,7 @@ public class CohortLincheckTest {
     @Test
     void threadsAtFullSpeedKeepThePromises() {
         new StressOptions()
-                .iterations(25)
+                .iterations(20)
                 .invocationsPerIteration(2000)
                 .threads(3)
                 .actorsBefore(2)
