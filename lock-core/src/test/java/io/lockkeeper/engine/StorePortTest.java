@@ -71,7 +71,7 @@ class StorePortTest {
     void anAttemptIsAbandonedOnceMoreWhenItsLastCommandMayHaveArrived() {
         Waiter waiter = enters();
         queued();
-        cohort.expire(waiter);
+        cohort.expire(waiter, new CompletableFuture<>());
         last(store.releases).answer(ReleaseReply.NOT_HELD);
 
         time.pass(Duration.ofMillis(1_999));
@@ -163,7 +163,7 @@ class StorePortTest {
     }
 
     @Test
-    void aHandOverThatIsNotAnsweredReleasesBothAttempts() {
+    void aHandOverThatIsNotAnsweredReleasesBothAttemptsAndKeepsWhoWaits() {
         Waiter first = enters();
         last(store.acquires).answer(new AcquireReply.Acquired(100));
         Waiter second = enters();
@@ -172,11 +172,15 @@ class StorePortTest {
         last(store.handOvers).fail();
 
         assertThat(result).isCompletedWithValue(ReleaseResult.UNKNOWN);
-        assertThat(second.outcome).isCompletedExceptionally();
+        assertThat(second.outcome).isNotDone();
         assertThat(store.releases)
                 .extracting(sent -> sent.command().attempt())
                 .containsExactlyInAnyOrder("CLIENT00000000000001", "CLIENT00000000000002");
-        assertThat(port.liveAttempts()).isZero();
+        assertThat(port.liveAttempts()).isEqualTo(1);
+
+        time.pass(Duration.ofSeconds(2));
+        last(store.acquires).answer(new AcquireReply.Acquired(102));
+        assertThat(CohortFixture.leaseOf(second).fencingToken()).isEqualTo(102);
     }
 
     private Waiter enters() {
