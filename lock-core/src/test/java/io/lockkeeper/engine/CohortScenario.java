@@ -116,7 +116,7 @@ final class CohortScenario {
         withCaller(index, caller -> {
             Cohort known = cohort.get();
             if (known != null && !caller.waiter.outcome.isDone()) {
-                known.expire(caller.waiter);
+                known.expire(caller.waiter, new CompletableFuture<>());
             }
         });
     }
