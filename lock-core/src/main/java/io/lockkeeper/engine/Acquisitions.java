@@ -96,7 +96,7 @@ final class Acquisitions {
         pending.put(waiter, cohort);
         Scheduler.Timeout timeout = wait.isZero() || wait.compareTo(WITHOUT_LIMIT) > 0
                 ? () -> {}
-                : scheduler.schedule(() -> cohort.expire(waiter), wait.toNanos());
+                : scheduler.schedule(() -> expire(waiter, cohort), wait.toNanos());
         waiter.outcome.whenComplete((lease, failure) -> {
             pending.remove(waiter);
             timeout.cancel();
@@ -107,6 +107,12 @@ final class Acquisitions {
         if (refuses(waiter.nested)) {
             refuseAll();
         }
+    }
+
+    private void expire(Waiter waiter, Cohort cohort) {
+        CompletableFuture<@Nullable Void> placeGone = new CompletableFuture<>();
+        scheduler.schedule(() -> placeGone.complete(null), TimeUnit.MILLISECONDS.toNanos(PLACE_GONE_MILLIS));
+        cohort.expire(waiter, placeGone);
     }
 
     /** A caller who leaves sees to it that its place in the store is gone, but does not wait long for that. */

@@ -8,7 +8,6 @@ import io.lockkeeper.store.StoreException;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -26,8 +25,6 @@ import org.jspecify.annotations.Nullable;
  * </pre>
  */
 final class Cohort {
-
-    private static final long PLACE_GONE_MILLIS = 50;
 
     private final Claim claim;
     private final CohortPort port;
@@ -179,8 +176,12 @@ final class Cohort {
         });
     }
 
-    /** Ends the wait of a caller whose time is up, also where it has not been let in yet. */
-    void expire(Waiter waiter) {
+    /**
+     * Ends the wait of a caller whose time is up, also where it has not been let in yet.
+     *
+     * @param placeGone completed when the store has been told, or need not be; the caller is refused then
+     */
+    void expire(Waiter waiter, CompletableFuture<@Nullable Void> placeGone) {
         decide(background, effects -> {
             if (state.phase == Phase.ASKING) {
                 // The store has not said anything yet: its first answer, or failure, decides.
@@ -190,8 +191,6 @@ final class Cohort {
             StoreException failure = state.attempt == null ? null : state.attempt.pollFailure;
             String holder = state.holder();
             state.waiters.remove(waiter);
-            CompletableFuture<@Nullable Void> placeGone = new CompletableFuture<>();
-            placeGone.completeOnTimeout(null, PLACE_GONE_MILLIS, TimeUnit.MILLISECONDS);
             state.giveUpUnneededPlace(effects, placeGone);
             effects.answer(() -> placeGone.whenComplete((gone, never) -> {
                 if (failure == null) {

@@ -5,6 +5,7 @@ import static io.lockkeeper.engine.RecordingStore.last;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lockkeeper.store.AcquireReply;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
 /** Callers who want an answer at once, and those whose time is up before the store has said anything. */
@@ -91,7 +92,7 @@ class CohortImpatienceTest {
     @Test
     void theFirstReplyDecidesForACallerWhoseTimeIsUpBefore() {
         Waiter lucky = fixture.enters();
-        fixture.cohort.expire(lucky);
+        fixture.cohort.expire(lucky, new CompletableFuture<>());
         assertThat(lucky.outcome).isNotDone();
 
         fixture.acquired(100);
@@ -102,7 +103,7 @@ class CohortImpatienceTest {
     @Test
     void theFirstReplyRefusesACallerWhoseTimeIsUpBefore() {
         Waiter unlucky = fixture.enters();
-        fixture.cohort.expire(unlucky);
+        fixture.cohort.expire(unlucky, new CompletableFuture<>());
 
         fixture.queued();
 
@@ -115,7 +116,7 @@ class CohortImpatienceTest {
     void aCallerWhoseTimeIsUpBeforeItIsLetInIsRefused() {
         Waiter waiter = new Waiter(CohortFixture.REQUEST, true, false, fixture.time.now());
 
-        fixture.cohort.expire(waiter);
+        fixture.cohort.expire(waiter, new CompletableFuture<>());
         assertThat(waiter.outcome).isCompletedExceptionally();
 
         assertThat(fixture.cohort.enter(waiter)).isTrue();

@@ -129,7 +129,7 @@ class CohortQueueTest {
     void aCallerWhoseTimeIsUpNeverOwns() {
         HeldLease first = fixture.holds(100);
         Waiter expired = fixture.enters();
-        fixture.cohort.expire(expired);
+        fixture.cohort.expire(expired, new CompletableFuture<>());
         assertThat(expired.outcome).isCompletedExceptionally();
         assertThat(port.holders).containsExactly("attempt1");
 
@@ -175,7 +175,7 @@ class CohortQueueTest {
         CompletableFuture<Void> told = new CompletableFuture<>();
         port.abandonment = told;
 
-        fixture.cohort.expire(waiter);
+        fixture.cohort.expire(waiter, new CompletableFuture<>());
         assertThat(port.abandoned).containsExactly("attempt1");
         assertThat(waiter.outcome).isNotDone();
 

@@ -11,6 +11,7 @@ import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.ClaimMode;
 import io.lockkeeper.store.Grant;
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
 /** What a cohort makes of the store's answers, grants and failures, in whatever order they come. */
@@ -143,7 +144,7 @@ class CohortStoreTest {
         assertThat(waiter.outcome).isNotDone();
         assertThat(port.polls).containsExactly(20_000L, 5_000L);
 
-        cohort.expire(waiter);
+        cohort.expire(waiter, new CompletableFuture<>());
         assertFailure(waiter, LockStoreException.class);
     }
 
@@ -156,7 +157,7 @@ class CohortStoreTest {
         cohort.pollDue(last(port.asked).attempt());
         fixture.queued();
 
-        cohort.expire(waiter);
+        cohort.expire(waiter, new CompletableFuture<>());
 
         assertFailure(waiter, LockNotAcquiredException.class);
     }

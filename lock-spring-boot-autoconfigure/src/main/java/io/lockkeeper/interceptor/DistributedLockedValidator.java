@@ -31,7 +31,7 @@ public final class DistributedLockedValidator implements SmartInitializingSingle
 
     private final ConfigurableListableBeanFactory beans;
     private final MethodLockSpecs specs;
-    private final ProxyCheck proxyCheck;
+    private final ProxyKind proxies;
 
     /**
      * Creates the validator.
@@ -42,7 +42,7 @@ public final class DistributedLockedValidator implements SmartInitializingSingle
     public DistributedLockedValidator(ConfigurableListableBeanFactory beans, DistributedLockedAdvisor advisor) {
         this.beans = beans;
         this.specs = advisor.specs();
-        this.proxyCheck = new ProxyCheck(advisor.proxies());
+        this.proxies = advisor.proxies();
     }
 
     /**
@@ -73,7 +73,7 @@ public final class DistributedLockedValidator implements SmartInitializingSingle
         List<DistributedLockedFault> found = new ArrayList<>(0);
         for (AnnotatedMethod method : annotatedMethods(bean.type()).values()) {
             Faults faults = new Faults(method);
-            proxyCheck.check(method, faults);
+            ProxyCheck.check(method, bean.isByInterfaces(), faults);
             found.addAll(faults.found());
             found.addAll(specs.check(method, bean.isExact()));
         }
@@ -104,7 +104,7 @@ public final class DistributedLockedValidator implements SmartInitializingSingle
             }
             boolean exact = exists || definition.getFactoryMethodName() == null;
             boolean opaque = type.isInterface() || Proxy.isProxyClass(type);
-            return new BeanType(ClassUtils.getUserClass(type), exact && !opaque);
+            return new BeanType(ClassUtils.getUserClass(type), exact && !opaque, proxies.isByInterfaces(name, type));
         } catch (RuntimeException | LinkageError unreadable) {
             log.debug("The type of bean '{}' could not be found", name, unreadable);
             return null;
@@ -115,6 +115,7 @@ public final class DistributedLockedValidator implements SmartInitializingSingle
      * The class of a bean.
      *
      * @param isExact whether the bean is of this class, and not perhaps of one below it
+     * @param isByInterfaces whether the bean is proxied by its interfaces
      */
-    private record BeanType(Class<?> type, boolean isExact) {}
+    private record BeanType(Class<?> type, boolean isExact, boolean isByInterfaces) {}
 }

@@ -8,14 +8,16 @@ import org.springframework.util.ClassUtils;
 /** Finds methods around which no proxy can put a lock. */
 final class ProxyCheck {
 
-    private final ProxyKind proxies;
+    private ProxyCheck() {}
 
-    ProxyCheck(ProxyKind proxies) {
-        this.proxies = proxies;
-    }
-
-    /** Adds a fault where calls of a method of this class cannot pass through the bean's proxy. */
-    void check(AnnotatedMethod annotated, Faults faults) {
+    /**
+     * Adds a fault where calls of a method cannot pass through the bean's proxy.
+     *
+     * @param annotated the method
+     * @param byInterfaces whether the bean is proxied by its interfaces
+     * @param faults receives the fault
+     */
+    static void check(AnnotatedMethod annotated, boolean byInterfaces, Faults faults) {
         Method method = annotated.method();
         Class<?> type = annotated.targetClass();
         int modifiers = method.getModifiers();
@@ -23,12 +25,12 @@ final class ProxyCheck {
             faults.add("", "is private, and no proxy can lock it", "Make it public, and call it from another bean");
         } else if (Modifier.isStatic(modifiers)) {
             faults.add("", "is static, and no proxy can lock it", "Make it a method of the bean");
-        } else if (!proxies.isPossible(type)) {
+        } else if (!byInterfaces && !ProxyKind.isExtensible(type)) {
             faults.add(
                     "",
                     "belongs to a final or sealed class, of which no proxy can be made",
                     "Let " + type.getSimpleName() + " be extended");
-        } else if (proxies.isByInterfaces(type)) {
+        } else if (byInterfaces) {
             checkInterfaces(method, type, faults);
         } else if (Modifier.isFinal(modifiers)) {
             faults.add("", "is final, and no proxy can lock it", "Remove final");

@@ -6,6 +6,8 @@ import java.lang.reflect.Proxy;
 import java.util.Arrays;
 import org.springframework.aop.config.AopConfigUtils;
 import org.springframework.aop.framework.ProxyConfig;
+import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
+import org.springframework.aop.support.AopUtils;
 import org.springframework.beans.factory.Aware;
 import org.springframework.beans.factory.DisposableBean;
 import org.springframework.beans.factory.InitializingBean;
@@ -32,8 +34,27 @@ final class ProxyKind {
 
     /** Returns whether beans of a class can be proxied at all. */
     boolean isPossible(Class<?> beanClass) {
-        boolean extensible = !Modifier.isFinal(beanClass.getModifiers()) && !beanClass.isSealed();
-        return extensible || isByInterfaces(beanClass);
+        return isExtensible(beanClass) || isByInterfaces(beanClass);
+    }
+
+    /** Returns whether a class can have a subclass. */
+    static boolean isExtensible(Class<?> beanClass) {
+        return !Modifier.isFinal(beanClass.getModifiers()) && !beanClass.isSealed();
+    }
+
+    /**
+     * Returns whether a bean is proxied by its interfaces: as it is, where it exists, and else as it will be.
+     *
+     * @param name the bean's name
+     * @param beanClass the bean's class, or that of its proxy
+     */
+    boolean isByInterfaces(String name, Class<?> beanClass) {
+        Object existing = beans.containsSingleton(name) ? beans.getSingleton(name) : null;
+        if (existing != null && AopUtils.isAopProxy(existing)) {
+            return AopUtils.isJdkDynamicProxy(existing);
+        }
+        boolean isSubclassProxy = ClassUtils.getUserClass(beanClass) != beanClass;
+        return !isSubclassProxy && isByInterfaces(beanClass) && !AutoProxyUtils.shouldProxyTargetClass(beans, name);
     }
 
     private boolean isClassProxyingForced() {

@@ -9,6 +9,8 @@ import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.reflect.Proxy;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -22,6 +24,9 @@ import org.springframework.context.annotation.Scope;
 import org.springframework.context.annotation.ScopedProxyMode;
 import org.springframework.context.support.SimpleThreadScope;
 import org.springframework.core.annotation.AliasFor;
+import org.springframework.core.task.TaskExecutor;
+import org.springframework.scheduling.annotation.Async;
+import org.springframework.scheduling.annotation.EnableAsync;
 
 class AttachingTest {
 
@@ -95,6 +100,28 @@ class AttachingTest {
                         (proxy, method, args) -> method.getName().equals("count") ? heldNames() : null))
                 .run(context ->
                         assertThat(context.getBean(Counter.class).count("x")).containsExactly("count:x"));
+    }
+
+    @Test
+    void aScopedBeanThatIsProxiedByItsClassMayHaveMethodsOutsideItsInterfaces() {
+        runner().withUserConfiguration(ScopedBeans.class)
+                .withPropertyValues("spring.aop.proxy-target-class=false")
+                .withInitializer(context -> context.getBeanFactory().registerScope("thread", new SimpleThreadScope()))
+                .run(context -> {
+                    assertThat(context).hasNotFailed();
+                    assertThat(context.getBean(Mixed.class).outside("x")).containsExactly("outside:x");
+                });
+    }
+
+    @Test
+    void anAsynchronousMethodIsLockedOnTheThreadThatRunsIt() {
+        runner().withUserConfiguration(Executors.class)
+                .withBean(Background.class)
+                .run(context -> {
+                    CompletableFuture<String> ran = new CompletableFuture<>();
+                    context.getBean(Background.class).work(ran);
+                    assertThat(ran.get(10, TimeUnit.SECONDS)).isEqualTo("worker [background]");
+                });
     }
 
     private static void everythingIsLocked(ApplicationContext context) {
@@ -177,6 +204,39 @@ class AttachingTest {
         @Scope(scopeName = "thread", proxyMode = ScopedProxyMode.TARGET_CLASS)
         Composed composed() {
             return new Composed();
+        }
+
+        @Bean
+        @Scope(scopeName = "thread", proxyMode = ScopedProxyMode.TARGET_CLASS)
+        Mixed mixed() {
+            return new Mixed();
+        }
+    }
+
+    static class Mixed implements Runnable {
+        @Override
+        public void run() {}
+
+        @DistributedLocked("outside:#{#key}")
+        public List<String> outside(String key) {
+            return heldNames();
+        }
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    @EnableAsync(proxyTargetClass = true)
+    static class Executors {
+        @Bean
+        TaskExecutor taskExecutor() {
+            return task -> new Thread(task, "worker").start();
+        }
+    }
+
+    static class Background {
+        @Async
+        @DistributedLocked("background")
+        public void work(CompletableFuture<String> ran) {
+            ran.complete(Thread.currentThread().getName() + " " + heldNames());
         }
     }
 }

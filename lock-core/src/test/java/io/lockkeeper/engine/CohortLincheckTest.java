@@ -1,0 +1,97 @@
+package io.lockkeeper.engine;
+
+import org.jetbrains.lincheck.datastructures.IntGen;
+import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
+import org.jetbrains.lincheck.datastructures.Operation;
+import org.jetbrains.lincheck.datastructures.Param;
+import org.jetbrains.lincheck.datastructures.StressOptions;
+import org.jetbrains.lincheck.datastructures.Validate;
+import org.jetbrains.lincheck.datastructures.verifier.EpsilonVerifier;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Explores what several threads do to one cohort: at most one of them holds, whoever waits is woken up, each is granted
+ * or refused, those who wait are served in order, and nothing is left behind. The operations have no results that could
+ * be put in a line; what must hold is checked while they run and when they have ended.
+ */
+@Param(name = "caller", gen = IntGen.class, conf = "0:2")
+public class CohortLincheckTest {
+
+    private final CohortScenario scenario = new CohortScenario();
+
+    @Operation
+    public void enter() {
+        scenario.enter(true);
+    }
+
+    @Operation
+    public void tryEnter() {
+        scenario.enter(false);
+    }
+
+    @Operation
+    public void leave(@Param(name = "caller") int caller) {
+        scenario.leave(caller);
+    }
+
+    @Operation
+    public void expire(@Param(name = "caller") int caller) {
+        scenario.expire(caller);
+    }
+
+    @Operation
+    public void release() {
+        scenario.release();
+    }
+
+    @Operation
+    public void lose() {
+        scenario.lose();
+    }
+
+    @Operation
+    public void deliverGrant() {
+        scenario.deliver();
+    }
+
+    @Operation
+    public void otherComes() {
+        scenario.otherComes();
+    }
+
+    @Operation
+    public void otherGoes() {
+        scenario.otherGoes();
+    }
+
+    @Validate
+    public void checkAtTheEnd() {
+        scenario.checkAtTheEnd();
+    }
+
+    @Test
+    void interleavingsOfSmallScenariosKeepThePromises() {
+        new ModelCheckingOptions()
+                .iterations(5)
+                .invocationsPerIteration(30)
+                .threads(2)
+                .actorsBefore(2)
+                .actorsPerThread(2)
+                .actorsAfter(0)
+                .verifier(EpsilonVerifier.class)
+                .check(CohortLincheckTest.class);
+    }
+
+    @Test
+    void threadsAtFullSpeedKeepThePromises() {
+        new StressOptions()
+                .iterations(20)
+                .invocationsPerIteration(2000)
+                .threads(3)
+                .actorsBefore(2)
+                .actorsPerThread(4)
+                .actorsAfter(0)
+                .verifier(EpsilonVerifier.class)
+                .check(CohortLincheckTest.class);
+    }
+}
