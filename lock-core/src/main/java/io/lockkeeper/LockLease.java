@@ -69,7 +69,8 @@ public interface LockLease extends AutoCloseable {
      * @param leaseTime how long the lock stays held from now on; at least 100 ms
      * @return whether the lock is held until then; false: it was lost, or released before
      * @throws IllegalArgumentException if the time is shorter than 100 ms
-     * @throws LockStoreException if the store failed or did not answer; the lease then keeps the end it had
+     * @throws LockStoreException if the store failed or did not answer; the lease then has the earlier of both ends, and
+     *     is renewed as before
      */
     boolean extend(Duration leaseTime);
 

@@ -16,6 +16,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
+import java.util.concurrent.RejectedExecutionException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -71,17 +72,15 @@ final class CohortLockEngine implements LockEngine {
         Moment asked = clock.now();
         CompletableFuture<HeldLease> acquisition = acquisitions.begin(request, false);
         CompletableFuture<LockLease> result = new CompletableFuture<>();
-        acquisition.whenCompleteAsync(
-                (lease, failure) -> {
-                    if (lease == null) {
-                        result.completeExceptionally(report(request, asked, failure));
-                    } else if (!result.complete(lease)) {
-                        lease.release();
-                    } else {
-                        report(request, asked, lease);
-                    }
-                },
-                leases.callbacks());
+        acquisition.whenComplete((lease, failure) -> onCallbackThread(() -> {
+            if (lease == null) {
+                result.completeExceptionally(report(request, asked, failure));
+            } else if (!result.complete(lease)) {
+                lease.release();
+            } else {
+                report(request, asked, lease);
+            }
+        }));
         result.whenComplete((lease, failure) -> acquisition.cancel(false));
         return result;
     }
@@ -131,6 +130,15 @@ final class CohortLockEngine implements LockEngine {
     @Override
     public String toString() {
         return "held=" + leases.size() + ", names=" + acquisitions.names();
+    }
+
+    private void onCallbackThread(Runnable completion) {
+        try {
+            leases.callbacks().execute(completion);
+        } catch (RejectedExecutionException full) {
+            // Better on this thread than never: a lease that nobody receives would be renewed for ever.
+            completion.run();
+        }
     }
 
     private ThreadHold hold(LockRequest request) {

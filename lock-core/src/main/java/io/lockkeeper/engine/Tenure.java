@@ -74,6 +74,13 @@ final class Tenure {
         }
     }
 
+    /** Moves the deadline back to a moment at which the store may end the hold; a renewal moves it forward again. */
+    synchronized void limit(Moment end) {
+        if (deadline.isAfter(end)) {
+            deadline = end;
+        }
+    }
+
     /** The present holder asks for another end: nobody after it may have this hold. */
     void keepFromPassing() {
         mayPass = false;

@@ -5,6 +5,7 @@ import io.lockkeeper.store.LockStore;
 import io.lockkeeper.store.RenewCommand;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
@@ -112,11 +113,19 @@ final class Watchdog {
             return;
         }
         Moment sent = clock.now();
-        List<CompletableFuture<Boolean>> answers =
-                store.renew(batch.stream().map(this::command).toList());
+        List<CompletableFuture<Boolean>> answers = renew(batch);
         for (int i = 0; i < batch.size(); i++) {
             Tenure tenure = batch.get(i);
             answers.get(i).whenComplete((held, failure) -> renewed(tenure, sent, held, failure));
+        }
+    }
+
+    private List<CompletableFuture<Boolean>> renew(List<Tenure> batch) {
+        try {
+            return store.renew(batch.stream().map(this::command).toList());
+        } catch (RuntimeException failure) {
+            // A store that throws instead of failing its answers must not cost the batch its retries.
+            return Collections.nCopies(batch.size(), CompletableFuture.failedFuture(failure));
         }
     }
 
