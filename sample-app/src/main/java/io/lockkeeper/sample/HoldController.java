@@ -42,7 +42,8 @@ class HoldController {
     }
 
     private Hold hold(LockLease lease, Duration time) throws InterruptedException {
-        log.info("Holding {} for {} s", lease.name(), time.toSeconds());
+        long pid = ProcessHandle.current().pid();
+        log.info("Holding {} for {} s; for a crash meanwhile: kill -9 {}", lease.name(), time.toSeconds(), pid);
         long start = System.nanoTime();
         closing.await(time.toNanos(), TimeUnit.NANOSECONDS);
         long heldMillis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start);

@@ -16,7 +16,7 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** A redis-server of its own process, from the binary in the artifact org.signal:embedded-redis, without persistence. */
+/** A redis-server in a process of its own, from the binary in org.signal:embedded-redis, without persistence. */
 final class RedisServer {
 
     private static final int TIMEOUT_MILLIS = 1_000;

@@ -76,7 +76,7 @@ public final class SharedServers implements ApplicationContextInitializer<Config
         }
     }
 
-    /** The command of this very process, behind a shell that makes it deaf to the Ctrl+C of this instance's terminal. */
+    /** The command of this very process, behind a shell that makes it deaf to the Ctrl+C of this terminal. */
     private List<String> command(ServerSettings settings) {
         List<String> command = new ArrayList<>(List.of("/bin/sh", "-c", "trap '' INT HUP; exec \"$@\"", "sh"));
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
