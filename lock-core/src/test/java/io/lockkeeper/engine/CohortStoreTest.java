@@ -8,7 +8,6 @@ import io.lockkeeper.LockException;
 import io.lockkeeper.LockNotAcquiredException;
 import io.lockkeeper.LockStoreException;
 import io.lockkeeper.store.AcquireReply;
-import io.lockkeeper.store.ClaimMode;
 import io.lockkeeper.store.Grant;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
@@ -228,20 +227,6 @@ class CohortStoreTest {
         assertThat(last(port.asked).attempt().id).isEqualTo("attempt3");
         assertThat(last(port.asked).queue()).isTrue();
         assertThat(next.outcome).isNotDone();
-    }
-
-    @Test
-    void aFixedLeaseIsNeverPassedOn() {
-        Cohort own = fixture.cohort(Claim.fixed("stock", ClaimMode.EXCLUSIVE, 5_000));
-        Waiter waiter = new Waiter(CohortFixture.REQUEST, true, false, fixture.time.now());
-        own.enter(waiter);
-        own.answered(last(port.asked).attempt(), fixture.time.now(), new AcquireReply.Acquired(7));
-        assertThat(leaseOf(waiter).remaining()).isEqualTo(Duration.ofSeconds(5));
-
-        leaseOf(waiter).release();
-
-        assertThat(last(port.releases).lastToken()).isEqualTo(7);
-        assertThat(port.handOvers).isEmpty();
     }
 
     private static void assertFailure(Waiter waiter, Class<? extends LockException> type) {
