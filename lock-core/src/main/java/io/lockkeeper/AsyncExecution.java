@@ -1,6 +1,7 @@
 package io.lockkeeper;
 
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -12,14 +13,32 @@ final class AsyncExecution {
 
     static <T extends @Nullable Object> CompletableFuture<T> run(
             CompletableFuture<LockLease> acquisition, Function<LockLease, ? extends CompletionStage<T>> action) {
-        CompletableFuture<T> result = acquisition.thenCompose(lease -> under(lease, action));
-        // A caller that cancels the result gives up the place in the queue too.
-        result.whenComplete((value, failure) -> {
-            if (result.isCancelled()) {
-                acquisition.cancel(true);
+        CompletableFuture<T> result = new CompletableFuture<>();
+        acquisition.whenComplete((lease, failure) -> {
+            if (lease == null) {
+                result.completeExceptionally(failure);
+            } else if (result.isDone()) {
+                // The caller has cancelled or completed the result, and nobody else would release the lease.
+                lease.close();
+            } else {
+                under(lease, action).whenComplete((value, failed) -> complete(result, value, failed));
             }
         });
+        // A caller that ends the result gives up the place in the queue too.
+        result.whenComplete((value, failure) -> acquisition.cancel(true));
         return result;
+    }
+
+    private static <T extends @Nullable Object> void complete(
+            CompletableFuture<T> result, T value, @Nullable Throwable failure) {
+        if (failure == null) {
+            result.complete(value);
+        } else {
+            result.completeExceptionally(
+                    failure instanceof CompletionException && failure.getCause() != null
+                            ? failure.getCause()
+                            : failure);
+        }
     }
 
     private static <T extends @Nullable Object> CompletionStage<T> under(

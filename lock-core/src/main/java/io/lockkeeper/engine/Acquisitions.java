@@ -6,9 +6,11 @@ import io.lockkeeper.LockStoreException;
 import io.lockkeeper.store.ClaimMode;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
@@ -21,6 +23,7 @@ final class Acquisitions {
 
     private static final Duration WITHOUT_LIMIT = Duration.ofNanos(Long.MAX_VALUE / 2);
     private static final long PLACE_GONE_MILLIS = 50;
+    private static final long CLOSE_MILLIS = 1_000;
 
     private final CohortPort port;
     private final CohortTimes times;
@@ -32,6 +35,7 @@ final class Acquisitions {
     private final Turnstiles turnstiles = new Turnstiles();
     private final Map<Waiter, Cohort> pending = new ConcurrentHashMap<>();
     private final Set<Retrying> retrying = ConcurrentHashMap.newKeySet();
+    private final Queue<CompletableFuture<@Nullable Void>> placesGone = new ConcurrentLinkedQueue<>();
     private volatile boolean closed;
     private volatile boolean closedToAll;
 
@@ -156,12 +160,12 @@ final class Acquisitions {
         Duration lease = request.leaseTime();
         Claim claim =
                 lease == null ? Claim.renewed(name, mode, leaseMillis, 0) : Claim.fixed(name, mode, lease.toMillis());
-        if (mode != ClaimMode.FAIR) {
+        if (mode != ClaimMode.FAIR || !waiter.waits) {
             Cohort own = cohort(claim, () -> {}, retired -> {});
             own.enter(waiter);
             return own;
         }
-        // Fair callers get their places in the store in the order in which they called.
+        // Fair callers who wait get their places in the store in the order in which they called.
         Turnstiles.Turn turn = turnstiles.turn(name);
         Cohort own = cohort(claim, () -> turn.leave(background), retired -> {});
         turn.enter(() -> own.enter(waiter));
@@ -182,6 +186,9 @@ final class Acquisitions {
     void closeToAll() {
         closedToAll = true;
         refuseAll();
+        CompletableFuture.allOf(placesGone.toArray(CompletableFuture<?>[]::new))
+                .completeOnTimeout(null, CLOSE_MILLIS, TimeUnit.MILLISECONDS)
+                .join();
     }
 
     private boolean refuses(boolean nested) {
@@ -191,7 +198,9 @@ final class Acquisitions {
     private void refuseAll() {
         pending.forEach((waiter, cohort) -> {
             if (refuses(waiter.nested) && waiter.outcome.completeExceptionally(closing(waiter.request))) {
-                cohort.leave(waiter, background, new CompletableFuture<>());
+                CompletableFuture<@Nullable Void> placeGone = new CompletableFuture<>();
+                placesGone.add(placeGone);
+                cohort.leave(waiter, background, placeGone);
             }
         });
         retrying.forEach(caller -> {

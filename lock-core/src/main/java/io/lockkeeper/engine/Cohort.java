@@ -5,7 +5,6 @@ import io.lockkeeper.engine.CohortState.Phase;
 import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.Grant;
 import io.lockkeeper.store.StoreException;
-import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.function.Consumer;
@@ -25,6 +24,8 @@ import org.jspecify.annotations.Nullable;
  * </pre>
  */
 final class Cohort {
+
+    private static final String TOO_SLOW = "the store's answer came only after the lease had ended";
 
     private final Claim claim;
     private final CohortPort port;
@@ -80,12 +81,13 @@ final class Cohort {
                 state.rest(effects);
             } else if (state.phase == Phase.IDLE || (state.phase == Phase.HELD && !state.isHeld())) {
                 state.loseTenure(effects);
+                boolean first = state.waiters.isEmpty();
                 state.waiters.add(waiter);
-                state.ask(true, effects);
+                state.ask(first, effects);
             } else if (state.phase == Phase.ASKING || waiter.waits) {
                 state.waiters.add(waiter);
             } else {
-                state.refuse(List.of(waiter), state.holder(), effects);
+                state.refuseNow(waiter, effects);
             }
         }
         effects.perform();
@@ -98,7 +100,12 @@ final class Cohort {
             if (asked != state.attempt) {
                 state.afterTheEnd(asked, sent, reply, effects);
             } else if (reply instanceof AcquireReply.Acquired acquired) {
-                state.begin(times.tenure(this, asked.id, acquired.firstToken(), sent), effects);
+                Tenure begun = times.tenure(this, asked.id, acquired.firstToken(), sent);
+                if (begun.isValid(times.clock())) {
+                    state.begin(begun, effects);
+                } else {
+                    state.failed(asked, new StoreException(TOO_SLOW, null), effects);
+                }
             } else if (reply instanceof AcquireReply.Queued queued) {
                 asked.queued(queued, sent);
                 state.queued(asked, queued, effects);
@@ -119,11 +126,7 @@ final class Cohort {
                 asked.pollFailure = failure;
                 effects.answer(() -> port.pollLater(this, asked, times.pollMillis()));
             } else {
-                state.drop(asked);
-                effects.command(() -> port.abandon(this, asked));
-                List<Waiter> failing = asked.first ? state.waiters.takeAll() : state.waiters.takeImpatient();
-                failing.forEach(waiter -> effects.answer(() -> port.fail(waiter, failure)));
-                state.askLaterOrRest(failure, effects);
+                state.failed(asked, failure, effects);
             }
         });
     }
@@ -188,7 +191,7 @@ final class Cohort {
                 waiter.waits = false;
                 return;
             }
-            StoreException failure = state.attempt == null ? null : state.attempt.pollFailure;
+            StoreException failure = state.failure();
             String holder = state.holder();
             state.waiters.remove(waiter);
             state.giveUpUnneededPlace(effects, placeGone);

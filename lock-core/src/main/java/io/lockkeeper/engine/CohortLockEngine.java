@@ -16,7 +16,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.RejectedExecutionException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -53,10 +52,7 @@ final class CohortLockEngine implements LockEngine {
                 clock, times.pollInterval().toMillis(), settings.maxPassTime().toNanos());
         Acquisitions acquisitions = new Acquisitions(
                 port, cohortTimes, scheduler, background, settings.leaseTime().toMillis(), settings.maxPasses());
-        return new CohortLockEngine(leases, acquisitions, clock, settings.listener(), () -> {
-            scheduler.close();
-            background.shutdown();
-        });
+        return new CohortLockEngine(leases, acquisitions, clock, settings.listener(), scheduler::close);
     }
 
     @Override
@@ -72,7 +68,7 @@ final class CohortLockEngine implements LockEngine {
         Moment asked = clock.now();
         CompletableFuture<HeldLease> acquisition = acquisitions.begin(request, false);
         CompletableFuture<LockLease> result = new CompletableFuture<>();
-        acquisition.whenComplete((lease, failure) -> onCallbackThread(() -> {
+        acquisition.whenComplete((lease, failure) -> leases.callbacks().execute(() -> {
             if (lease == null) {
                 result.completeExceptionally(report(request, asked, failure));
             } else if (!result.complete(lease)) {
@@ -130,15 +126,6 @@ final class CohortLockEngine implements LockEngine {
     @Override
     public String toString() {
         return "held=" + leases.size() + ", names=" + acquisitions.names();
-    }
-
-    private void onCallbackThread(Runnable completion) {
-        try {
-            leases.callbacks().execute(completion);
-        } catch (RejectedExecutionException full) {
-            // Better on this thread than never: a lease that nobody receives would be renewed for ever.
-            completion.run();
-        }
     }
 
     private ThreadHold hold(LockRequest request) {

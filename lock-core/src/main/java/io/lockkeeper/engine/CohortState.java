@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
 final class CohortState {
 
     private static final long ASK_AGAIN_MILLIS = 500;
+    private static final String NOT_ANSWERED = "the store has not answered to an earlier caller of the same lock";
 
     enum Phase {
         IDLE,
@@ -63,6 +64,34 @@ final class CohortState {
         HeldLease holder = late == null ? null : late.lease;
         if (late != null && late.lose() && holder != null) {
             effects.answer(() -> holder.lost("its lease ended before it was renewed"));
+        }
+    }
+
+    /** An attempt failed before it had a place: the callers who hear of the store for the first time are told. */
+    void failed(Attempt asked, StoreException failure, Effects effects) {
+        drop(asked);
+        effects.command(() -> port.abandon(cohort, asked));
+        List<Waiter> failing = asked.first ? waiters.takeAll() : waiters.takeImpatient();
+        failing.forEach(waiter -> effects.answer(() -> port.fail(waiter, failure)));
+        askLaterOrRest(failure, effects);
+    }
+
+    /** Returns why the store cannot tell who holds the lock; null: it can. */
+    @Nullable
+    StoreException failure() {
+        if (phase == Phase.IDLE) {
+            return new StoreException(NOT_ANSWERED, null);
+        }
+        return attempt == null ? null : attempt.pollFailure;
+    }
+
+    /** Refuses a caller who does not wait. */
+    void refuseNow(Waiter waiter, Effects effects) {
+        StoreException failure = failure();
+        if (failure == null) {
+            refuse(List.of(waiter), holder(), effects);
+        } else {
+            effects.answer(() -> port.fail(waiter, failure));
         }
     }
 

@@ -14,6 +14,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -25,6 +26,7 @@ final class Leases implements LeaseKeeper {
     private final LockEngine.Settings settings;
     private final Executor background;
     private final Watchdog watchdog;
+    private final Executor callbacks;
     private final Set<HeldLease> held = ConcurrentHashMap.newKeySet();
     private volatile @Nullable CompletableFuture<@Nullable Void> drained;
 
@@ -33,6 +35,14 @@ final class Leases implements LeaseKeeper {
         this.clock = clock;
         this.settings = settings;
         this.background = background;
+        this.callbacks = task -> {
+            try {
+                settings.executor().execute(task);
+            } catch (RejectedExecutionException full) {
+                // Better on a thread of ours than never: a loss would not be told, a lease would stay for ever.
+                background.execute(task);
+            }
+        };
         this.watchdog = new Watchdog(store, scheduler, clock, background, settings.listener(), this::lose);
     }
 
@@ -60,7 +70,7 @@ final class Leases implements LeaseKeeper {
 
     @Override
     public Executor callbacks() {
-        return settings.executor();
+        return callbacks;
     }
 
     @Override
@@ -121,7 +131,7 @@ final class Leases implements LeaseKeeper {
         tenure.limit(sent.plusMillis(leaseMillis));
         watchdog.rewatch(tenure);
         List<CompletableFuture<Boolean>> renewal =
-                store.renew(List.of(new RenewCommand(lease.name(), tenure.attempt, storeMillis)));
+                store.renew(List.of(new RenewCommand(lease.name(), tenure.attempt, storeMillis, true)));
         if (!answer(lease.name(), renewal.get(0))) {
             lose(tenure, "the store says that it ended");
             return false;
@@ -160,7 +170,10 @@ final class Leases implements LeaseKeeper {
 
     /** Releases what is still held. */
     void close() {
-        held.forEach(HeldLease::close);
+        CompletableFuture.allOf(held.stream()
+                        .map(lease -> CompletableFuture.runAsync(lease::close, background))
+                        .toArray(CompletableFuture<?>[]::new))
+                .join();
         store.close();
     }
 

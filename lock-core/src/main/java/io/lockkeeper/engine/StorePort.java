@@ -21,6 +21,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** Has done what cohorts decide: commands to the store, polls, and answers to callers. Brings grants to their cohorts. */
@@ -72,7 +73,7 @@ final class StorePort implements CohortPort, StoreListener {
     @Override
     public void ask(Cohort cohort, Attempt attempt, boolean queue) {
         Moment sent = keeper.clock().now();
-        store.acquire(cohort.claim().command(attempt.id, queue))
+        safely(() -> store.acquire(cohort.claim().command(attempt.id, queue)))
                 .whenComplete((reply, failure) -> tell(cohort, attempt, sent, reply, failure));
     }
 
@@ -80,7 +81,7 @@ final class StorePort implements CohortPort, StoreListener {
     public CompletableFuture<Boolean> handOver(Tenure ended, long lastToken, Attempt next) {
         Moment sent = keeper.clock().now();
         HandOverCommand command = new HandOverCommand(ended.attempt, lastToken, ended.claim.command(next.id, true));
-        return store.handOver(command).handle((reply, failure) -> {
+        return safely(() -> store.handOver(command)).handle((reply, failure) -> {
             tell(ended.cohort, next, sent, reply == null ? null : reply.next(), failure);
             if (reply == null) {
                 releaseUntil(new ReleaseCommand(ended.claim.name(), ended.attempt, lastToken), ended.deadline(), null);
@@ -93,7 +94,7 @@ final class StorePort implements CohortPort, StoreListener {
     @Override
     public CompletableFuture<Boolean> release(Cohort cohort, String attempt, long lastToken) {
         ReleaseCommand command = new ReleaseCommand(cohort.claim().name(), attempt, lastToken);
-        CompletableFuture<ReleaseReply> reply = store.release(command);
+        CompletableFuture<ReleaseReply> reply = safely(() -> store.release(command));
         return reply.handle((answer, failure) -> {
             if (failure != null) {
                 Moment end = keeper.clock().now().plusMillis(cohort.claim().leaseMillis());
@@ -115,10 +116,10 @@ final class StorePort implements CohortPort, StoreListener {
 
     /** Releases once for certain, and again after the last moment at which something may arrive; until a given end. */
     private CompletableFuture<?> releaseUntil(ReleaseCommand command, Moment end, @Nullable Moment lastArrival) {
-        return store.release(command).whenComplete((reply, failure) -> {
+        return safely(() -> store.release(command)).whenComplete((reply, failure) -> {
             if (failure != null) {
                 retryRelease(command, end, lastArrival);
-            } else if (lastArrival != null && reply == ReleaseReply.NOT_HELD) {
+            } else if (lastArrival != null) {
                 long delay = lastArrival.nanosFrom(keeper.clock());
                 scheduler.schedule(() -> background.execute(() -> releaseUntil(command, end, null)), delay);
             }
@@ -197,6 +198,15 @@ final class StorePort implements CohortPort, StoreListener {
             cohort.answered(attempt, sent, reply);
         } else {
             cohort.failed(attempt, storeFailure(failure));
+        }
+    }
+
+    /** A store that throws instead of failing its answer must not leave a cohort without one. */
+    private static <T> CompletableFuture<T> safely(Supplier<CompletableFuture<T>> command) {
+        try {
+            return command.get();
+        } catch (RuntimeException failure) {
+            return CompletableFuture.failedFuture(failure);
         }
     }
 

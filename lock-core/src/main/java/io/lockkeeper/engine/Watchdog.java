@@ -99,7 +99,17 @@ final class Watchdog {
                 return;
             }
         }
-        scheduler.schedule(() -> background.execute(this::renewDue), BATCH_NANOS);
+        scheduler.schedule(this::startRenewal, BATCH_NANOS);
+    }
+
+    private void startRenewal() {
+        try {
+            background.execute(this::renewDue);
+        } catch (RuntimeException | Error failure) {
+            // No thread can be had now: what is due waits, and is not forgotten.
+            scheduler.schedule(this::startRenewal, MIN_RETRY_NANOS);
+            log.warn("Renewals of locks could not be started and are tried again", failure);
+        }
     }
 
     private void renewDue() {
@@ -130,7 +140,7 @@ final class Watchdog {
     }
 
     private RenewCommand command(Tenure tenure) {
-        return new RenewCommand(tenure.claim.name(), tenure.attempt, leaseMillis(tenure));
+        return new RenewCommand(tenure.claim.name(), tenure.attempt, leaseMillis(tenure), false);
     }
 
     private long leaseMillis(Tenure tenure) {

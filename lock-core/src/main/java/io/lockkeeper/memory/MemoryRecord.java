@@ -92,7 +92,8 @@ final class MemoryRecord {
         if (!isHeldBy(command.attempt(), now)) {
             return false;
         }
-        until = now + command.leaseMillis();
+        long end = now + command.leaseMillis();
+        until = command.exact() ? end : Math.max(until, end);
         granted = false;
         return true;
     }

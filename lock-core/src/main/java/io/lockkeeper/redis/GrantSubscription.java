@@ -29,6 +29,7 @@ final class GrantSubscription {
     private static final long MIN_PAUSE_MILLIS = 100;
     private static final long MAX_PAUSE_MILLIS = 5_000;
     private static final long LOOK_MILLIS = 500;
+    private static final int UNSUBSCRIBE_ATTEMPTS = 100;
 
     private final RedisConnectionFactory connections;
     private final CountDownLatch closed = new CountDownLatch(1);
@@ -117,7 +118,8 @@ final class GrantSubscription {
         if (subscriber == null) {
             return;
         }
-        Thread stopping = DaemonThreads.factory("lockkeeper-unsubscribe").newThread(this::unsubscribe);
+        Thread stopping =
+                DaemonThreads.factory("lockkeeper-unsubscribe").newThread(() -> unsubscribeUntilEnded(subscriber));
         stopping.start();
         try {
             subscriber.join(patience.toMillis());
@@ -125,6 +127,18 @@ final class GrantSubscription {
             Thread.currentThread().interrupt();
         }
         subscriber.interrupt();
+    }
+
+    /** The subscription may only be beginning: it is ended as soon as it is there. */
+    private void unsubscribeUntilEnded(Thread subscriber) {
+        try {
+            for (int i = 0; i < UNSUBSCRIBE_ATTEMPTS && subscriber.isAlive(); i++) {
+                unsubscribe();
+                subscriber.join(MIN_PAUSE_MILLIS);
+            }
+        } catch (InterruptedException interrupt) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     private void unsubscribe() {

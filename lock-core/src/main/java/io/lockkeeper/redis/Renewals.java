@@ -31,12 +31,13 @@ final class Renewals {
     private static CompletableFuture<List<Object>> send(
             List<RenewCommand> batch, RedisNames names, Options options, RedisDriver driver, ServerClock clock) {
         List<byte[]> keys = new ArrayList<>(batch.size());
-        List<byte[]> arguments = new ArrayList<>(1 + 2 * batch.size());
+        List<byte[]> arguments = new ArrayList<>(1 + 3 * batch.size());
         arguments.add(RedisNames.bytes(Long.toString(options.tombstoneTime().toMillis())));
         for (RenewCommand command : batch) {
             keys.add(names.lock(command.name()));
             arguments.add(RedisNames.bytes(command.attempt()));
             arguments.add(RedisNames.bytes(Long.toString(command.leaseMillis())));
+            arguments.add(RedisNames.bytes(command.exact() ? "1" : "0"));
         }
         return driver.eval(LuaScript.RENEW, keys, arguments).thenApply(raw -> {
             clock.told((Long) raw.get(0));

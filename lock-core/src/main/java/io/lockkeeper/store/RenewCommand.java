@@ -6,5 +6,6 @@ package io.lockkeeper.store;
  * @param name the lock's name
  * @param attempt the attempt that holds the lock
  * @param leaseMillis how long the hold lasts from now on
+ * @param exact whether it lasts exactly so long; false: a later end stays, because a renewal may arrive after an extension
  */
-public record RenewCommand(String name, String attempt, long leaseMillis) {}
+public record RenewCommand(String name, String attempt, long leaseMillis, boolean exact) {}

@@ -9,11 +9,11 @@
 --   since     begin of the hold, server time in ms; kept after its end
 --   granted   1 while the owner was made owner by a grant and has not confirmed it
 --   previous  id of the attempt that released the lock last
---   queue     waiting attempts in order of arrival, 44 characters each:
---             mode 1, attempt 20, alive until 13 (server ms), grant time 6 (ms), tokens 4
+--   queue     waiting attempts in order of arrival, 45 characters each:
+--             mode 1, attempt 20, alive until 13 (server ms), grant time 6 (ms), tokens 5
 -- An attempt id is the client id (12 characters) and a number (8).
 
-local ENTRY = 44
+local ENTRY = 45
 local CLIENT = 12
 local MODES = { X = 'exclusive', F = 'fair' }
 
@@ -29,7 +29,7 @@ end
 -- Returns the record, or nil where the key holds something else.
 local function read_record()
   local raw = redis.pcall('HMGET', KEYS[1], 'version', 'owner', 'token', 'until', 'since', 'granted', 'previous', 'queue')
-  if raw.err or (raw[1] and raw[1] ~= '1') then
+  if raw.err or (raw[1] and raw[1] ~= '1') or (not raw[1] and redis.call('EXISTS', KEYS[1]) == 1) then
     return nil
   end
   return {
@@ -55,7 +55,7 @@ end
 
 -- Puts an attempt at the end of the queue, or tells that one in the queue is still alive.
 local function enqueue(record, attempt, mode, alive_until, grant_ms, tokens)
-  local entry = mode .. attempt .. string.format('%013.0f%06d%04d', alive_until, grant_ms, tokens)
+  local entry = mode .. attempt .. string.format('%013.0f%06d%05d', alive_until, grant_ms, tokens)
   local place = place_of(record, attempt)
   if place then
     record.queue = string.sub(record.queue, 1, place - 1) .. entry .. string.sub(record.queue, place + ENTRY)
@@ -88,7 +88,7 @@ local function first_live(record, now)
         mode = string.sub(record.queue, 1, 1),
         attempt = string.sub(record.queue, 2, 21),
         grant_ms = tonumber(string.sub(record.queue, 35, 40)),
-        tokens = tonumber(string.sub(record.queue, 41, 44)),
+        tokens = tonumber(string.sub(record.queue, 41, 45)),
       }
     end
     remove_at(record, 1)

@@ -37,6 +37,7 @@ if record.owner == me then
 end
 local place = place_of(record, me)
 if place then
+  redis.call('PEXPIRE', KEYS[1], math.max(1, redis.call('PTTL', KEYS[1])))
   remove_at(record, place)
   redis.call('HSET', KEYS[1], 'queue', record.queue)
   return { 'LEFT', now }

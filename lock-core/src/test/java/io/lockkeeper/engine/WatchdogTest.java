@@ -35,7 +35,7 @@ class WatchdogTest {
 
         time.pass(Duration.ofMillis(1));
 
-        assertThat(last(store.renewals).command()).isEqualTo(new RenewCommand("stock", "attempt1", 30_000));
+        assertThat(last(store.renewals).command()).isEqualTo(new RenewCommand("stock", "attempt1", 30_000, false));
         time.pass(Duration.ofSeconds(1));
         last(store.renewals).answer(true);
         assertThat(remaining(tenure)).isEqualTo(BELIEVED.minusSeconds(1));
