@@ -44,9 +44,10 @@ public interface LockEngine extends AutoCloseable {
      * Lets this thread enter a lock, as {@link #enter}, until the matching {@link #unlock}.
      *
      * @param request what to lock, complete, with one name
+     * @param interruptibly whether an interrupt ends the wait; false: it keeps its place, and the flag is set at the end
      * @throws LockException as {@link #enter} says
      */
-    void lock(LockRequest request);
+    void lock(LockRequest request, boolean interruptibly);
 
     /**
      * Ends the innermost level that this thread entered with {@link #lock}.

@@ -20,12 +20,12 @@ final class ThreadOwnedLock implements DistributedLock {
 
     @Override
     public void lock() {
-        lockUninterruptibly(request.withWaitTime(WITHOUT_LIMIT));
+        engine.lock(request.withWaitTime(WITHOUT_LIMIT), false);
     }
 
     @Override
     public void lock(Duration leaseTime) {
-        lockUninterruptibly(request.withWaitTime(WITHOUT_LIMIT).withLeaseTime(leaseTime));
+        engine.lock(request.withWaitTime(WITHOUT_LIMIT).withLeaseTime(leaseTime), false);
     }
 
     @Override
@@ -40,16 +40,11 @@ final class ThreadOwnedLock implements DistributedLock {
 
     @Override
     public boolean tryLock() {
-        boolean interrupted = Thread.interrupted();
         try {
-            engine.lock(request.withWaitTime(Duration.ZERO));
+            engine.lock(request.withWaitTime(Duration.ZERO), false);
             return true;
         } catch (LockNotAcquiredException heldByOthers) {
             return false;
-        } finally {
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
         }
     }
 
@@ -117,30 +112,12 @@ final class ThreadOwnedLock implements DistributedLock {
             throw new InterruptedException();
         }
         try {
-            engine.lock(attempt);
+            engine.lock(attempt, true);
         } catch (LockInterruptedException interrupted) {
             Thread.interrupted();
             InterruptedException thrown = new InterruptedException(interrupted.getMessage());
             thrown.initCause(interrupted);
             throw thrown;
-        }
-    }
-
-    private void lockUninterruptibly(LockRequest attempt) {
-        boolean interrupted = Thread.interrupted();
-        try {
-            while (true) {
-                try {
-                    engine.lock(attempt);
-                    return;
-                } catch (LockInterruptedException again) {
-                    interrupted = Thread.interrupted() || interrupted;
-                }
-            }
-        } finally {
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
         }
     }
 }

@@ -105,7 +105,7 @@ final class Acquisitions {
             pending.remove(waiter);
             timeout.cancel();
             if (waiter.outcome.isCancelled()) {
-                leave(waiter, cohort);
+                cohort.leave(waiter, background, waiter.outcome.placeGone);
             }
         });
         if (refuses(waiter.nested)) {
@@ -119,12 +119,13 @@ final class Acquisitions {
         cohort.expire(waiter, placeGone);
     }
 
-    /** A caller who leaves sees to it that its place in the store is gone, but does not wait long for that. */
-    private void leave(Waiter waiter, Cohort cohort) {
-        CompletableFuture<@Nullable Void> placeGone = new CompletableFuture<>();
-        cohort.leave(waiter, background, placeGone);
+    /** A caller who left sees to it that its place in the store is gone, but does not wait long for that. */
+    static void awaitPlaceGone(CompletableFuture<HeldLease> left) {
+        if (!(left instanceof Waiter.Outcome outcome) || !left.isCancelled()) {
+            return;
+        }
         try {
-            placeGone.get(PLACE_GONE_MILLIS, TimeUnit.MILLISECONDS);
+            outcome.placeGone.get(PLACE_GONE_MILLIS, TimeUnit.MILLISECONDS);
         } catch (InterruptedException interrupt) {
             Thread.currentThread().interrupt();
         } catch (TimeoutException | ExecutionException slow) {

@@ -69,8 +69,11 @@ final class CohortLockEngine implements LockEngine {
         CompletableFuture<HeldLease> acquisition = acquisitions.begin(request, false);
         CompletableFuture<LockLease> result = new CompletableFuture<>();
         acquisition.whenComplete((lease, failure) -> leases.callbacks().execute(() -> {
-            if (lease == null) {
+            if (lease == null && !result.isDone()) {
                 result.completeExceptionally(report(request, asked, failure));
+            } else if (lease == null) {
+                // The caller has given up; nothing failed.
+                return;
             } else if (!result.complete(lease)) {
                 lease.release();
             } else {
@@ -83,17 +86,17 @@ final class CohortLockEngine implements LockEngine {
 
     @Override
     public LockLease enter(LockRequest request) {
-        return hold(request).enter();
+        return hold(request, true).enter();
     }
 
     @Override
-    public void lock(LockRequest request) {
-        hold(request).lock();
+    public void lock(LockRequest request, boolean interruptibly) {
+        hold(request, interruptibly).lock();
     }
 
     @Override
     public void unlock(String name) {
-        ThreadHold hold = threadHolds.find(name);
+        ThreadHold hold = threadHolds.entered(name);
         if (hold == null || !hold.unlock()) {
             throw new IllegalMonitorStateException("Lock '" + name + "' is not locked by this thread");
         }
@@ -128,14 +131,27 @@ final class CohortLockEngine implements LockEngine {
         return "held=" + leases.size() + ", names=" + acquisitions.names();
     }
 
-    private ThreadHold hold(LockRequest request) {
+    private ThreadHold hold(LockRequest request, boolean interruptibly) {
         refuseUnsupported(request);
         ThreadHold hold = threadHolds.find(request.names().get(0));
         if (hold != null) {
             hold.lease().ensureHeld();
             return hold;
         }
-        return threadHolds.add(await(request));
+        return threadHolds.add(interruptibly ? await(request) : awaitUninterruptibly(request));
+    }
+
+    /** Keeps its place through interrupts, and sets the flag again at the end. */
+    private HeldLease awaitUninterruptibly(LockRequest request) {
+        Moment asked = clock.now();
+        CompletableFuture<HeldLease> acquisition = acquisitions.begin(request, !threadHolds.isEmpty());
+        try {
+            HeldLease lease = acquisition.join();
+            report(request, asked, lease);
+            return lease;
+        } catch (CompletionException failure) {
+            throw report(request, asked, failure);
+        }
     }
 
     private HeldLease await(LockRequest request) {
@@ -152,6 +168,7 @@ final class CohortLockEngine implements LockEngine {
             throw report(request, asked, failure);
         } catch (InterruptedException interrupt) {
             acquisition.cancel(false);
+            Acquisitions.awaitPlaceGone(acquisition);
             Thread.currentThread().interrupt();
             if (!acquisition.isCancelled() && !acquisition.isCompletedExceptionally()) {
                 // The grant was first: it goes back at once.

@@ -3,6 +3,7 @@ package io.lockkeeper.engine;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Executor;
+import org.jspecify.annotations.Nullable;
 
 /** What a cohort decided while it was locked, to be done after that: answers to callers at once, commands as it may be. */
 final class Effects {
@@ -27,7 +28,21 @@ final class Effects {
         pending.add(() -> commands.execute(command));
     }
 
+    /** Does all of it, also where something fails: each effect is somebody's answer. */
     void perform() {
-        pending.forEach(Runnable::run);
+        @Nullable Throwable failure = null;
+        for (Runnable effect : pending) {
+            try {
+                effect.run();
+            } catch (RuntimeException | Error failed) {
+                failure = failed;
+            }
+        }
+        if (failure instanceof Error error) {
+            throw error;
+        }
+        if (failure instanceof RuntimeException exception) {
+            throw exception;
+        }
     }
 }

@@ -205,7 +205,7 @@ final class StorePort implements CohortPort, StoreListener {
     private static <T> CompletableFuture<T> safely(Supplier<CompletableFuture<T>> command) {
         try {
             return command.get();
-        } catch (RuntimeException failure) {
+        } catch (RuntimeException | Error failure) {
             return CompletableFuture.failedFuture(failure);
         }
     }

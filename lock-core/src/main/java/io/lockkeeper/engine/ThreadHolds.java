@@ -21,6 +21,14 @@ final class ThreadHolds {
         return hold == null || hold.levels() == 0 || hold.lease().isReleased() ? null : hold;
     }
 
+    /** Returns what this thread has entered and not left, also where its lease was released by another thread. */
+    @Nullable
+    ThreadHold entered(String name) {
+        Map<String, ThreadHold> mine = holds.get();
+        ThreadHold hold = mine == null ? null : mine.get(name);
+        return hold == null || hold.levels() == 0 ? null : hold;
+    }
+
     ThreadHold add(HeldLease lease) {
         ThreadHold hold = new ThreadHold(lease, this);
         Map<String, ThreadHold> mine = holds.get();

@@ -2,6 +2,7 @@ package io.lockkeeper.engine;
 
 import io.lockkeeper.LockRequest;
 import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 
 /** A local caller who wants a lock. The outcome is completed exactly once: by the cohort, or by a caller who leaves. */
 final class Waiter {
@@ -15,7 +16,7 @@ final class Waiter {
     /** Whether the caller waits where the lock is held; false: it wants an answer at once. Guarded by the cohort. */
     boolean waits;
 
-    final CompletableFuture<HeldLease> outcome = new CompletableFuture<>();
+    final Outcome outcome = new Outcome();
 
     Waiter(LockRequest request, boolean waits, boolean nested, Moment asked) {
         this.request = request;
@@ -26,5 +27,12 @@ final class Waiter {
 
     boolean isGone() {
         return outcome.isDone();
+    }
+
+    /** What became of a caller, and of its place in the store. */
+    static final class Outcome extends CompletableFuture<HeldLease> {
+
+        /** Completed when a caller who left has no place in the store any more. */
+        final CompletableFuture<@Nullable Void> placeGone = new CompletableFuture<>();
     }
 }

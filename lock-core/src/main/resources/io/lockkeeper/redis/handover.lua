@@ -30,8 +30,8 @@ if not record then
   return { 'FOREIGN', now }
 end
 if record.owner == next_attempt and record.ends > now then
-  redis.call('HSET', KEYS[1], 'until', whole(now + lease_ms), 'granted', '0')
-  redis.call('PEXPIRE', KEYS[1], lease_ms + tombstone_ms)
+  redis.call('HSET', KEYS[1], 'until', whole(math.max(record.ends, now + lease_ms)), 'granted', '0')
+  redis.call('PEXPIRE', KEYS[1], math.max(record.ends - now, lease_ms) + tombstone_ms)
   return { 'ACQUIRED', now, record.token - tokens + 1 }
 end
 if record.owner ~= me then

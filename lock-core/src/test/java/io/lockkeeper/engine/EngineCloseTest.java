@@ -26,7 +26,7 @@ class EngineCloseTest {
         LockLease theirs = other.acquire(HELD_BY_OTHERS);
         AtomicReference<Thread> caller = new AtomicReference<>();
         CompletableFuture<LockLease> nested = CompletableFuture.supplyAsync(() -> {
-            engine.lock(LockRequest.of("stock").withWaitTime(Duration.ZERO));
+            engine.lock(LockRequest.of("stock").withWaitTime(Duration.ZERO), true);
             caller.set(Thread.currentThread());
             return engine.acquire(HELD_BY_OTHERS);
         });

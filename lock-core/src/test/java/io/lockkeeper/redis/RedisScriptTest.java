@@ -144,12 +144,46 @@ class RedisScriptTest {
     void aLapsedHoldCanNeitherBeRenewedNorKeptFromOthers() {
         acquire(A1, SHORT, 0, LONG);
         awaitPast(SHORT);
-        assertThat(run(LuaScript.RENEW, 30_000, A1, LONG).get(1)).isEqualTo("0");
+        assertThat(run(LuaScript.RENEW, 30_000, A1, LONG, 0).get(1)).isEqualTo("0");
         assertThat(run(LuaScript.INSPECT).get(0)).isEqualTo("FREE");
         assertThat(acquire(B1, LONG, 0, LONG).get(0)).isEqualTo("ACQUIRED");
-        assertThat(run(LuaScript.RENEW, 30_000, A1, LONG).get(1)).isEqualTo("0");
-        assertThat(run(LuaScript.RENEW, 30_000, B1, LONG).get(1)).isEqualTo("1");
+        assertThat(run(LuaScript.RENEW, 30_000, A1, LONG, 0).get(1)).isEqualTo("0");
+        assertThat(run(LuaScript.RENEW, 30_000, B1, LONG, 0).get(1)).isEqualTo("1");
         assertThat(release(A1, 0).get(0)).isEqualTo("NOT_HELD");
+    }
+
+    @Test
+    void aRenewalNeverShortensALaterEndButAnExtensionDoes() {
+        acquire(A1, LONG, 0, LONG);
+        run(LuaScript.RENEW, 30_000, A1, 2 * LONG, 1);
+        run(LuaScript.RENEW, 30_000, A1, LONG, 0);
+        assertThat(remaining()).isGreaterThan(LONG + LONG / 2);
+        acquire(A1, LONG, 0, LONG);
+        assertThat(remaining()).isGreaterThan(LONG + LONG / 2);
+        run(LuaScript.RENEW, 30_000, A1, LONG, 1);
+        assertThat(remaining()).isLessThanOrEqualTo(LONG);
+    }
+
+    private long remaining() {
+        return Long.parseLong(run(LuaScript.INSPECT).get(5));
+    }
+
+    @Test
+    void aHashOfSomebodyElseIsLeftAlone() {
+        server.command("HSET", key, "customer", "4711");
+        assertThat(acquire(A1, LONG, LONG, LONG).get(0)).isEqualTo("FOREIGN");
+        assertThat(server.command("HLEN", key)).isEqualTo(1L);
+    }
+
+    @Test
+    void theLargestReservationFitsIntoTheQueue() {
+        acquire(C1, LONG, 0, LONG);
+        run(LuaScript.ACQUIRE, A1, "X", LONG, LONG, 999_999, 10_000, now(), now() + 2_000, "ch:", 30_000);
+        acquire(B1, LONG, LONG, LONG);
+        release(C1, 0);
+        assertThat(owner()).isEqualTo(A1);
+        release(A1, 0);
+        assertThat(owner()).isEqualTo(B1);
     }
 
     @Test
@@ -198,7 +232,7 @@ class RedisScriptTest {
         assertThat(release(A1, 0).get(0)).isEqualTo("FOREIGN");
         assertThat(handOver(A1, 1, A2).get(0)).isEqualTo("FOREIGN");
         assertThat(run(LuaScript.INSPECT).get(0)).isEqualTo("FOREIGN");
-        assertThat(run(LuaScript.RENEW, 30_000, A1, LONG).get(1)).isEqualTo("0");
+        assertThat(run(LuaScript.RENEW, 30_000, A1, LONG, 0).get(1)).isEqualTo("0");
         assertThat(server.command("GET", key)).isEqualTo("something else");
         server.command("DEL", key);
         server.command("HSET", key, "version", "2", "owner", "x");
