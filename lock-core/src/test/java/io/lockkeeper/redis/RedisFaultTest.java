@@ -225,4 +225,36 @@ class RedisFaultTest {
             assertNobodyOwnsTheLock();
         });
     }
+
+    @ParameterizedTest
+    @EnumSource
+    void aCopyOfTheAcquireOfACallerWhoLeftTheQueueIsGivenBack(Connections driver) throws Exception {
+        over(driver, (faulty, sound) -> {
+            LockLease held = sound.acquire(NAME);
+            Fault copy = network.when(ACQUIRE).once().duplicateAfter(COPY_DELAY);
+            assertThat(faulty.tryAcquire(LockRequest.of(NAME).withWaitTime(Duration.ofMillis(100))))
+                    .isEmpty();
+            held.close();
+            copy.awaitCompleted(1, PATIENCE);
+            assertFreeSoon(sound);
+        });
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void anExtensionSurvivesARenewalThatArrivesAfterIt(Connections driver) throws Exception {
+        over(driver, (faulty, sound) -> {
+            LockLease lease = faulty.acquire(NAME);
+            Fault slow = network.when(RedisRequest.containing(LuaScript.RENEW.sha1()))
+                    .once()
+                    .duplicateAfter(COPY_DELAY);
+            slow.awaitHits(1, PATIENCE);
+            assertThat(lease.extend(LEASE.multipliedBy(5))).isTrue();
+            slow.awaitCompleted(1, PATIENCE);
+            assertThat(Long.parseLong(String.valueOf(server.field(KEY, "until"))))
+                    .isGreaterThan(
+                            System.currentTimeMillis() + LEASE.multipliedBy(4).toMillis());
+            lease.close();
+        });
+    }
 }

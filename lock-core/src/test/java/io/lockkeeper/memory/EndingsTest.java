@@ -1,0 +1,106 @@
+package io.lockkeeper.memory;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.lockkeeper.DistributedLock;
+import io.lockkeeper.LockLease;
+import io.lockkeeper.LockListener;
+import io.lockkeeper.LockRequest;
+import io.lockkeeper.LockTemplate;
+import io.lockkeeper.contract.RecordingListener;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Test;
+
+/** Waits and holds that end in unusual ways: by a caller's own timeout, by closing, on a full executor. */
+class EndingsTest {
+
+    private final MemoryLockStore store = new MemoryLockStore();
+    private final RecordingListener events = new RecordingListener();
+    private final LockTemplate template = LockTemplate.builder(store)
+            .shutdownWait(Duration.ZERO)
+            .listener(events)
+            .build();
+    private final LockTemplate other =
+            LockTemplate.builder(store.peer()).shutdownWait(Duration.ZERO).build();
+
+    @Test
+    void anExecutionThatItsCallerTimedOutNeverKeepsTheLock() {
+        LockLease held = other.acquire("x");
+        CompletableFuture<String> result = template.<String>executeAsync(
+                        LockRequest.of("x"), lease -> CompletableFuture.completedFuture("never"))
+                .orTimeout(50, TimeUnit.MILLISECONDS);
+        assertThatThrownBy(result::get).hasCauseInstanceOf(TimeoutException.class);
+        held.close();
+        Awaitility.await().until(() -> {
+            other.tryAcquire("x").ifPresent(LockLease::close);
+            return template.toString().contains("held=0, names=0");
+        });
+        assertThat(other.tryAcquire("x")).isPresent();
+    }
+
+    @Test
+    void anAsynchronousCallerWhoGivesUpIsNotReportedAsAFailure() {
+        LockLease held = other.acquire("x");
+        assertThat(template.acquireAsync(LockRequest.of("x")).cancel(true)).isTrue();
+        held.close();
+        template.close();
+        assertThat(events.events(LockListener.NotAcquired.class)).isEmpty();
+    }
+
+    @Test
+    void aLossIsToldThoughTheExecutorIsFull() throws Exception {
+        LockTemplate full = LockTemplate.builder(store.peer())
+                .executor(task -> {
+                    throw new RejectedExecutionException("full");
+                })
+                .build();
+        LockLease lease = full.acquire(LockRequest.of("x").withLeaseTime(Duration.ofMillis(100)));
+        CompletableFuture<Object> told = new CompletableFuture<>();
+        lease.onLost(told::complete);
+        assertThat(told.get(5, TimeUnit.SECONDS)).isNotNull();
+        full.close();
+    }
+
+    @Test
+    void unlockAfterTheTemplateWasClosedDoesNotMaskTheBody() {
+        DistributedLock lock = template.lock("x");
+        lock.lock();
+        template.close();
+        assertThatCode(lock::unlock).doesNotThrowAnyException();
+        assertThatThrownBy(lock::unlock).isInstanceOf(IllegalMonitorStateException.class);
+    }
+
+    @Test
+    void anInterruptDoesNotCostAFairLockItsPlace() throws Exception {
+        LockLease held = other.acquire("x");
+        List<String> order = new CopyOnWriteArrayList<>();
+        Thread first = waitingFor("first", order);
+        Thread second = waitingFor("second", order);
+        first.interrupt();
+        held.close();
+        first.join(5_000);
+        second.join(5_000);
+        assertThat(order).containsExactly("first interrupted", "second");
+    }
+
+    private Thread waitingFor(String name, List<String> order) {
+        Thread thread = new Thread(() -> {
+            DistributedLock lock = template.fairLock("x");
+            lock.lock();
+            order.add(Thread.currentThread().isInterrupted() ? name + " interrupted" : name);
+            lock.unlock();
+        });
+        thread.start();
+        Awaitility.await().until(() -> thread.getState() == Thread.State.WAITING);
+        return thread;
+    }
+}
