@@ -85,8 +85,8 @@ public class CohortLincheckTest {
     @Test
     void threadsAtFullSpeedKeepThePromises() {
         new StressOptions()
-                .iterations(20)
-                .invocationsPerIteration(2000)
+                .iterations(8)
+                .invocationsPerIteration(1000)
                 .threads(3)
                 .actorsBefore(2)
                 .actorsPerThread(4)
