@@ -216,7 +216,7 @@ final class CohortState {
             }
         } else if (reply instanceof AcquireReply.Acquired && tenure.fixedEnd() == null) {
             // A poll that crossed the grant: the store has refreshed the lease.
-            tenure.renewed(times.deadline(cohort.claim(), sent));
+            tenure.renewed(times.deadline(cohort.claim(), sent), sent);
         }
     }
 

@@ -128,7 +128,7 @@ final class Leases implements LeaseKeeper {
         Moment sent = clock.now();
         long storeMillis = leaseMillis + Claim.marginMillis(leaseMillis);
         // The store may have the new end from now on, whether its answer comes or not.
-        tenure.limit(sent.plusMillis(leaseMillis));
+        tenure.limit(sent.plusMillis(leaseMillis), sent);
         watchdog.rewatch(tenure);
         List<CompletableFuture<Boolean>> renewal =
                 store.renew(List.of(new RenewCommand(lease.name(), tenure.attempt, storeMillis, true)));

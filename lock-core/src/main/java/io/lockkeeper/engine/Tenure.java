@@ -24,6 +24,9 @@ final class Tenure {
     private volatile Moment deadline;
     private volatile boolean mayPass = true;
 
+    /** When another end was asked for; null: never. */
+    private @Nullable Moment limited;
+
     /** The end of a fixed lease; null while the hold is renewed. */
     private volatile @Nullable Moment fixedEnd;
 
@@ -66,7 +69,10 @@ final class Tenure {
     }
 
     /** Moves the deadline forward, at most to a fixed end; it never moves back, but for a caller who asks for that end. */
-    synchronized void renewed(Moment newDeadline) {
+    synchronized void renewed(Moment newDeadline, Moment sent) {
+        if (limited != null && !sent.isAfter(limited)) {
+            return;
+        }
         Moment end = fixedEnd;
         Moment next = end != null && newDeadline.isAfter(end) ? end : newDeadline;
         if (next.isAfter(deadline)) {
@@ -74,8 +80,12 @@ final class Tenure {
         }
     }
 
-    /** Moves the deadline back to a moment at which the store may end the hold; a renewal moves it forward again. */
-    synchronized void limit(Moment end) {
+    /**
+     * Moves the deadline back to a moment at which the store may end the hold. Only a renewal that is sent after this one
+     * moves it forward again: the answer to an earlier one says nothing about the end that the store has now.
+     */
+    synchronized void limit(Moment end, Moment sent) {
+        limited = sent;
         if (deadline.isAfter(end)) {
             deadline = end;
         }

@@ -169,7 +169,7 @@ final class Watchdog {
         } else if (Boolean.TRUE.equals(held)) {
             Moment fixedEnd = tenure.fixedEnd();
             long lease = tenure.claim.leaseMillis();
-            tenure.renewed(fixedEnd == null ? sent.plusMillis(lease - Claim.marginMillis(lease)) : fixedEnd);
+            tenure.renewed(fixedEnd == null ? sent.plusMillis(lease - Claim.marginMillis(lease)) : fixedEnd, sent);
             rewatch(tenure);
             listener.onRenewed(new LockListener.Renewed(
                     names, Duration.ofNanos(tenure.deadline().nanosFrom(clock))));

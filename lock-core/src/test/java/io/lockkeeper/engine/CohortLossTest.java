@@ -52,7 +52,7 @@ class CohortLossTest {
         fixture.time.passUnnoticed(Duration.ofMillis(29_700));
 
         Waiter next = fixture.enters();
-        late.tenure().renewed(fixture.time.now().plusMillis(29_700));
+        late.tenure().renewed(fixture.time.now().plusMillis(29_700), fixture.time.now());
 
         assertThat(late.isHeld()).isFalse();
         assertThat(late.tenure().isOver()).as("not renewed any more").isTrue();

@@ -115,6 +115,18 @@ class HeldLeaseTest {
     }
 
     @Test
+    void aShorterEndThatIsNotAnsweredOutlivesTheAnswerToAnEarlierRenewal() {
+        Moment earlier = fixture.time.now();
+        fixture.time.passUnnoticed(Duration.ofSeconds(1));
+        fixture.store.uponRenewal = RecordingStore.Sent::fail;
+        assertThatThrownBy(() -> lease.extend(Duration.ofSeconds(2))).isInstanceOf(LockStoreException.class);
+
+        lease.tenure().renewed(earlier.plusMillis(29_700), earlier);
+
+        assertThat(lease.remaining()).isLessThanOrEqualTo(Duration.ofSeconds(2));
+    }
+
+    @Test
     void aLeaseThatWasReleasedIsNotExtended() {
         lease.release();
 
@@ -127,7 +139,7 @@ class HeldLeaseTest {
         Moment end = fixture.time.now().plusMillis(1_000);
         lease.tenure().fix(end);
 
-        lease.tenure().renewed(fixture.time.now().plusMillis(29_700));
+        lease.tenure().renewed(fixture.time.now().plusMillis(29_700), fixture.time.now());
 
         assertThat(lease.tenure().deadline()).isEqualTo(end);
     }
