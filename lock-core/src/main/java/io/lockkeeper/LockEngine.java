@@ -50,34 +50,41 @@ public interface LockEngine extends AutoCloseable {
     void lock(LockRequest request, boolean interruptibly);
 
     /**
-     * Ends the innermost level that this thread entered with {@link #lock}.
+     * Ends the innermost level that this thread entered with {@link #lock} in a mode.
      *
      * @param name the lock's name
+     * @param mode READ for a level that reads; another mode for one that excludes
      * @throws IllegalMonitorStateException if there is none
      */
-    void unlock(String name);
+    void unlock(String name, LockMode mode);
 
     /**
-     * Returns the lease under which this thread holds a name; empty where it does not.
+     * Returns the lease under which this thread holds a name; empty where it does not hold it in that mode.
      *
      * @param name the lock's name
+     * @param mode READ for a hold that reads; another mode for one that excludes
      */
-    Optional<LockLease> held(String name);
+    Optional<LockLease> held(String name, LockMode mode);
 
     /**
-     * Returns how often this thread has entered a name without leaving it.
+     * Returns how often this thread has entered a name in a mode without leaving it.
      *
      * @param name the lock's name
+     * @param mode READ for levels that read; another mode for those that exclude
      */
-    int holdCount(String name);
+    int holdCount(String name, LockMode mode);
 
     /**
      * Asks the store whether anybody holds a name.
      *
      * @param name the lock's name
+     * @param mode READ: whether readers hold it; WRITE: whether anybody else does; another mode: whether anybody does
      * @throws LockStoreException if the store failed or did not answer
      */
-    boolean isLocked(String name);
+    boolean isLocked(String name, LockMode mode);
+
+    /** Returns what looks at the locks of this engine's store. */
+    LockInspector inspector();
 
     /** Refuses new work, waits for what is held as the settings say, releases the rest and closes the store. */
     @Override

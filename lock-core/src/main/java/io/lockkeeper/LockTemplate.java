@@ -123,6 +123,11 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
         return new ThreadOwnedLock(engine, LockRequest.of(name).withMode(LockMode.FAIR));
     }
 
+    /** Returns what looks at the locks of this template's store, and ends a hold by force. */
+    public LockInspector inspector() {
+        return engine.inspector();
+    }
+
     @Override
     public DistributedReadWriteLock readWriteLock(String name) {
         LockRequest request = LockRequest.of(name);

@@ -65,7 +65,7 @@ final class ThreadOwnedLock implements DistributedLock {
 
     @Override
     public void unlock() {
-        engine.unlock(request.names().get(0));
+        engine.unlock(request.names().get(0), request.mode());
     }
 
     @Override
@@ -75,7 +75,7 @@ final class ThreadOwnedLock implements DistributedLock {
 
     @Override
     public boolean isLocked() {
-        return isHeldByCurrentThread() || engine.isLocked(request.names().get(0));
+        return isHeldByCurrentThread() || engine.isLocked(request.names().get(0), request.mode());
     }
 
     @Override
@@ -85,12 +85,12 @@ final class ThreadOwnedLock implements DistributedLock {
 
     @Override
     public int getHoldCount() {
-        return engine.holdCount(request.names().get(0));
+        return engine.holdCount(request.names().get(0), request.mode());
     }
 
     @Override
     public Optional<LockLease> currentLease() {
-        return engine.held(request.names().get(0));
+        return engine.held(request.names().get(0), request.mode());
     }
 
     @Override

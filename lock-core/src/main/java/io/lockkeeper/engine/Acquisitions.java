@@ -4,7 +4,11 @@ import io.lockkeeper.LockMode;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockStoreException;
 import io.lockkeeper.store.ClaimMode;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
 import java.util.Map;
 import java.util.Queue;
 import java.util.Set;
@@ -32,6 +36,7 @@ final class Acquisitions {
     private final long leaseMillis;
     private final int maxPasses;
     private final Map<String, Cohort> shared = new ConcurrentHashMap<>();
+    private final Map<String, Cohort> readers = new ConcurrentHashMap<>();
     private final Turnstiles turnstiles = new Turnstiles();
     private final Map<Waiter, Cohort> pending = new ConcurrentHashMap<>();
     private final Set<Retrying> retrying = ConcurrentHashMap.newKeySet();
@@ -89,6 +94,9 @@ final class Acquisitions {
         Duration wait = request.retryCount() > 0 || request.waitTime() == null ? Duration.ZERO : request.waitTime();
         Waiter waiter =
                 new Waiter(request, !wait.isZero(), nested, times.clock().now());
+        if (waiter.waits && request.mode() != LockMode.READ) {
+            request.names().forEach(this::closeToReaders);
+        }
         Cohort cohort = isShared(request) ? enterShared(waiter) : enterOwn(waiter);
         if (!waiter.outcome.isDone()) {
             await(waiter, cohort, wait);
@@ -134,43 +142,65 @@ final class Acquisitions {
         }
     }
 
+    /** Only plain requests share a place: all others are their own waiter in the store. */
     private static boolean isShared(LockRequest request) {
-        return request.mode() == LockMode.EXCLUSIVE && request.leaseTime() == null;
+        return (request.mode() == LockMode.EXCLUSIVE || request.mode() == LockMode.READ)
+                && request.names().size() == 1
+                && request.leaseTime() == null
+                && request.minHoldTime().isZero();
     }
 
     private Cohort enterShared(Waiter waiter) {
+        boolean reads = waiter.request.mode() == LockMode.READ;
+        Map<String, Cohort> cohorts = reads ? readers : shared;
+        ClaimMode mode = reads ? ClaimMode.READ : ClaimMode.EXCLUSIVE;
         String name = waiter.request.names().get(0);
         while (true) {
-            Cohort cohort = shared.computeIfAbsent(
+            Cohort cohort = cohorts.computeIfAbsent(
                     name,
                     key -> cohort(
-                            Claim.renewed(key, ClaimMode.EXCLUSIVE, leaseMillis, maxPasses),
+                            Claim.renewed(List.of(key), mode, leaseMillis, reads ? 0 : maxPasses),
                             () -> {},
-                            retired -> shared.remove(key, retired)));
+                            retired -> cohorts.remove(key, retired)));
             if (cohort.enter(waiter)) {
                 return cohort;
             }
-            shared.remove(name, cohort);
+            cohorts.remove(name, cohort);
+        }
+    }
+
+    /** Readers of this JVM join each other without asking the store, which would send them behind this waiter. */
+    private void closeToReaders(String name) {
+        Cohort reading = readers.get(name);
+        if (reading != null) {
+            reading.closeToJoiners();
         }
     }
 
     private Cohort enterOwn(Waiter waiter) {
         LockRequest request = waiter.request;
-        String name = request.names().get(0);
+        List<String> names = inGlobalOrder(request.names());
         ClaimMode mode = ClaimMode.valueOf(request.mode().name());
         Duration lease = request.leaseTime();
         Claim claim =
-                lease == null ? Claim.renewed(name, mode, leaseMillis, 0) : Claim.fixed(name, mode, lease.toMillis());
+                lease == null ? Claim.renewed(names, mode, leaseMillis, 0) : Claim.fixed(names, mode, lease.toMillis());
         if (mode != ClaimMode.FAIR || !waiter.waits) {
             Cohort own = cohort(claim, () -> {}, retired -> {});
             own.enter(waiter);
             return own;
         }
         // Fair callers who wait get their places in the store in the order in which they called.
-        Turnstiles.Turn turn = turnstiles.turn(name);
+        Turnstiles.Turn turn = turnstiles.turn(names.get(0));
         Cohort own = cohort(claim, () -> turn.leave(background), retired -> {});
         turn.enter(() -> own.enter(waiter));
         return own;
+    }
+
+    /** Every instance takes several locks in this order, so that no two wait for each other: that of their UTF-8 bytes. */
+    private static List<String> inGlobalOrder(List<String> names) {
+        return names.stream()
+                .sorted(Comparator.comparing(name -> name.getBytes(StandardCharsets.UTF_8), Arrays::compareUnsigned))
+                .toList();
     }
 
     private Cohort cohort(Claim claim, Runnable onFirstAnswer, Consumer<Cohort> onRetired) {
@@ -218,6 +248,6 @@ final class Acquisitions {
 
     /** Returns how many objects are kept for names: none when nobody holds or wants a lock. */
     int names() {
-        return shared.size() + turnstiles.size() + pending.size() + retrying.size();
+        return shared.size() + readers.size() + turnstiles.size() + pending.size() + retrying.size();
     }
 }

@@ -11,6 +11,9 @@ final class Attempt {
     final String id;
     final Moment begun;
 
+    /** Whether it asks for a place in the queue where the lock is held. */
+    boolean queues = true;
+
     /** Whether nobody waited before this attempt: its failure is the callers' first news of the store. */
     boolean first;
 
@@ -22,6 +25,13 @@ final class Attempt {
     /** A grant that overtook the answer to the question. */
     @Nullable
     Grant early;
+
+    /** Whether the hold was taken away by force before we knew of it. */
+    boolean revoked;
+
+    /** Who held the lock where the store could not queue the attempt before this one; null: unknown. */
+    @Nullable
+    String holderBefore;
 
     /** Why the last poll failed; null when it did not. */
     @Nullable
@@ -62,7 +72,7 @@ final class Attempt {
     /** Returns who held the lock at the last look; null where there was none. */
     @Nullable
     String holder() {
-        return queued == null ? null : queued.holder();
+        return queued == null ? holderBefore : queued.holder();
     }
 
     /**

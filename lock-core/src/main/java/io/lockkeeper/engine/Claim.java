@@ -2,29 +2,40 @@ package io.lockkeeper.engine;
 
 import io.lockkeeper.store.AcquireCommand;
 import io.lockkeeper.store.ClaimMode;
+import java.util.List;
 
 /**
  * What the attempts of a cohort ask the store for.
  *
- * @param name the lock's name
- * @param mode how the lock is shared
+ * @param names the locks' names, in the global order
+ * @param mode how the locks are shared
  * @param leaseMillis how long the store keeps a hold: the time for which holders believe, and a margin
  * @param fixed whether the hold ends by itself instead of being renewed
  * @param maxPasses how often a hold may pass to another local caller
  */
-record Claim(String name, ClaimMode mode, long leaseMillis, boolean fixed, int maxPasses) {
+record Claim(List<String> names, ClaimMode mode, long leaseMillis, boolean fixed, int maxPasses) {
 
     /** A holder stops believing so long before the store does: for clocks that drift and threads that are late. */
     static long marginMillis(long leaseMillis) {
         return Math.max(100, leaseMillis / 100);
     }
 
-    static Claim renewed(String name, ClaimMode mode, long leaseMillis, int maxPasses) {
-        return new Claim(name, mode, leaseMillis, false, maxPasses);
+    static Claim renewed(List<String> names, ClaimMode mode, long leaseMillis, int maxPasses) {
+        return new Claim(names, mode, leaseMillis, false, maxPasses);
     }
 
-    static Claim fixed(String name, ClaimMode mode, long believedMillis) {
-        return new Claim(name, mode, believedMillis + marginMillis(believedMillis), true, 0);
+    static Claim fixed(List<String> names, ClaimMode mode, long believedMillis) {
+        return new Claim(names, mode, believedMillis + marginMillis(believedMillis), true, 0);
+    }
+
+    /** Returns the first name, which stands for all in messages. */
+    String name() {
+        return names.get(0);
+    }
+
+    /** Returns whether callers of this JVM hold the lock together. */
+    boolean isShared() {
+        return mode == ClaimMode.READ;
     }
 
     /** Returns how many fencing tokens a hold needs: one for each local holder. */
@@ -33,6 +44,6 @@ record Claim(String name, ClaimMode mode, long leaseMillis, boolean fixed, int m
     }
 
     AcquireCommand command(String attempt, boolean queue) {
-        return new AcquireCommand(name, attempt, mode, leaseMillis, queue, tokens());
+        return new AcquireCommand(names, attempt, mode, leaseMillis, queue, tokens());
     }
 }

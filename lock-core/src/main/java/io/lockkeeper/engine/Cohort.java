@@ -1,5 +1,6 @@
 package io.lockkeeper.engine;
 
+import io.lockkeeper.LockRequest;
 import io.lockkeeper.ReleaseResult;
 import io.lockkeeper.engine.CohortState.Phase;
 import io.lockkeeper.store.AcquireReply;
@@ -11,12 +12,13 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The local callers who share one place in the store's queue for a lock, and one hold after the other: a state machine
- * without I/O. It decides under its own monitor and has everything done afterwards through its {@link CohortPort}.
+ * The local callers who share one place in the store's queue for a lock, or for a set of locks, and one hold after the
+ * other: a state machine without I/O. It decides under its own monitor and has everything done afterwards through its {@link CohortPort}.
  *
  * <p>The local queue is first in, first out. A released hold passes to the next local caller within a budget of passes
  * and time (cohort locks: Dice, Marathe and Shavit, "Lock Cohorting", PPoPP 2012; abortable as there: whoever takes the
- * last waiter away gives the place up).
+ * last waiter away gives the place up). Readers are all let in together; for a while others may join them, and then a
+ * new cohort takes over: so a cohort of readers has one hold only.
  *
  * <pre>
  *   IDLE --enter--> ASKING --queued--> QUEUED --grant--> HELD --release--> IDLE, HELD (passed on) or ASKING (handed over)
@@ -57,8 +59,35 @@ final class Cohort {
         this.state = new CohortState(this, port, times, onFirstAnswer, onRetired);
     }
 
+    /** Creates a cohort around a hold that the store has, or is about to have. */
+    static Cohort holding(Claim claim, CohortPort port, CohortTimes times, Executor background) {
+        Cohort cohort = new Cohort(claim, port, times, background, () -> {}, retired -> {});
+        cohort.state.phase = Phase.HELD;
+        return cohort;
+    }
+
     Claim claim() {
         return claim;
+    }
+
+    /** Gives a caller the hold that the cohort was created around. */
+    HeldLease adopt(Tenure tenure, LockRequest request) {
+        synchronized (this) {
+            state.tenure = tenure;
+            port.track(tenure.attempt, this);
+            HeldLease lease = port.lease(request, tenure);
+            tenure.add(lease);
+            return lease;
+        }
+    }
+
+    /** Lets no further reader join those who hold the lock: somebody else waits. */
+    void closeToJoiners() {
+        synchronized (this) {
+            if (state.tenure != null) {
+                state.tenure.keepFromPassing();
+            }
+        }
     }
 
     /** Decides under the monitor, and then has the decisions done. */
@@ -74,11 +103,13 @@ final class Cohort {
     boolean enter(Waiter waiter) {
         Effects effects = new Effects(Runnable::run);
         synchronized (this) {
-            if (state.phase == Phase.RETIRED) {
+            if (state.phase == Phase.RETIRED || state.isFull()) {
                 return false;
             }
             if (state.phase == Phase.IDLE && waiter.isGone()) {
                 state.rest(effects);
+            } else if (state.phase == Phase.HELD && state.isHeld() && claim.isShared()) {
+                state.give(waiter, effects);
             } else if (state.phase == Phase.IDLE || (state.phase == Phase.HELD && !state.isHeld())) {
                 state.loseTenure(effects);
                 boolean first = state.waiters.isEmpty();
@@ -99,8 +130,10 @@ final class Cohort {
         decide(background, effects -> {
             if (asked != state.attempt) {
                 state.afterTheEnd(asked, sent, reply, effects);
+            } else if (asked.revoked || reply instanceof AcquireReply.Ended) {
+                state.startOver(asked, effects);
             } else if (reply instanceof AcquireReply.Acquired acquired) {
-                Tenure begun = times.tenure(this, asked.id, acquired.firstToken(), sent);
+                Tenure begun = times.tenure(this, asked.id, acquired, sent);
                 if (begun.isValid(times.clock())) {
                     state.begin(begun, effects);
                 } else {
@@ -110,9 +143,7 @@ final class Cohort {
                 asked.queued(queued, sent);
                 state.queued(asked, queued, effects);
             } else if (reply instanceof AcquireReply.Busy busy) {
-                state.drop(asked);
-                state.refuse(state.waiters.takeImpatient(), busy.holder(), effects);
-                state.askOrRest(effects);
+                state.busy(asked, busy.holder(), effects);
             }
         });
     }
@@ -135,13 +166,43 @@ final class Cohort {
     void granted(Grant grant) {
         decide(background, effects -> {
             Attempt waiting = state.attempt;
-            if (waiting == null || !waiting.id.equals(grant.attempt())) {
+            if (waiting == null || !waiting.id.equals(grant.attempt()) || waiting.revoked) {
                 return;
             }
             if (state.phase == Phase.ASKING) {
                 waiting.early = grant;
             } else {
                 state.grantTo(waiting, grant, effects);
+            }
+        });
+    }
+
+    /** An attempt's hold was taken away by force. Returns the hold, if the cohort knew of it already. */
+    @Nullable
+    Tenure revoked(String attempt) {
+        Effects effects = new Effects(background);
+        Tenure known = null;
+        synchronized (this) {
+            if (state.tenure != null && state.tenure.attempt.equals(attempt)) {
+                known = state.tenure;
+            } else if (state.attempt != null && state.attempt.id.equals(attempt)) {
+                // The revocation overtook the grant, or the answer.
+                state.attempt.revoked = true;
+                if (state.phase == Phase.QUEUED) {
+                    state.startOver(state.attempt, effects);
+                }
+            }
+        }
+        effects.perform();
+        return known;
+    }
+
+    /** The hold for which an attempt waits ends sooner than it was told. */
+    void freeIn(String attempt, long remainingMillis) {
+        decide(background, effects -> {
+            Attempt waiting = state.attempt;
+            if (waiting != null && waiting.id.equals(attempt) && state.phase == Phase.QUEUED) {
+                effects.answer(() -> port.pollLater(this, waiting, remainingMillis));
             }
         });
     }
@@ -216,18 +277,39 @@ final class Cohort {
         decide(Runnable::run, effects -> {
             Tenure ended = lease.tenure();
             boolean current = ended == state.tenure && !ended.isOver();
-            Waiter next = current && times.mayPass(ended) ? state.waiters.next() : null;
+            boolean last = ended.remove(lease);
+            Waiter next = current && last && times.mayPass(ended) ? state.waiters.next() : null;
             if (next != null) {
                 ended.pass();
-                state.give(next, ended, effects);
+                state.give(next, effects);
+                effects.answer(() -> result.complete(ReleaseResult.RELEASED));
+            } else if (current && !last) {
                 effects.answer(() -> result.complete(ReleaseResult.RELEASED));
             } else if (current && ended.end()) {
-                state.endTenure(ended, result, effects);
+                state.endTenure(ended, lease.keepMillis(), result, effects);
             } else {
                 result.complete(ReleaseResult.LOST);
             }
         });
         return result;
+    }
+
+    /**
+     * Ends a hold because its attempt goes on as a reader. Those who wait here ask anew.
+     *
+     * @return whether the hold was there
+     */
+    boolean leaveToReader(HeldLease lease) {
+        boolean[] ended = {false};
+        decide(background, effects -> {
+            Tenure tenure = lease.tenure();
+            if (tenure == state.tenure && tenure.end()) {
+                ended[0] = true;
+                state.forgetTenure();
+                state.askOrRest(effects);
+            }
+        });
+        return ended[0];
     }
 
     /** A hold was lost: its callers start over. */

@@ -2,15 +2,19 @@ package io.lockkeeper.engine;
 
 import io.lockkeeper.LockEngine;
 import io.lockkeeper.LockException;
+import io.lockkeeper.LockInspector;
 import io.lockkeeper.LockInterruptedException;
 import io.lockkeeper.LockLease;
 import io.lockkeeper.LockListener;
 import io.lockkeeper.LockMode;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockStoreException;
+import io.lockkeeper.store.ClientIds;
 import io.lockkeeper.store.DaemonThreads;
 import io.lockkeeper.store.LockStore;
-import io.lockkeeper.store.StoreTimes;
+import io.lockkeeper.store.StoreTraits;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -20,21 +24,33 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Gives leases to the callers of one JVM. Each name has one cohort of callers who share a place in the store; a request
- * that cannot share (fair, or with a fixed lease) has a cohort of its own.
+ * that cannot share (fair, for writing, for several names, with a fixed lease or a minimum hold) has a cohort of its own.
  */
 final class CohortLockEngine implements LockEngine {
 
     private final Leases leases;
     private final Acquisitions acquisitions;
-    private final ThreadHolds threadHolds = new ThreadHolds();
+    private final Inspection inspection;
+    private final ThreadHolds threadHolds;
+    private final Limits limits;
     private final TimeSource clock;
     private final LockListener listener;
     private final Runnable stopThreads;
 
     private CohortLockEngine(
-            Leases leases, Acquisitions acquisitions, TimeSource clock, LockListener listener, Runnable stopThreads) {
+            Leases leases,
+            Acquisitions acquisitions,
+            Inspection inspection,
+            ThreadHolds threadHolds,
+            Limits limits,
+            TimeSource clock,
+            LockListener listener,
+            Runnable stopThreads) {
         this.leases = leases;
         this.acquisitions = acquisitions;
+        this.inspection = inspection;
+        this.threadHolds = threadHolds;
+        this.limits = limits;
         this.clock = clock;
         this.listener = listener;
         this.stopThreads = stopThreads;
@@ -45,26 +61,40 @@ final class CohortLockEngine implements LockEngine {
         ThreadScheduler scheduler = new ThreadScheduler("lockkeeper-timer");
         ExecutorService background = DaemonThreads.cached("lockkeeper-command");
         Leases leases = new Leases(store, clock, scheduler, settings, background);
-        StorePort port = new StorePort(store, scheduler, background, leases);
-        StoreTimes times = store.open(settings.application(), settings.leaseTime(), port);
-        port.opened(times);
-        CohortTimes cohortTimes = new CohortTimes(
-                clock, times.pollInterval().toMillis(), settings.maxPassTime().toNanos());
+        Instances instances = new Instances(store);
+        StorePort port = new StorePort(store, ClientIds.next(), scheduler, background, leases, instances);
+        StoreTraits traits = port.open(settings.application(), settings.leaseTime());
+        CohortTimes times = new CohortTimes(
+                clock, traits.pollInterval().toMillis(), settings.maxPassTime().toNanos());
         Acquisitions acquisitions = new Acquisitions(
-                port, cohortTimes, scheduler, background, settings.leaseTime().toMillis(), settings.maxPasses());
-        return new CohortLockEngine(leases, acquisitions, clock, settings.listener(), scheduler::close);
+                port,
+                times,
+                scheduler,
+                background,
+                settings.leaseTime().toMillis(),
+                traits.queues() ? settings.maxPasses() : 0);
+        Downgrades downgrades = new Downgrades(store, port, times, leases, scheduler, background);
+        return new CohortLockEngine(
+                leases,
+                acquisitions,
+                new Inspection(store, leases, instances, port.clientId()),
+                new ThreadHolds(downgrades::downgrade),
+                new Limits(traits, settings.leaseTime()),
+                clock,
+                settings.listener(),
+                scheduler::close);
     }
 
     @Override
     public LockLease acquire(LockRequest request) {
-        refuseUnsupported(request);
+        limits.check(request);
         threadHolds.refuseHeld(request);
         return await(request);
     }
 
     @Override
     public CompletableFuture<LockLease> acquireAsync(LockRequest request) {
-        refuseUnsupported(request);
+        limits.check(request);
         Moment asked = clock.now();
         CompletableFuture<HeldLease> acquisition = acquisitions.begin(request, false);
         CompletableFuture<LockLease> result = new CompletableFuture<>();
@@ -75,7 +105,7 @@ final class CohortLockEngine implements LockEngine {
                 // The caller has given up; nothing failed.
                 return;
             } else if (!result.complete(lease)) {
-                lease.release();
+                lease.giveBack();
             } else {
                 report(request, asked, lease);
             }
@@ -86,35 +116,47 @@ final class CohortLockEngine implements LockEngine {
 
     @Override
     public LockLease enter(LockRequest request) {
-        return hold(request, true).enter();
+        List<LevelLease> levels = new ArrayList<>(1);
+        for (ThreadHold hold : holds(request, true)) {
+            List<String> names = request.names().stream()
+                    .filter(hold.lease().names()::contains)
+                    .toList();
+            levels.add(hold.enter(request.mode(), names));
+        }
+        return levels.size() == 1 ? levels.get(0) : new JointLease(request.names(), request.mode(), levels);
     }
 
     @Override
     public void lock(LockRequest request, boolean interruptibly) {
-        hold(request, interruptibly).lock();
+        holds(request, interruptibly).get(0).lock(request.mode());
     }
 
     @Override
-    public void unlock(String name) {
+    public void unlock(String name, LockMode mode) {
         ThreadHold hold = threadHolds.entered(name);
-        if (hold == null || !hold.unlock()) {
+        if (hold == null || !hold.unlock(mode)) {
             throw new IllegalMonitorStateException("Lock '" + name + "' is not locked by this thread");
         }
     }
 
     @Override
-    public Optional<LockLease> held(String name) {
-        return threadHolds.lease(name);
+    public Optional<LockLease> held(String name, LockMode mode) {
+        return threadHolds.lease(name, mode);
     }
 
     @Override
-    public int holdCount(String name) {
-        return threadHolds.levels(name);
+    public int holdCount(String name, LockMode mode) {
+        return threadHolds.levels(name, mode);
     }
 
     @Override
-    public boolean isLocked(String name) {
-        return leases.isLocked(name);
+    public boolean isLocked(String name, LockMode mode) {
+        return inspection.isLocked(name, mode);
+    }
+
+    @Override
+    public LockInspector inspector() {
+        return inspection;
     }
 
     @Override
@@ -131,14 +173,34 @@ final class CohortLockEngine implements LockEngine {
         return "held=" + leases.size() + ", names=" + acquisitions.names();
     }
 
-    private ThreadHold hold(LockRequest request, boolean interruptibly) {
-        refuseUnsupported(request);
-        ThreadHold hold = threadHolds.find(request.names().get(0));
-        if (hold != null) {
-            hold.lease().ensureHeld();
-            return hold;
+    /** Returns this thread's holds of all names that are asked for: those it has, and one more of what is missing. */
+    private List<ThreadHold> holds(LockRequest request, boolean interruptibly) {
+        limits.check(request);
+        List<ThreadHold> holds = threadHolds.reentered(request);
+        LockRequest missing = holds.isEmpty() ? request : without(request, holds);
+        if (missing != null) {
+            holds.add(threadHolds.add(interruptibly ? await(missing) : awaitUninterruptibly(missing)));
         }
-        return threadHolds.add(interruptibly ? await(request) : awaitUninterruptibly(request));
+        return holds;
+    }
+
+    /** Returns a request for the names that are in none of some holds; null: there are none. */
+    private static @Nullable LockRequest without(LockRequest request, List<ThreadHold> holds) {
+        List<String> missing = request.names().stream()
+                .filter(name ->
+                        holds.stream().noneMatch(hold -> hold.lease().names().contains(name)))
+                .toList();
+        return missing.isEmpty()
+                ? null
+                : new LockRequest(
+                        missing,
+                        request.mode(),
+                        request.waitTime(),
+                        request.leaseTime(),
+                        request.retryCount(),
+                        request.retryDelay(),
+                        request.minHoldTime(),
+                        request.label());
     }
 
     /** Keeps its place through interrupts, and sets the flag again at the end. */
@@ -172,7 +234,7 @@ final class CohortLockEngine implements LockEngine {
             Thread.currentThread().interrupt();
             if (!acquisition.isCancelled() && !acquisition.isCompletedExceptionally()) {
                 // The grant was first: it goes back at once.
-                acquisition.join().release();
+                acquisition.join().giveBack();
             }
             throw report(request, asked, new LockInterruptedException(request.names(), interrupt));
         }
@@ -194,17 +256,5 @@ final class CohortLockEngine implements LockEngine {
         reason.fillInStackTrace();
         listener.onNotAcquired(new LockListener.NotAcquired(request, asked.until(clock), reason));
         return reason;
-    }
-
-    private static void refuseUnsupported(LockRequest request) {
-        if (request.names().size() > 1) {
-            throw new UnsupportedOperationException("Several names in one request are not supported yet: " + request);
-        }
-        if (request.mode() == LockMode.READ || request.mode() == LockMode.WRITE) {
-            throw new UnsupportedOperationException("The modes READ and WRITE are not supported yet: " + request);
-        }
-        if (!request.minHoldTime().isZero()) {
-            throw new UnsupportedOperationException("A minimum hold time is not supported yet: " + request);
-        }
     }
 }

@@ -20,7 +20,7 @@ interface CohortPort {
     void untrack(String attempt);
 
     /** Returns a lease for the caller who has the hold now. */
-    HeldLease lease(LockRequest request, Tenure tenure, long token);
+    HeldLease lease(LockRequest request, Tenure tenure);
 
     /** Asks the store, and answers with {@link Cohort#answered} or {@link Cohort#failed}. */
     void ask(Cohort cohort, Attempt attempt, boolean queue);
@@ -28,8 +28,11 @@ interface CohortPort {
     /** Ends a hold and asks for the next attempt in one command. Returns whether the store took it. */
     CompletableFuture<Boolean> handOver(Tenure ended, long lastToken, Attempt next);
 
-    /** Ends a hold or a place in the queue. Returns what the store said; fails as the store does. */
-    CompletableFuture<Boolean> release(Cohort cohort, String attempt, long lastToken);
+    /**
+     * Ends a hold or a place in the queue; the lock may stay taken for a while. Returns what the store said; fails as the
+     * store does.
+     */
+    CompletableFuture<Boolean> release(Cohort cohort, String attempt, long lastToken, long keepMillis);
 
     /**
      * Ends whatever an attempt may have, for as long as a command of it may still arrive. Returns when the store has been

@@ -5,6 +5,7 @@ import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.Grant;
 import io.lockkeeper.store.StoreException;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -16,6 +17,7 @@ import org.jspecify.annotations.Nullable;
 final class CohortState {
 
     private static final long ASK_AGAIN_MILLIS = 500;
+    private static final long BUSY_MILLIS = 50;
     private static final String NOT_ANSWERED = "the store has not answered to an earlier caller of the same lock";
 
     enum Phase {
@@ -58,12 +60,17 @@ final class CohortState {
         return tenure != null && tenure.isValid(times.clock());
     }
 
+    /** Returns whether readers hold the lock whom nobody may join any more. */
+    boolean isFull() {
+        return phase == Phase.HELD && cohort.claim().isShared() && (tenure == null || !times.mayJoin(tenure));
+    }
+
     /** A hold that was given up stays lost: the answer to a renewal under way must not bring it back, unknown to us. */
     void loseTenure(Effects effects) {
         Tenure late = tenure;
-        HeldLease holder = late == null ? null : late.lease;
-        if (late != null && late.lose() && holder != null) {
-            effects.answer(() -> holder.lost("its lease ended before it was renewed"));
+        if (late != null && late.lose()) {
+            effects.answer(
+                    () -> late.holders().forEach(holder -> holder.lost("its lease ended before it was renewed")));
         }
     }
 
@@ -113,9 +120,7 @@ final class CohortState {
         begun.first = first;
         phase = next;
         attempt = begun;
-        if (waiters.anyWaits()) {
-            port.track(begun.id, cohort);
-        }
+        port.track(begun.id, cohort);
         return begun;
     }
 
@@ -123,8 +128,8 @@ final class CohortState {
     void ask(boolean first, Effects effects) {
         forgetTenure();
         Attempt next = beginAttempt(Phase.ASKING, first);
-        boolean queue = waiters.anyWaits();
-        effects.command(() -> port.ask(cohort, next, queue));
+        next.queues = waiters.anyWaits();
+        effects.command(() -> port.ask(cohort, next, next.queues));
     }
 
     void askOrRest(Effects effects) {
@@ -146,6 +151,30 @@ final class CohortState {
         }
     }
 
+    /** Somebody else holds the lock. Where the store cannot queue, callers who wait ask again and again. */
+    void busy(Attempt asked, String holder, Effects effects) {
+        drop(asked);
+        refuse(waiters.takeImpatient(), holder, effects);
+        if (waiters.isEmpty()) {
+            rest(effects);
+        } else if (!asked.queues) {
+            ask(false, effects);
+        } else {
+            Attempt next = beginAttempt(Phase.QUEUED, false);
+            next.holderBefore = holder;
+            effects.answer(() -> port.pollLater(cohort, next, BUSY_MILLIS));
+        }
+    }
+
+    /** An attempt has ended without our doing. What a late command of a revoked one may have in the store is given back. */
+    void startOver(Attempt ended, Effects effects) {
+        drop(ended);
+        if (ended.revoked) {
+            effects.command(() -> port.abandon(cohort, ended));
+        }
+        askOrRest(effects);
+    }
+
     void rest(Effects effects) {
         phase = Phase.RETIRED;
         onRetired.accept(cohort);
@@ -161,7 +190,7 @@ final class CohortState {
         if (next == null) {
             port.untrack(begun.attempt);
             CompletableFuture<@Nullable Void> gone = leaver;
-            effects.command(() -> port.release(cohort, begun.attempt, begun.token() - 1)
+            effects.command(() -> port.release(cohort, begun.attempt, begun.token() - 1, 0)
                     .whenComplete((told, failed) -> gone.complete(null)));
             rest(effects);
             return;
@@ -170,13 +199,19 @@ final class CohortState {
         phase = Phase.HELD;
         effects.answer(onFirstAnswer);
         effects.answer(() -> port.watch(begun));
-        give(next, begun, effects);
-        refuse(waiters.takeImpatient(), begun.attempt, effects);
+        give(next, effects);
+        if (cohort.claim().isShared()) {
+            waiters.takeAll().forEach(reader -> give(reader, effects));
+        } else {
+            refuse(waiters.takeImpatient(), begun.attempt, effects);
+        }
     }
 
-    void give(Waiter next, Tenure of, Effects effects) {
-        HeldLease lease = port.lease(next.request, of, of.token());
-        of.lease = lease;
+    /** Gives a caller the hold that the cohort has now. */
+    void give(Waiter next, Effects effects) {
+        Tenure of = Objects.requireNonNull(tenure, "only a hold can be given");
+        HeldLease lease = port.lease(next.request, of);
+        of.add(lease);
         effects.answer(() -> port.grant(next, lease));
     }
 
@@ -211,12 +246,12 @@ final class CohortState {
 
     void afterTheEnd(Attempt asked, Moment sent, AcquireReply reply, Effects effects) {
         if (tenure == null || !tenure.attempt.equals(asked.id)) {
-            if (!(reply instanceof AcquireReply.Busy)) {
+            if (reply instanceof AcquireReply.Acquired || reply instanceof AcquireReply.Queued) {
                 effects.command(() -> port.abandon(cohort, asked));
             }
-        } else if (reply instanceof AcquireReply.Acquired && tenure.fixedEnd() == null) {
+        } else if (reply instanceof AcquireReply.Acquired acquired && tenure.fixedEnd() == null) {
             // A poll that crossed the grant: the store has refreshed the lease.
-            tenure.renewed(times.deadline(cohort.claim(), sent), sent);
+            tenure.renewed(times.deadline(acquired.leaseMillis(), sent), sent);
         }
     }
 
@@ -226,12 +261,12 @@ final class CohortState {
         }
     }
 
-    void endTenure(Tenure ended, CompletableFuture<ReleaseResult> result, Effects effects) {
+    void endTenure(Tenure ended, long keepMillis, CompletableFuture<ReleaseResult> result, Effects effects) {
         forgetTenure();
         long lastToken = ended.token();
         if (waiters.isEmpty()) {
             rest(effects);
-            effects.command(() -> settle(result, port.release(cohort, ended.attempt, lastToken)));
+            effects.command(() -> settle(result, port.release(cohort, ended.attempt, lastToken, keepMillis)));
         } else {
             Attempt next = beginAttempt(Phase.ASKING, false);
             effects.command(() -> settle(result, port.handOver(ended, lastToken, next)));

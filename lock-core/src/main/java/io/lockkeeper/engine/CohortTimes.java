@@ -1,6 +1,8 @@
 package io.lockkeeper.engine;
 
+import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.Grant;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -14,25 +16,32 @@ import org.jspecify.annotations.Nullable;
 record CohortTimes(TimeSource clock, long pollMillis, long maxPassNanos) {
 
     /** Returns when holders stop to believe in a hold that was asked for at a given moment. */
-    Moment deadline(Claim claim, Moment sent) {
-        return sent.plusMillis(claim.leaseMillis() - Claim.marginMillis(claim.leaseMillis()));
+    Moment deadline(long leaseMillis, Moment sent) {
+        return sent.plusMillis(leaseMillis - Claim.marginMillis(leaseMillis));
     }
 
     /** Returns a hold that the store gave in answer to a question: counted from before the question was sent. */
-    Tenure tenure(Cohort cohort, String attempt, long firstToken, Moment sent) {
-        Moment deadline = deadline(cohort.claim(), sent);
+    Tenure tenure(Cohort cohort, String attempt, AcquireReply.Acquired reply, Moment sent) {
+        Moment deadline = deadline(reply.leaseMillis(), sent);
+        Claim claim = cohort.claim();
         return new Tenure(
                 cohort,
                 attempt,
-                firstToken,
+                reply.firstTokens(),
                 clock.now(),
                 deadline,
-                cohort.claim().fixed() ? deadline : null);
+                claim.fixed() ? deadline(claim.leaseMillis(), sent) : null);
     }
 
-    /** Returns a hold that the store gave by a grant; null where its end cannot be told in local time, or has come. */
+    /**
+     * Returns a hold that the store gave by a grant; null where its end cannot be told in local time, or has come, or where
+     * the grant is one of several locks.
+     */
     @Nullable
     Tenure tenure(Cohort cohort, Attempt waiting, Grant grant) {
+        if (cohort.claim().names().size() > 1) {
+            return null;
+        }
         Moment end =
                 waiting.localTimeOf(grant.untilStoreMillis(), clock, TimeUnit.MILLISECONDS.toNanos(2 * pollMillis));
         if (end == null) {
@@ -40,18 +49,26 @@ record CohortTimes(TimeSource clock, long pollMillis, long maxPassNanos) {
         }
         Claim claim = cohort.claim();
         Moment now = clock.now();
-        Moment fixedEnd = claim.fixed() ? deadline(claim, now) : null;
+        Moment fixedEnd = claim.fixed() ? deadline(claim.leaseMillis(), now) : null;
         Moment granted = end.plusMillis(-Claim.marginMillis(0));
         Moment deadline = fixedEnd != null && granted.isAfter(fixedEnd) ? fixedEnd : granted;
-        Tenure begun = new Tenure(cohort, waiting.id, grant.firstToken(), now, deadline, fixedEnd);
+        Tenure begun = new Tenure(cohort, waiting.id, List.of(grant.firstToken()), now, deadline, fixedEnd);
         return begun.isValid(clock) ? begun : null;
     }
 
     /** Returns whether a hold may go on with the next local caller. */
     boolean mayPass(Tenure tenure) {
-        Claim claim = tenure.claim;
+        return tenure.passes() < tenure.claim.maxPasses() && isLocal(tenure);
+    }
+
+    /** Returns whether another local reader may share a hold without asking the store. */
+    boolean mayJoin(Tenure tenure) {
+        return isLocal(tenure);
+    }
+
+    /** Returns whether a hold may stay in this JVM for another caller: for a while, and while it is safe. */
+    private boolean isLocal(Tenure tenure) {
         return tenure.mayPass()
-                && tenure.passes() < claim.maxPasses()
                 && clock.nanoTime() - tenure.begun.nanos() < maxPassNanos
                 && tenure.fixedEnd() == null
                 && tenure.isValid(clock)

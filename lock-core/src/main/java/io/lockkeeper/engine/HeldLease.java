@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** One caller's hold within a tenure. Held until it is released or lost, whichever is first; neither is ever undone. */
+/** One caller's hold within a tenure, of one lock or of several. Held until it is released or lost, whichever is first; neither is ever undone. */
 final class HeldLease implements LockLease {
 
     private static final Logger log = LoggerFactory.getLogger(LockLease.class);
@@ -28,19 +28,24 @@ final class HeldLease implements LockLease {
 
     private final LockRequest request;
     private final Tenure tenure;
-    private final long token;
+    private final List<Long> tokens;
     private final LeaseKeeper keeper;
-    private final Moment granted;
+    private volatile Moment granted;
     private final List<Consumer<LockLostException>> callbacks = new ArrayList<>(0);
     private volatile int attempts = 1;
     private State state = State.HELD;
     private boolean releaseSeen;
+    private boolean received = true;
+
+    /** The end of this reader's own lease within a hold that it shares; null: that of the hold. */
+    private volatile @Nullable Moment ownEnd;
+
     private @Nullable LockLostException loss;
 
-    HeldLease(LockRequest request, Tenure tenure, long token, LeaseKeeper keeper) {
+    HeldLease(LockRequest request, Tenure tenure, LeaseKeeper keeper) {
         this.request = request;
         this.tenure = tenure;
-        this.token = token;
+        this.tokens = tenure.tokens();
         this.keeper = keeper;
         this.granted = keeper.clock().now();
     }
@@ -64,7 +69,7 @@ final class HeldLease implements LockLease {
 
     @Override
     public String name() {
-        return tenure.claim.name();
+        return request.names().get(0);
     }
 
     @Override
@@ -79,15 +84,16 @@ final class HeldLease implements LockLease {
 
     @Override
     public long fencingToken() {
-        return token;
+        return fencingToken(name());
     }
 
     @Override
     public long fencingToken(String name) {
-        if (!name.equals(name())) {
+        int index = tenure.claim.names().indexOf(name);
+        if (index < 0) {
             throw new IllegalArgumentException("This lease holds " + names() + ", not '" + name + "'");
         }
-        return token;
+        return tokens.get(index);
     }
 
     @Override
@@ -96,14 +102,35 @@ final class HeldLease implements LockLease {
             return false;
         }
         if (!tenure.isOver() && tenure.deadline().hasPassed(keeper.clock())) {
-            keeper.lose(tenure, "its lease ended before it was renewed");
+            keeper.lose(
+                    tenure,
+                    tenure.fixedEnd() == null ? "its lease ended before it was renewed" : "its lease time is over");
+        } else if (deadline().hasPassed(keeper.clock())) {
+            endOwnLease();
         }
         return state() == State.HELD && !tenure.isOver();
     }
 
     @Override
     public Duration remaining() {
-        return isHeld() ? Duration.ofNanos(tenure.deadline().nanosFrom(keeper.clock())) : Duration.ZERO;
+        return isHeld() ? Duration.ofNanos(deadline().nanosFrom(keeper.clock())) : Duration.ZERO;
+    }
+
+    private Moment deadline() {
+        Moment shared = tenure.deadline();
+        Moment own = ownEnd;
+        return own == null || own.isAfter(shared) ? shared : own;
+    }
+
+    /** Ends this reader's lease at a given moment, whatever others do who share the hold. */
+    void endAt(Moment end) {
+        ownEnd = end;
+    }
+
+    private void endOwnLease() {
+        lost("its lease time is over");
+        // The others go on; where there are none, the lock is free.
+        keeper.background().execute(() -> tenure.cohort.release(this));
     }
 
     @Override
@@ -161,12 +188,21 @@ final class HeldLease implements LockLease {
             LockLostException late = lossBecause("the store did not know of it any more when it was released");
             keeper.listener().onLost(new LockListener.Lost(request, late));
         }
-        if (result == ReleaseResult.LOST) {
-            keeper.giveBack(this);
-        }
         keeper.over(this);
-        keeper.listener().onReleased(new LockListener.Released(request, token, heldFor(), result));
+        keeper.listener().onReleased(new LockListener.Released(request, fencingToken(), heldFor(), result));
         return result;
+    }
+
+    /** Releases a lease that nobody received: nothing was done under it. */
+    void giveBack() {
+        received = false;
+        release();
+    }
+
+    /** Returns how long the lock stays taken after this lease, in ms, because the caller asked for a minimum. */
+    long keepMillis() {
+        Duration keep = request.minHoldTime().minus(heldFor());
+        return !received || keep.isNegative() ? 0 : keep.plusNanos(999_999).toMillis();
     }
 
     @Override
@@ -181,6 +217,22 @@ final class HeldLease implements LockLease {
             case UNKNOWN -> log.warn("Release of lock '{}' was not answered; it is repeated in the background", name());
             case RELEASED, ALREADY_RELEASED -> {}
         }
+    }
+
+    /** Ends this hold, which goes on as another lease: with what was asked of this one, and with its beginning. */
+    void becomes(HeldLease successor) {
+        List<Consumer<LockLostException>> inherited;
+        synchronized (this) {
+            state = State.RELEASED;
+            releaseSeen = true;
+            inherited = List.copyOf(callbacks);
+            callbacks.clear();
+        }
+        successor.granted = granted;
+        inherited.forEach(successor::onLost);
+        keeper.over(this);
+        keeper.listener()
+                .onReleased(new LockListener.Released(request, fencingToken(), heldFor(), ReleaseResult.RELEASED));
     }
 
     /** Ends this hold by loss, unless it is over. */
@@ -226,7 +278,7 @@ final class HeldLease implements LockLease {
     }
 
     private LockLostException lossBecause(String reason) {
-        return new LockLostException(name(), token, heldFor(), reason);
+        return new LockLostException(name(), fencingToken(), heldFor(), reason);
     }
 
     private Duration heldFor() {
@@ -235,6 +287,6 @@ final class HeldLease implements LockLease {
 
     @Override
     public String toString() {
-        return "LockLease[" + name() + ", " + mode() + ", token " + token + ", " + state() + "]";
+        return "LockLease[" + name() + ", " + mode() + ", token " + fencingToken() + ", " + state() + "]";
     }
 }

@@ -16,8 +16,11 @@ interface LeaseKeeper {
     /** Runs the callbacks of losses. */
     Executor callbacks();
 
+    /** Runs commands that nobody waits for. */
+    Executor background();
+
     /** Returns a new lease, which is kept until it is over. */
-    HeldLease lease(LockRequest request, Tenure tenure, long token);
+    HeldLease lease(LockRequest request, Tenure tenure);
 
     /** Begins to renew a hold. */
     void watch(Tenure tenure);
@@ -25,16 +28,13 @@ interface LeaseKeeper {
     /** Ends a hold; blocks at most for the command timeout. */
     ReleaseResult release(HeldLease lease);
 
-    /** Gives back, without waiting, what the store may still keep for a hold that was lost. */
-    void giveBack(HeldLease lease);
-
     /** Makes a hold lost, if it is not over. */
     void lose(Tenure tenure, String reason);
 
     /** Asks the store whether a hold is still there. */
     boolean verify(HeldLease lease);
 
-    /** Gives a hold a fixed end; false: it is not there any more. */
+    /** Gives a hold a fixed end, that of one reader only where several share it; false: it is not there any more. */
     boolean extend(HeldLease lease, long leaseMillis);
 
     /** A lease is over, by release or by loss. */

@@ -8,7 +8,10 @@ import io.lockkeeper.ReleaseResult;
 import io.lockkeeper.store.LockStore;
 import io.lockkeeper.store.ReleaseCommand;
 import io.lockkeeper.store.RenewCommand;
+import io.lockkeeper.store.StoredLock;
+import java.util.Collection;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -24,6 +27,7 @@ final class Leases implements LeaseKeeper {
     private final LockStore store;
     private final TimeSource clock;
     private final LockEngine.Settings settings;
+    private final Scheduler scheduler;
     private final Executor background;
     private final Watchdog watchdog;
     private final Executor callbacks;
@@ -34,6 +38,7 @@ final class Leases implements LeaseKeeper {
         this.store = store;
         this.clock = clock;
         this.settings = settings;
+        this.scheduler = scheduler;
         this.background = background;
         this.callbacks = task -> {
             try {
@@ -52,8 +57,8 @@ final class Leases implements LeaseKeeper {
     }
 
     @Override
-    public HeldLease lease(LockRequest request, Tenure tenure, long token) {
-        HeldLease lease = new HeldLease(request, tenure, token, this);
+    public HeldLease lease(LockRequest request, Tenure tenure) {
+        HeldLease lease = new HeldLease(request, tenure, this);
         held.add(lease);
         return lease;
     }
@@ -74,16 +79,13 @@ final class Leases implements LeaseKeeper {
     }
 
     @Override
-    public ReleaseResult release(HeldLease lease) {
-        return lease.tenure().cohort.release(lease).join();
+    public Executor background() {
+        return background;
     }
 
     @Override
-    public void giveBack(HeldLease lease) {
-        Tenure tenure = lease.tenure();
-        // The answer does not matter: where it never comes, the store ends the hold by itself.
-        background.execute(
-                () -> store.release(new ReleaseCommand(tenure.claim.name(), tenure.attempt, lease.fencingToken())));
+    public ReleaseResult release(HeldLease lease) {
+        return lease.tenure().cohort.release(lease).join();
     }
 
     @Override
@@ -91,26 +93,36 @@ final class Leases implements LeaseKeeper {
         if (!tenure.lose()) {
             return;
         }
-        tellHolder(tenure, reason);
+        tellHolders(tenure, reason);
         tenure.cohort.lost(tenure);
         // The hold may have passed to another local caller meanwhile; from now on it cannot.
-        tellHolder(tenure, reason);
+        tellHolders(tenure, reason);
+        giveBack(tenure);
     }
 
-    private static void tellHolder(Tenure tenure, String reason) {
-        HeldLease lease = tenure.lease;
-        if (lease != null) {
-            lease.lost(reason);
-        }
+    private static void tellHolders(Tenure tenure, String reason) {
+        tenure.holders().forEach(lease -> lease.lost(reason));
+    }
+
+    /** What the store may still keep goes back now: other locks of the same request, or a lease that is over for us only. */
+    private void giveBack(Tenure tenure) {
+        long keep =
+                tenure.holders().stream().mapToLong(HeldLease::keepMillis).max().orElse(0);
+        // The answer does not matter: where it never comes, the store ends the hold by itself.
+        background.execute(() -> store.release(new ReleaseCommand(tenure.claim.names(), tenure.attempt, 0, keep)));
     }
 
     @Override
     public boolean verify(HeldLease lease) {
-        String name = lease.name();
         String attempt = lease.tenure().attempt;
-        boolean there = answer(name, store.inspect(name))
-                .filter(found -> found.owner().equals(attempt))
-                .isPresent();
+        List<CompletableFuture<Optional<StoredLock>>> found =
+                lease.names().stream().map(store::inspect).toList();
+        boolean there = answer(
+                lease.name(),
+                CompletableFuture.allOf(found.toArray(CompletableFuture<?>[]::new))
+                        .thenApply(done -> found.stream().allMatch(lock -> lock.join()
+                                .filter(held -> held.holders().contains(attempt))
+                                .isPresent())));
         if (!there) {
             lose(lease.tenure(), "the store says that it ended");
         }
@@ -126,23 +138,35 @@ final class Leases implements LeaseKeeper {
             return false;
         }
         Moment sent = clock.now();
+        Moment end = sent.plusMillis(leaseMillis);
+        boolean shared = tenure.claim.isShared();
+        if (shared) {
+            lease.endAt(end);
+            scheduler.schedule(lease::isHeld, end.nanosFrom(clock));
+        } else {
+            // The store may have the new end from now on, whether its answer comes or not.
+            tenure.limit(end, sent);
+            watchdog.rewatch(tenure);
+        }
         long storeMillis = leaseMillis + Claim.marginMillis(leaseMillis);
-        // The store may have the new end from now on, whether its answer comes or not.
-        tenure.limit(sent.plusMillis(leaseMillis), sent);
-        watchdog.rewatch(tenure);
-        List<CompletableFuture<Boolean>> renewal =
-                store.renew(List.of(new RenewCommand(lease.name(), tenure.attempt, storeMillis, true)));
-        if (!answer(lease.name(), renewal.get(0))) {
+        List<CompletableFuture<Boolean>> renewals = store.renew(tenure.claim.names().stream()
+                .map(name -> new RenewCommand(name, tenure.attempt, storeMillis, !shared, 0))
+                .toList());
+        if (!answer(lease.name(), Watchdog.all(renewals))) {
             lose(tenure, "the store says that it ended");
             return false;
         }
-        tenure.fix(sent.plusMillis(leaseMillis));
+        if (shared) {
+            tenure.renewed(end, sent);
+        } else {
+            tenure.fix(end);
+        }
         watchdog.rewatch(tenure);
         return lease.isHeld();
     }
 
-    boolean isLocked(String name) {
-        return answer(name, store.inspect(name)).isPresent();
+    Collection<HeldLease> held() {
+        return List.copyOf(held);
     }
 
     @Override
@@ -177,7 +201,7 @@ final class Leases implements LeaseKeeper {
         store.close();
     }
 
-    private static <T> T answer(String name, CompletableFuture<T> command) {
+    static <T> T answer(String name, CompletableFuture<T> command) {
         try {
             return command.join();
         } catch (CompletionException failure) {

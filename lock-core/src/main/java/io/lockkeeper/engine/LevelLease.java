@@ -13,30 +13,34 @@ import java.util.function.Consumer;
 final class LevelLease implements LockLease {
 
     private final ThreadHold hold;
+    private final LockMode mode;
+    private final List<String> names;
     private final AtomicBoolean released = new AtomicBoolean();
 
-    LevelLease(ThreadHold hold) {
+    LevelLease(ThreadHold hold, LockMode mode, List<String> names) {
         this.hold = hold;
+        this.mode = mode;
+        this.names = names;
     }
 
     @Override
     public String name() {
-        return hold.lease().name();
+        return names.get(0);
     }
 
     @Override
     public List<String> names() {
-        return hold.lease().names();
+        return names;
     }
 
     @Override
     public LockMode mode() {
-        return hold.lease().mode();
+        return mode == LockMode.READ ? mode : hold.lease().mode();
     }
 
     @Override
     public long fencingToken() {
-        return hold.lease().fencingToken();
+        return hold.lease().fencingToken(name());
     }
 
     @Override
@@ -79,13 +83,13 @@ final class LevelLease implements LockLease {
 
     @Override
     public ReleaseResult release() {
-        return released.compareAndSet(false, true) ? hold.leave() : ReleaseResult.ALREADY_RELEASED;
+        return released.compareAndSet(false, true) ? hold.leave(mode) : ReleaseResult.ALREADY_RELEASED;
     }
 
     @Override
     public void close() {
         if (released.compareAndSet(false, true)) {
-            hold.leaveAndLog();
+            hold.leaveAndLog(mode);
         }
     }
 

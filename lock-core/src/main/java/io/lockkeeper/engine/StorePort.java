@@ -1,5 +1,6 @@
 package io.lockkeeper.engine;
 
+import io.lockkeeper.LockInstance;
 import io.lockkeeper.LockNotAcquiredException;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockStoreException;
@@ -11,8 +12,9 @@ import io.lockkeeper.store.ReleaseCommand;
 import io.lockkeeper.store.ReleaseReply;
 import io.lockkeeper.store.StoreException;
 import io.lockkeeper.store.StoreListener;
-import io.lockkeeper.store.StoreTimes;
+import io.lockkeeper.store.StoreTraits;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -31,28 +33,44 @@ final class StorePort implements CohortPort, StoreListener {
     private final Scheduler scheduler;
     private final Executor background;
     private final LeaseKeeper keeper;
+    private final Instances instances;
+    private final String clientId;
     private final Map<String, Cohort> cohorts = new ConcurrentHashMap<>();
     private final AtomicLong numbers = new AtomicLong();
 
     /** Known when the store is open, which is before the first command. */
-    private volatile StoreTimes times = new StoreTimes(Duration.ZERO, Duration.ZERO, Duration.ZERO);
+    private volatile StoreTraits traits = new StoreTraits(Duration.ZERO, Duration.ZERO, Duration.ZERO, true);
 
-    StorePort(LockStore store, Scheduler scheduler, Executor background, LeaseKeeper keeper) {
+    StorePort(
+            LockStore store,
+            String clientId,
+            Scheduler scheduler,
+            Executor background,
+            LeaseKeeper keeper,
+            Instances instances) {
         this.store = store;
+        this.clientId = clientId;
         this.scheduler = scheduler;
         this.background = background;
         this.keeper = keeper;
+        this.instances = instances;
     }
 
-    void opened(StoreTimes storeTimes) {
-        times = storeTimes;
+    /** Opens the store for this client. */
+    StoreTraits open(String application, Duration leaseTime) {
+        traits = store.open(clientId, application, leaseTime, this);
+        return traits;
+    }
+
+    String clientId() {
+        return clientId;
     }
 
     @Override
     public Attempt nextAttempt() {
         String number = Long.toString(numbers.incrementAndGet(), 36);
         String padded = "0".repeat(Math.max(0, 8 - number.length())) + number;
-        return new Attempt(store.clientId() + padded, keeper.clock().now());
+        return new Attempt(clientId + padded, keeper.clock().now());
     }
 
     @Override
@@ -66,8 +84,8 @@ final class StorePort implements CohortPort, StoreListener {
     }
 
     @Override
-    public HeldLease lease(LockRequest request, Tenure tenure, long token) {
-        return keeper.lease(request, tenure, token);
+    public HeldLease lease(LockRequest request, Tenure tenure) {
+        return keeper.lease(request, tenure);
     }
 
     @Override
@@ -80,11 +98,13 @@ final class StorePort implements CohortPort, StoreListener {
     @Override
     public CompletableFuture<Boolean> handOver(Tenure ended, long lastToken, Attempt next) {
         Moment sent = keeper.clock().now();
-        HandOverCommand command = new HandOverCommand(ended.attempt, lastToken, ended.claim.command(next.id, true));
+        HandOverCommand command =
+                new HandOverCommand(ended.attempt, lastToken, ended.claim.command(next.id, true), false);
         return safely(() -> store.handOver(command)).handle((reply, failure) -> {
             tell(ended.cohort, next, sent, reply == null ? null : reply.next(), failure);
             if (reply == null) {
-                releaseUntil(new ReleaseCommand(ended.claim.name(), ended.attempt, lastToken), ended.deadline(), null);
+                ReleaseCommand giveUp = new ReleaseCommand(ended.claim.names(), ended.attempt, lastToken, 0);
+                releaseUntil(giveUp, ended.deadline(), null);
                 throw new CompletionException(failure);
             }
             return reply.wasHeld();
@@ -92,8 +112,8 @@ final class StorePort implements CohortPort, StoreListener {
     }
 
     @Override
-    public CompletableFuture<Boolean> release(Cohort cohort, String attempt, long lastToken) {
-        ReleaseCommand command = new ReleaseCommand(cohort.claim().name(), attempt, lastToken);
+    public CompletableFuture<Boolean> release(Cohort cohort, String attempt, long lastToken, long keepMillis) {
+        ReleaseCommand command = new ReleaseCommand(cohort.claim().names(), attempt, lastToken, keepMillis);
         CompletableFuture<ReleaseReply> reply = safely(() -> store.release(command));
         return reply.handle((answer, failure) -> {
             if (failure != null) {
@@ -109,9 +129,9 @@ final class StorePort implements CohortPort, StoreListener {
     public CompletableFuture<?> abandon(Cohort cohort, Attempt attempt) {
         // A command of the attempt may still be on its way until the store refuses it as late.
         Moment lastArrival =
-                keeper.clock().now().plusMillis(times.commandTimeout().toMillis());
+                keeper.clock().now().plusMillis(traits.commandTimeout().toMillis());
         Moment end = lastArrival.plusMillis(cohort.claim().leaseMillis());
-        return releaseUntil(new ReleaseCommand(cohort.claim().name(), attempt.id, 0), end, lastArrival);
+        return releaseUntil(new ReleaseCommand(cohort.claim().names(), attempt.id, 0, 0), end, lastArrival);
     }
 
     /** Releases once for certain, and again after the last moment at which something may arrive; until a given end. */
@@ -136,7 +156,7 @@ final class StorePort implements CohortPort, StoreListener {
 
     @Override
     public void pollLater(Cohort cohort, Attempt attempt, long remainingMillis) {
-        long due = Math.min(times.pollInterval().toMillis(), Math.max(0, remainingMillis));
+        long due = Math.min(traits.pollInterval().toMillis(), Math.max(0, remainingMillis));
         long jitter = ThreadLocalRandom.current().nextLong(5, 25 + due / 20);
         attempt.pollAt(scheduler.schedule(() -> cohort.pollDue(attempt), TimeUnit.MILLISECONDS.toNanos(due + jitter)));
     }
@@ -150,14 +170,22 @@ final class StorePort implements CohortPort, StoreListener {
     public void grant(Waiter waiter, HeldLease lease) {
         if (!waiter.outcome.complete(lease)) {
             // Nobody is there to receive it.
-            background.execute(lease::release);
+            background.execute(lease::giveBack);
         }
     }
 
     @Override
     public void refuse(Waiter waiter, @Nullable String holder) {
+        if (holder == null || holder.isEmpty()) {
+            refuse(waiter, (LockInstance) null);
+            return;
+        }
+        instances.find(holder, scheduler).whenComplete((known, failure) -> refuse(waiter, known));
+    }
+
+    private void refuse(Waiter waiter, @Nullable LockInstance holder) {
         waiter.outcome.completeExceptionally(
-                new LockNotAcquiredException(waiter.request.names(), waiter.asked.until(keeper.clock()), 1, null));
+                new LockNotAcquiredException(waiter.request.names(), waiter.asked.until(keeper.clock()), 1, holder));
     }
 
     @Override
@@ -177,9 +205,27 @@ final class StorePort implements CohortPort, StoreListener {
             cohort.granted(grant);
         } else {
             // The attempt has ended: a late copy of one of its commands took a place.
-            ReleaseCommand giveBack = new ReleaseCommand(grant.name(), grant.attempt(), grant.firstToken() - 1);
+            ReleaseCommand giveBack =
+                    new ReleaseCommand(List.of(grant.name()), grant.attempt(), grant.firstToken() - 1, 0);
             background.execute(() -> releaseUntil(
-                    giveBack, keeper.clock().now().plusMillis(times.grantTime().toMillis()), null));
+                    giveBack, keeper.clock().now().plusMillis(traits.grantTime().toMillis()), null));
+        }
+    }
+
+    @Override
+    public void revoked(String attempt) {
+        Cohort cohort = cohorts.get(attempt);
+        Tenure tenure = cohort == null ? null : cohort.revoked(attempt);
+        if (tenure != null) {
+            background.execute(() -> keeper.lose(tenure, "it was taken away by force"));
+        }
+    }
+
+    @Override
+    public void freeIn(String attempt, long remainingMillis) {
+        Cohort cohort = cohorts.get(attempt);
+        if (cohort != null) {
+            cohort.freeIn(attempt, remainingMillis);
         }
     }
 
@@ -202,7 +248,7 @@ final class StorePort implements CohortPort, StoreListener {
     }
 
     /** A store that throws instead of failing its answer must not leave a cohort without one. */
-    private static <T> CompletableFuture<T> safely(Supplier<CompletableFuture<T>> command) {
+    static <T> CompletableFuture<T> safely(Supplier<CompletableFuture<T>> command) {
         try {
             return command.get();
         } catch (RuntimeException | Error failure) {

@@ -1,12 +1,17 @@
 package io.lockkeeper.engine;
 
 import io.lockkeeper.engine.Scheduler.Timeout;
+import java.util.Collection;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArraySet;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
  * A hold that the store granted to one attempt. One local caller after the other holds the lock within it, each with a
- * fencing token of its own from the reserved block.
+ * fencing token of its own from the reserved block; or several readers hold it together, with one token.
  */
 final class Tenure {
 
@@ -18,7 +23,7 @@ final class Tenure {
     final Claim claim;
     final String attempt;
     final Moment begun;
-    private final long firstToken;
+    private final List<Long> firstTokens;
     private final AtomicInteger state = new AtomicInteger(HELD);
     private int passes;
     private volatile Moment deadline;
@@ -33,22 +38,48 @@ final class Tenure {
     /** The next task of the watchdog for this hold; guarded by the watchdog's use of one thread at a time. */
     volatile @Nullable Timeout timer;
 
-    /** The lease of the caller who holds the lock now. Set by the cohort. */
-    volatile @Nullable HeldLease lease;
+    /** The leases of those who hold the lock now: one, or several readers. Changed by the cohort. */
+    private final Set<HeldLease> holders;
 
-    Tenure(Cohort cohort, String attempt, long firstToken, Moment begun, Moment deadline, @Nullable Moment fixedEnd) {
+    Tenure(
+            Cohort cohort,
+            String attempt,
+            List<Long> firstTokens,
+            Moment begun,
+            Moment deadline,
+            @Nullable Moment fixedEnd) {
         this.cohort = cohort;
         this.claim = cohort.claim();
         this.attempt = attempt;
-        this.firstToken = firstToken;
+        this.firstTokens = firstTokens;
         this.begun = begun;
         this.deadline = deadline;
         this.fixedEnd = fixedEnd;
+        this.holders = claim.isShared() ? ConcurrentHashMap.newKeySet() : new CopyOnWriteArraySet<>();
     }
 
     /** Returns the token of the present holder. Guarded by the cohort. */
     long token() {
-        return firstToken + passes;
+        return firstTokens.get(0) + passes;
+    }
+
+    /** Returns the tokens of the present holder, in the order of the claim's names. Guarded by the cohort. */
+    List<Long> tokens() {
+        return passes == 0 ? firstTokens : List.of(token());
+    }
+
+    Collection<HeldLease> holders() {
+        return holders;
+    }
+
+    void add(HeldLease lease) {
+        holders.add(lease);
+    }
+
+    /** Takes a holder out; returns whether nobody is left. */
+    boolean remove(HeldLease lease) {
+        holders.remove(lease);
+        return holders.isEmpty();
     }
 
     int passes() {

@@ -11,6 +11,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -132,15 +133,52 @@ final class Watchdog {
 
     private List<CompletableFuture<Boolean>> renew(List<Tenure> batch) {
         try {
-            return store.renew(batch.stream().map(this::command).toList());
+            List<CompletableFuture<Boolean>> answers =
+                    store.renew(batch.stream().flatMap(this::commands).toList());
+            return together(batch, answers);
         } catch (RuntimeException failure) {
             // A store that throws instead of failing its answers must not cost the batch its retries.
             return Collections.nCopies(batch.size(), CompletableFuture.failedFuture(failure));
         }
     }
 
-    private RenewCommand command(Tenure tenure) {
-        return new RenewCommand(tenure.claim.name(), tenure.attempt, leaseMillis(tenure), false);
+    private Stream<RenewCommand> commands(Tenure tenure) {
+        long lease = leaseMillis(tenure);
+        return tenure.claim.names().stream().map(name -> new RenewCommand(name, tenure.attempt, lease, false, 0));
+    }
+
+    /** Returns one answer for each hold: that of all its names. */
+    private static List<CompletableFuture<Boolean>> together(
+            List<Tenure> batch, List<CompletableFuture<Boolean>> answers) {
+        List<CompletableFuture<Boolean>> together = new ArrayList<>(batch.size());
+        int from = 0;
+        for (Tenure tenure : batch) {
+            int to = from + tenure.claim.names().size();
+            together.add(all(answers.subList(from, to)));
+            from = to;
+        }
+        return together;
+    }
+
+    /** Returns whether all answers are yes. A no comes at once; a failure only where nothing says no. */
+    static CompletableFuture<Boolean> all(List<CompletableFuture<Boolean>> answers) {
+        if (answers.size() == 1) {
+            return answers.get(0);
+        }
+        CompletableFuture<Boolean> result = new CompletableFuture<>();
+        answers.forEach(answer -> answer.thenAccept(yes -> {
+            if (!yes) {
+                result.complete(false);
+            }
+        }));
+        CompletableFuture.allOf(answers.toArray(CompletableFuture<?>[]::new)).whenComplete((done, failure) -> {
+            if (failure == null) {
+                result.complete(true);
+            } else {
+                result.completeExceptionally(failure);
+            }
+        });
+        return result;
     }
 
     private long leaseMillis(Tenure tenure) {
@@ -156,7 +194,7 @@ final class Watchdog {
         if (tenure.isOver()) {
             return;
         }
-        List<String> names = List.of(tenure.claim.name());
+        List<String> names = tenure.claim.names();
         if (failure != null) {
             Duration remaining = Duration.ofNanos(tenure.deadline().nanosFrom(clock));
             log.warn(

@@ -1,8 +1,8 @@
 package io.lockkeeper.memory;
 
+import io.lockkeeper.memory.MemoryScripts.Sending;
 import io.lockkeeper.store.AcquireCommand;
 import io.lockkeeper.store.AcquireReply;
-import io.lockkeeper.store.ClientIds;
 import io.lockkeeper.store.HandOverCommand;
 import io.lockkeeper.store.HandOverReply;
 import io.lockkeeper.store.LockStore;
@@ -11,7 +11,8 @@ import io.lockkeeper.store.ReleaseReply;
 import io.lockkeeper.store.RenewCommand;
 import io.lockkeeper.store.StoreException;
 import io.lockkeeper.store.StoreListener;
-import io.lockkeeper.store.StoreTimes;
+import io.lockkeeper.store.StoreTraits;
+import io.lockkeeper.store.StoredInstance;
 import io.lockkeeper.store.StoredLock;
 import java.time.Duration;
 import java.time.Instant;
@@ -28,9 +29,11 @@ import org.jspecify.annotations.Nullable;
  */
 public final class MemoryLockStore implements LockStore {
 
+    private static final int ALIVE_POLLS = 3;
+
     private final MemoryLocks locks;
-    private final String clientId = ClientIds.next();
-    private @Nullable StoreTimes times;
+    private @Nullable StoreTraits traits;
+    private String clientId = "";
     private boolean closed;
 
     /** Creates a store with locks of its own. */
@@ -48,49 +51,73 @@ public final class MemoryLockStore implements LockStore {
     }
 
     @Override
-    public synchronized StoreTimes open(String application, Duration leaseTime, StoreListener listener) {
-        if (times != null) {
+    public synchronized StoreTraits open(
+            String client, String application, Duration leaseTime, StoreListener listener) {
+        if (traits != null) {
             throw new IllegalStateException(
                     "This MemoryLockStore serves a LockTemplate already: use peer() for another");
         }
-        times = new StoreTimes(
+        traits = new StoreTraits(
                 min(Duration.ofSeconds(2), leaseTime.dividedBy(3)),
                 min(Duration.ofSeconds(5), leaseTime.dividedBy(2)),
-                min(Duration.ofSeconds(3), leaseTime.dividedBy(2)));
-        locks.join(clientId, listener);
-        return times;
-    }
-
-    @Override
-    public String clientId() {
-        return clientId;
+                min(Duration.ofSeconds(3), leaseTime.dividedBy(2)),
+                true);
+        clientId = client;
+        locks.join(StoredInstance.ofThisProcess(client, application), listener);
+        return traits;
     }
 
     @Override
     public CompletableFuture<AcquireReply> acquire(AcquireCommand command) {
-        return apply(command.name(), record -> record.acquire(command, times(), locks.micros()));
+        Sending sending = sending(command);
+        return apply(command.names(), records -> MemoryScripts.acquire(records, command, sending, locks.micros())
+                .orElseThrow(MemoryLockStore::late));
     }
 
     @Override
     public CompletableFuture<HandOverReply> handOver(HandOverCommand command) {
-        return apply(command.next().name(), record -> record.handOver(command, times(), locks.micros()));
+        Sending sending = sending(command.next());
+        return apply(command.next().names(), records -> MemoryScripts.handOver(
+                        records.get(0), command, sending, locks.micros())
+                .orElseThrow(MemoryLockStore::late));
     }
 
     @Override
     public CompletableFuture<ReleaseReply> release(ReleaseCommand command) {
-        return apply(command.name(), record -> record.release(command, locks.micros()));
+        return apply(
+                command.names(),
+                records -> MemoryScripts.release(
+                        records, command.attempt(), command.lastToken(), command.keepMillis(), locks.micros()));
     }
 
     @Override
     public List<CompletableFuture<Boolean>> renew(List<RenewCommand> commands) {
         return commands.stream()
-                .map(command -> apply(command.name(), record -> record.renew(command, locks.micros())))
+                .map(command ->
+                        applyOne(command.name(), record -> MemoryScripts.renew(record, command, locks.micros())))
                 .toList();
     }
 
     @Override
     public CompletableFuture<Optional<StoredLock>> inspect(String name) {
-        return apply(name, record -> record.inspect(locks.micros()));
+        return applyOne(name, record -> record.inspect(locks.micros() / 1_000));
+    }
+
+    @Override
+    public CompletableFuture<List<String>> find(String pattern, int limit) {
+        Glob glob = new Glob(pattern);
+        return CompletableFuture.completedFuture(
+                locks.names().stream().filter(glob::matches).limit(limit).toList());
+    }
+
+    @Override
+    public CompletableFuture<List<StoredInstance>> instances(List<String> clientIds) {
+        return CompletableFuture.completedFuture(locks.instances(clientIds));
+    }
+
+    @Override
+    public CompletableFuture<Boolean> revoke(String name) {
+        return applyOne(name, record -> MemoryScripts.revoke(record, locks.micros()));
     }
 
     @Override
@@ -99,20 +126,37 @@ public final class MemoryLockStore implements LockStore {
         locks.leave(clientId);
     }
 
-    private <T> CompletableFuture<T> apply(String name, Function<MemoryRecord, T> command) {
+    private <T> CompletableFuture<T> applyOne(String name, Function<MemoryRecord, T> command) {
+        return apply(List.of(name), records -> command.apply(records.get(0)));
+    }
+
+    private <T> CompletableFuture<T> apply(List<String> names, Function<List<MemoryRecord>, T> command) {
         synchronized (this) {
             if (closed) {
                 return CompletableFuture.failedFuture(new StoreException("the lock store is closed", null));
             }
         }
-        return CompletableFuture.completedFuture(locks.apply(name, command));
+        try {
+            return CompletableFuture.completedFuture(locks.apply(names, command));
+        } catch (StoreException failure) {
+            return CompletableFuture.failedFuture(failure);
+        }
     }
 
-    private synchronized StoreTimes times() {
-        if (times == null) {
+    private synchronized Sending sending(AcquireCommand command) {
+        if (traits == null) {
             throw new IllegalStateException("This MemoryLockStore is not open: build a LockTemplate with it");
         }
-        return times;
+        long now = locks.micros() / 1_000;
+        return new Sending(
+                now,
+                now + traits.commandTimeout().toMillis(),
+                ALIVE_POLLS * traits.pollInterval().toMillis(),
+                Math.min(command.leaseMillis(), traits.grantTime().toMillis()));
+    }
+
+    private static StoreException late() {
+        return new StoreException("the command came after the command timeout: did the clock jump?", null);
     }
 
     private static Duration min(Duration a, Duration b) {

@@ -1,146 +1,113 @@
 package io.lockkeeper.memory;
 
-import io.lockkeeper.store.AcquireCommand;
-import io.lockkeeper.store.AcquireReply;
+import io.lockkeeper.store.ClaimMode;
 import io.lockkeeper.store.Grant;
-import io.lockkeeper.store.HandOverCommand;
-import io.lockkeeper.store.HandOverReply;
-import io.lockkeeper.store.ReleaseCommand;
-import io.lockkeeper.store.ReleaseReply;
-import io.lockkeeper.store.RenewCommand;
-import io.lockkeeper.store.StoreTimes;
 import io.lockkeeper.store.StoredLock;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** The record of one lock, with the transitions that the scripts of the Redis store have. Not safe for several threads. */
+/**
+ * The record of one lock and its steps: what {@code record.lua} is for the Redis store, function by function. Not safe for
+ * several threads. All times are those of the store's clock.
+ */
 final class MemoryRecord {
 
     private static final int CLIENT_ID_LENGTH = 12;
-    private static final int ALIVE_POLLS = 3;
 
-    private final String name;
-    private final Map<String, Place> queue = new LinkedHashMap<>();
-    private final Consumer<Grant> grants;
-    private @Nullable AcquireCommand owner;
-    private long until;
+    final String name;
+    ClaimMode mode = ClaimMode.EXCLUSIVE;
+    String owner = "";
+    long token;
+    long ends;
+    long since;
+    String previous = "";
     private boolean granted;
-    private long token;
-    private String previous = "";
+    private final Map<String, Reader> readers = new LinkedHashMap<>();
+    private final Map<String, Place> queue = new LinkedHashMap<>();
+    private final Outbox outbox;
 
-    MemoryRecord(String name, long lastToken, Consumer<Grant> grants) {
+    /** The state of a reader's hold. */
+    private enum ReaderState {
+        GRANTED,
+        HELD,
+        KEPT
+    }
+
+    private record Reader(long until, ReaderState state) {}
+
+    /**
+     * A waiting attempt.
+     *
+     * @param attempt its id
+     * @param mode how it wants to hold the lock
+     * @param aliveUntil until when it is taken to be alive
+     * @param grantMillis how long a grant lasts
+     * @param tokens how many fencing tokens it needs
+     */
+    record Place(String attempt, ClaimMode mode, long aliveUntil, long grantMillis, int tokens) {}
+
+    MemoryRecord(String name, long lastToken, Outbox outbox) {
         this.name = name;
         this.token = lastToken;
-        this.grants = grants;
+        this.outbox = outbox;
     }
 
-    AcquireReply acquire(AcquireCommand command, StoreTimes times, long micros) {
-        long now = micros / 1_000;
-        if (isHeldBy(command.attempt(), now)) {
-            until = now + command.leaseMillis();
+    long holdEnd() {
+        return !owner.isEmpty()
+                ? ends
+                : readers.values().stream().mapToLong(Reader::until).max().orElse(0);
+    }
+
+    String holder() {
+        return owner.isEmpty() ? readers.keySet().stream().findFirst().orElse("") : owner;
+    }
+
+    boolean isQueued(String attempt) {
+        return queue.containsKey(attempt);
+    }
+
+    boolean isFirst(String attempt) {
+        return queue.keySet().stream().findFirst().filter(attempt::equals).isPresent();
+    }
+
+    void enqueue(Place place) {
+        queue.put(place.attempt(), place);
+    }
+
+    void leaveQueue(String attempt) {
+        queue.remove(attempt);
+    }
+
+    private void forgetClient(String attempt) {
+        String client = attempt.substring(0, CLIENT_ID_LENGTH);
+        queue.keySet().removeIf(waiting -> waiting.startsWith(client));
+    }
+
+    void endLapsedHolds(long now) {
+        if (!owner.isEmpty() && ends <= now) {
+            if (granted) {
+                forgetClient(owner);
+            }
+            owner = "";
             granted = false;
-            return new AcquireReply.Acquired(token - command.tokens() + 1);
         }
-        endLapsedHold(now);
-        if (owner == null) {
-            Place head = firstLive(now);
-            if (head == null || head.command.attempt().equals(command.attempt())) {
-                queue.remove(command.attempt());
-                return new AcquireReply.Acquired(own(command, command.leaseMillis(), false, micros));
+        readers.entrySet().removeIf(entry -> {
+            boolean lapsed = entry.getValue().until() <= now;
+            if (lapsed && entry.getValue().state() == ReaderState.GRANTED) {
+                forgetClient(entry.getKey());
             }
-            grant(head, micros);
-        }
-        return command.queue() ? enqueue(command, times, now) : new AcquireReply.Busy(ownerId());
-    }
-
-    HandOverReply handOver(HandOverCommand command, StoreTimes times, long micros) {
-        long now = micros / 1_000;
-        if (owner == null || !owner.attempt().equals(command.attempt())) {
-            return new HandOverReply(false, new AcquireReply.Busy(ownerId()));
-        }
-        end(command.attempt(), command.lastToken());
-        AcquireCommand next = command.next();
-        Place head = firstLive(now);
-        if (head == null) {
-            return new HandOverReply(true, new AcquireReply.Acquired(own(next, next.leaseMillis(), false, micros)));
-        }
-        grant(head, micros);
-        return new HandOverReply(true, enqueue(next, times, now));
-    }
-
-    ReleaseReply release(ReleaseCommand command, long micros) {
-        if (owner != null && owner.attempt().equals(command.attempt())) {
-            end(command.attempt(), command.lastToken());
-            Place head = firstLive(micros / 1_000);
-            if (head != null) {
-                grant(head, micros);
-            }
-            return ReleaseReply.RELEASED;
-        }
-        if (queue.remove(command.attempt()) != null) {
-            return ReleaseReply.LEFT_QUEUE;
-        }
-        return previous.equals(command.attempt()) ? ReleaseReply.ALREADY_RELEASED : ReleaseReply.NOT_HELD;
-    }
-
-    boolean renew(RenewCommand command, long micros) {
-        long now = micros / 1_000;
-        if (!isHeldBy(command.attempt(), now)) {
-            return false;
-        }
-        long end = now + command.leaseMillis();
-        until = command.exact() ? end : Math.max(until, end);
-        granted = false;
-        return true;
-    }
-
-    Optional<StoredLock> inspect(long micros) {
-        long now = micros / 1_000;
-        return owner == null || until <= now
-                ? Optional.empty()
-                : Optional.of(new StoredLock(name, owner.mode(), owner.attempt(), token, until - now));
-    }
-
-    /** Returns whether nothing is lost if this record is dropped, but for its last token. */
-    boolean isEmpty() {
-        return owner == null && queue.isEmpty();
-    }
-
-    long token() {
-        return token;
-    }
-
-    private boolean isHeldBy(String attempt, long now) {
-        return owner != null && owner.attempt().equals(attempt) && until > now;
-    }
-
-    private void end(String attempt, long lastToken) {
-        owner = null;
-        previous = attempt;
-        if (lastToken > 0) {
-            token = lastToken;
-        }
-    }
-
-    private void endLapsedHold(long now) {
-        if (owner == null || until > now) {
-            return;
-        }
-        if (granted) {
-            String client = owner.attempt().substring(0, CLIENT_ID_LENGTH);
-            queue.keySet().removeIf(attempt -> attempt.startsWith(client));
-        }
-        owner = null;
+            return lapsed;
+        });
     }
 
     private @Nullable Place firstLive(long now) {
         for (Iterator<Place> places = queue.values().iterator(); places.hasNext(); ) {
             Place place = places.next();
-            if (place.aliveUntil >= now) {
+            if (place.aliveUntil() >= now) {
                 return place;
             }
             places.remove();
@@ -148,31 +115,121 @@ final class MemoryRecord {
         return null;
     }
 
-    private AcquireReply enqueue(AcquireCommand command, StoreTimes times, long now) {
-        long alive = now + ALIVE_POLLS * times.pollInterval().toMillis();
-        long grantMillis = Math.min(command.leaseMillis(), times.grantTime().toMillis());
-        queue.put(command.attempt(), new Place(command, alive, grantMillis));
-        return new AcquireReply.Queued(ownerId(), Math.max(0, until - now), now);
+    boolean isFreeFor(ClaimMode wanted) {
+        return owner.isEmpty() && (wanted == ClaimMode.READ || readers.isEmpty());
     }
 
-    private void grant(Place place, long micros) {
-        queue.remove(place.command.attempt());
-        long first = own(place.command, place.grantMillis, true, micros);
-        grants.accept(new Grant(place.command.attempt(), name, first, until));
-    }
-
-    private long own(AcquireCommand command, long leaseMillis, boolean byGrant, long micros) {
+    long own(String attempt, ClaimMode wanted, long leaseMillis, int tokens, boolean byGrant, long micros) {
+        queue.remove(attempt);
+        mode = wanted;
+        since = micros / 1_000;
+        if (wanted == ClaimMode.READ) {
+            token = token == 0 ? micros : token;
+            readers.put(attempt, new Reader(since + leaseMillis, byGrant ? ReaderState.GRANTED : ReaderState.HELD));
+            return token;
+        }
         long first = Math.max(token + 1, micros);
-        token = first + command.tokens() - 1;
-        owner = command;
-        until = micros / 1_000 + leaseMillis;
+        token = first + tokens - 1;
+        owner = attempt;
+        ends = since + leaseMillis;
         granted = byGrant;
         return first;
     }
 
-    private String ownerId() {
-        return owner == null ? "" : owner.attempt();
+    @Nullable
+    Place serve(@Nullable String stopAt, long micros) {
+        long now = micros / 1_000;
+        Place head = firstLive(now);
+        while (head != null && !head.attempt().equals(stopAt) && isFreeFor(head.mode())) {
+            long first = own(head.attempt(), head.mode(), head.grantMillis(), head.tokens(), true, micros);
+            Grant grant = new Grant(head.attempt(), name, first, now + head.grantMillis());
+            outbox.send(head.attempt(), listener -> listener.granted(grant));
+            head = firstLive(now);
+        }
+        return head;
     }
 
-    private record Place(AcquireCommand command, long aliveUntil, long grantMillis) {}
+    boolean isHolder(String attempt, long now) {
+        if (owner.equals(attempt)) {
+            return !previous.equals(attempt) && ends > now;
+        }
+        Reader reader = readers.get(attempt);
+        return reader != null && reader.state() != ReaderState.KEPT && reader.until() > now;
+    }
+
+    boolean hasEnded(String attempt) {
+        Reader reader = readers.get(attempt);
+        return previous.equals(attempt) || (reader != null && reader.state() == ReaderState.KEPT);
+    }
+
+    void prolong(String attempt, long end) {
+        if (owner.equals(attempt)) {
+            ends = end;
+            granted = false;
+        } else if (readers.containsKey(attempt)) {
+            readers.put(attempt, new Reader(end, ReaderState.HELD));
+        }
+    }
+
+    long endOf(String attempt) {
+        Reader reader = readers.get(attempt);
+        return reader == null ? ends : reader.until();
+    }
+
+    long firstToken(String attempt, int tokens) {
+        return owner.equals(attempt) ? token - tokens + 1 : token;
+    }
+
+    void endHold(String attempt, long keepMillis, long now) {
+        previous = attempt;
+        if (owner.equals(attempt)) {
+            granted = false;
+            ends = now + keepMillis;
+            owner = keepMillis > 0 ? owner : "";
+        } else if (keepMillis > 0) {
+            readers.computeIfPresent(attempt, (id, held) -> new Reader(now + keepMillis, ReaderState.KEPT));
+        } else {
+            readers.remove(attempt);
+        }
+    }
+
+    void tellEnd(@Nullable Place waiter, long now) {
+        long remaining = holdEnd() - now;
+        if (waiter != null && remaining > 0) {
+            outbox.send(waiter.attempt(), listener -> listener.freeIn(waiter.attempt(), remaining));
+        }
+    }
+
+    /** Ends all holds by force. */
+    void revoke(long micros) {
+        List<String> holders = holders();
+        for (String holder : holders) {
+            outbox.send(holder, listener -> listener.revoked(holder));
+            previous = holder;
+        }
+        owner = "";
+        granted = false;
+        readers.clear();
+        serve(null, micros);
+    }
+
+    private List<String> holders() {
+        return owner.isEmpty() ? List.copyOf(readers.keySet()) : List.of(owner);
+    }
+
+    Optional<StoredLock> inspect(long now) {
+        endLapsedHolds(now);
+        List<String> waiters = queue.values().stream()
+                .filter(place -> place.aliveUntil() >= now)
+                .map(Place::attempt)
+                .toList();
+        return holder().isEmpty() && waiters.isEmpty()
+                ? Optional.empty()
+                : Optional.of(new StoredLock(name, mode, holders(), token, Math.max(0, holdEnd() - now), waiters));
+    }
+
+    /** Returns whether nothing is lost if this record is dropped, but for its last token. */
+    boolean isEmpty() {
+        return owner.isEmpty() && readers.isEmpty() && queue.isEmpty();
+    }
 }

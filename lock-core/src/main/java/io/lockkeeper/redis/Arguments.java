@@ -5,7 +5,8 @@ import io.lockkeeper.store.AcquireCommand;
 import io.lockkeeper.store.ClaimMode;
 import io.lockkeeper.store.HandOverCommand;
 import io.lockkeeper.store.ReleaseCommand;
-import io.lockkeeper.store.StoreTimes;
+import io.lockkeeper.store.RenewCommand;
+import io.lockkeeper.store.StoreTraits;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -15,52 +16,95 @@ final class Arguments {
     /** A waiter that has not polled for so many intervals is taken for dead. */
     private static final int ALIVE_POLLS = 3;
 
-    private Arguments() {}
+    private final StoreTraits traits;
+    private final byte[] channelPrefix;
+    private final long tombstoneMillis;
+    private final long leastUptimeSeconds;
 
-    static List<byte[]> acquire(
-            AcquireCommand command, StoreTimes times, Options options, RedisNames names, long sent) {
-        List<byte[]> arguments = claim(command, times);
-        add(arguments, sent);
-        add(arguments, notAfter(times, sent));
-        arguments.add(names.channelPrefix());
-        add(arguments, options.tombstoneTime().toMillis());
-        return arguments;
+    Arguments(StoreTraits traits, Options options, RedisNames names, long leastUptimeSeconds) {
+        this.traits = traits;
+        this.channelPrefix = names.channelPrefix();
+        this.tombstoneMillis = options.tombstoneTime().toMillis();
+        this.leastUptimeSeconds = leastUptimeSeconds;
     }
 
-    static List<byte[]> handOver(
-            HandOverCommand command, StoreTimes times, Options options, RedisNames names, long sent) {
+    /** Returns how long an attempt that waits keeps what it has without asking again. */
+    long aliveMillis() {
+        return ALIVE_POLLS * traits.pollInterval().toMillis();
+    }
+
+    List<byte[]> acquire(AcquireCommand command, long sent) {
         List<byte[]> arguments = new ArrayList<>(11);
-        arguments.add(RedisNames.bytes(command.attempt()));
-        add(arguments, command.lastToken());
-        arguments.addAll(claim(command.next(), times));
-        add(arguments, notAfter(times, sent));
-        arguments.add(names.channelPrefix());
-        add(arguments, options.tombstoneTime().toMillis());
+        claim(arguments, command);
+        add(arguments, sent);
+        add(arguments, notAfter(sent));
+        arguments.add(channelPrefix);
+        add(arguments, tombstoneMillis);
+        add(arguments, leastUptimeSeconds);
         return arguments;
     }
 
-    static List<byte[]> release(ReleaseCommand command, Options options, RedisNames names) {
-        List<byte[]> arguments = new ArrayList<>(4);
+    List<byte[]> handOver(HandOverCommand command, long sent) {
+        List<byte[]> arguments = new ArrayList<>(12);
         arguments.add(RedisNames.bytes(command.attempt()));
         add(arguments, command.lastToken());
-        arguments.add(names.channelPrefix());
-        add(arguments, options.tombstoneTime().toMillis());
+        claim(arguments, command.next());
+        add(arguments, notAfter(sent));
+        arguments.add(channelPrefix);
+        add(arguments, tombstoneMillis);
+        add(arguments, command.ahead() ? 1 : 0);
         return arguments;
     }
 
-    private static List<byte[]> claim(AcquireCommand command, StoreTimes times) {
-        List<byte[]> arguments = new ArrayList<>(10);
+    List<byte[]> release(ReleaseCommand command) {
+        List<byte[]> arguments = new ArrayList<>(5);
         arguments.add(RedisNames.bytes(command.attempt()));
-        arguments.add(RedisNames.bytes(command.mode() == ClaimMode.FAIR ? "F" : "X"));
+        add(arguments, command.lastToken());
+        add(arguments, command.keepMillis());
+        arguments.add(channelPrefix);
+        add(arguments, tombstoneMillis);
+        return arguments;
+    }
+
+    List<byte[]> renew(List<RenewCommand> commands) {
+        List<byte[]> arguments = new ArrayList<>(1 + 4 * commands.size());
+        add(arguments, tombstoneMillis);
+        for (RenewCommand command : commands) {
+            arguments.add(RedisNames.bytes(command.attempt()));
+            add(arguments, command.leaseMillis());
+            add(arguments, command.exact() ? 1 : 0);
+            add(arguments, command.leastToken());
+        }
+        return arguments;
+    }
+
+    List<byte[]> revoke() {
+        List<byte[]> arguments = new ArrayList<>(2);
+        arguments.add(channelPrefix);
+        add(arguments, tombstoneMillis);
+        return arguments;
+    }
+
+    private void claim(List<byte[]> arguments, AcquireCommand command) {
+        arguments.add(RedisNames.bytes(command.attempt()));
+        arguments.add(RedisNames.bytes(letter(command.mode())));
         add(arguments, command.leaseMillis());
-        add(arguments, command.queue() ? ALIVE_POLLS * times.pollInterval().toMillis() : 0);
-        add(arguments, Math.min(command.leaseMillis(), times.grantTime().toMillis()));
+        add(arguments, command.queue() ? aliveMillis() : 0);
+        add(arguments, Math.min(command.leaseMillis(), traits.grantTime().toMillis()));
         add(arguments, command.tokens());
-        return arguments;
     }
 
-    private static long notAfter(StoreTimes times, long sent) {
-        return sent + times.commandTimeout().toMillis();
+    private static String letter(ClaimMode mode) {
+        return switch (mode) {
+            case EXCLUSIVE -> "X";
+            case FAIR -> "F";
+            case READ -> "R";
+            case WRITE -> "W";
+        };
+    }
+
+    private long notAfter(long sent) {
+        return sent + traits.commandTimeout().toMillis();
     }
 
     private static void add(List<byte[]> arguments, long number) {

@@ -1,45 +1,58 @@
 package io.lockkeeper.redis;
 
-import java.net.InetAddress;
-import java.net.UnknownHostException;
+import io.lockkeeper.store.StoredInstance;
+import java.nio.charset.StandardCharsets;
+import java.time.DateTimeException;
 import java.time.Instant;
-import java.time.temporal.ChronoUnit;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
-/**
- * How an instance describes itself to people who ask who holds a lock.
- *
- * @param id the client id
- * @param application the application's name; may be empty
- * @param host the host's name
- * @param pid the process id
- * @param since when the instance started to use locks
- */
-record InstanceDescription(String id, String application, String host, long pid, Instant since) {
+/** The JSON text in which an instance describes itself to people who ask who holds a lock. */
+final class InstanceDescription {
 
-    static InstanceDescription ofThisProcess(String clientId, String application) {
-        return new InstanceDescription(
-                clientId,
-                application,
-                hostName(),
-                ProcessHandle.current().pid(),
-                Instant.now().truncatedTo(ChronoUnit.MILLIS));
+    private static final Pattern FIELD = Pattern.compile("\"(\\w+)\":(?:\"((?:[^\"\\\\]|\\\\.)*)\"|(\\d+))");
+    private static final Pattern ESCAPE = Pattern.compile("\\\\(?:u([0-9a-fA-F]{4})|(.))");
+
+    private InstanceDescription() {}
+
+    static String toJson(StoredInstance instance) {
+        return "{\"id\":" + quoted(instance.clientId()) + ",\"application\":" + quoted(instance.application())
+                + ",\"host\":" + quoted(instance.host()) + ",\"pid\":" + instance.pid() + ",\"since\":"
+                + quoted(instance.since().toString()) + "}";
     }
 
-    String toJson() {
-        return "{\"id\":" + quoted(id) + ",\"application\":" + quoted(application) + ",\"host\":" + quoted(host)
-                + ",\"pid\":" + pid + ",\"since\":" + quoted(since.toString()) + "}";
-    }
-
-    private static String hostName() {
-        String name = System.getenv("HOSTNAME");
-        if (name != null && !name.isBlank()) {
-            return name;
+    /** Reads what {@link #toJson} wrote; empty where there is nothing, or something else. */
+    static Optional<StoredInstance> parse(byte @Nullable [] json) {
+        if (json == null) {
+            return Optional.empty();
+        }
+        Map<String, String> fields = new HashMap<>();
+        Matcher field = FIELD.matcher(new String(json, StandardCharsets.UTF_8));
+        while (field.find()) {
+            fields.put(field.group(1), field.group(2) == null ? field.group(3) : unquoted(field.group(2)));
         }
         try {
-            return InetAddress.getLocalHost().getHostName();
-        } catch (UnknownHostException unresolved) {
-            return "";
+            return Optional.of(new StoredInstance(
+                    fields.getOrDefault("id", ""),
+                    fields.getOrDefault("application", ""),
+                    fields.getOrDefault("host", ""),
+                    Long.parseLong(fields.getOrDefault("pid", "0")),
+                    Instant.parse(fields.getOrDefault("since", ""))));
+        } catch (NumberFormatException | DateTimeException notOurs) {
+            return Optional.empty();
         }
+    }
+
+    private static String unquoted(String text) {
+        return ESCAPE.matcher(text).replaceAll(escape -> {
+            String code = escape.group(1);
+            String character = code == null ? escape.group(2) : Character.toString(Integer.parseInt(code, 16));
+            return Matcher.quoteReplacement(character);
+        });
     }
 
     private static String quoted(String text) {

@@ -23,8 +23,9 @@ record LuaScript(String name, String source, String sha1) {
     static final LuaScript HANDOVER = load("handover");
     static final LuaScript RENEW = load("renew");
     static final LuaScript INSPECT = load("inspect");
+    static final LuaScript REVOKE = load("revoke");
 
-    static final List<LuaScript> ALL = List.of(ACQUIRE, RELEASE, HANDOVER, RENEW, INSPECT);
+    static final List<LuaScript> ALL = List.of(ACQUIRE, RELEASE, HANDOVER, RENEW, INSPECT, REVOKE);
 
     private static LuaScript load(String name) {
         String source = read("record") + "\n" + read(name);

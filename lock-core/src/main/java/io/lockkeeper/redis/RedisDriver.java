@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The seam to a Redis client: the few things that the store needs of one. Every future is completed within the command
@@ -29,6 +30,15 @@ interface RedisDriver extends AutoCloseable {
 
     /** Sets a key that expires. */
     CompletableFuture<Void> set(byte[] key, byte[] value, Duration timeToLive);
+
+    /** Returns the values of keys that hold a string, in their order; null for those that do not exist. */
+    CompletableFuture<List<byte @Nullable []>> get(List<byte[]> keys);
+
+    /** Finds keys by a glob, on every master, with SCAN; in no order, each once. */
+    CompletableFuture<List<byte[]>> scan(byte[] pattern, int limit);
+
+    /** Returns the slot of a key: keys of one slot may go into one script. A server that is no cluster has one slot. */
+    int slot(byte[] key);
 
     /** Deletes a key. */
     CompletableFuture<Void> delete(byte[] key);

@@ -1,9 +1,12 @@
 package io.lockkeeper.redis;
 
 import java.nio.charset.StandardCharsets;
+import java.util.regex.Pattern;
 
 /** The names that the store uses in Redis. */
 final class RedisNames {
+
+    private static final Pattern GLOB = Pattern.compile("[*?\\[\\]\\\\]");
 
     private final String locks;
     private final String channels;
@@ -22,6 +25,15 @@ final class RedisNames {
     /** Returns the name of the lock that a key belongs to. */
     String lockName(String key) {
         return key.substring(locks.length());
+    }
+
+    String lockName(byte[] key) {
+        return lockName(new String(key, StandardCharsets.UTF_8));
+    }
+
+    /** Returns the pattern of keys for one of names; the prefix itself is no pattern. */
+    byte[] lockPattern(String namePattern) {
+        return bytes(GLOB.matcher(locks).replaceAll("\\\\$0") + namePattern);
     }
 
     byte[] channelPrefix() {

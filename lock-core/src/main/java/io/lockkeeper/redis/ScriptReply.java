@@ -9,9 +9,12 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.stream.IntStream;
 
 /** What a script of one lock answered: a status, the server's time, and what belongs to the status. */
 final class ScriptReply {
+
+    private static final int ATTEMPT = 20;
 
     private final List<Object> raw;
     private final String status;
@@ -29,13 +32,32 @@ final class ScriptReply {
         return number(1);
     }
 
+    /** Throws where the key of a lock holds something that is not ours. */
+    void refuseForeign() {
+        if (is("FOREIGN")) {
+            throw new StoreException(
+                    "the key '" + text(2)
+                            + "' holds something else, or a lock record of another version: choose another"
+                            + " lockkeeper.key-prefix, or remove the key",
+                    null);
+        }
+    }
+
     AcquireReply toAcquireReply() {
         return switch (status) {
-            case "ACQUIRED" -> new AcquireReply.Acquired(number(2));
+            case "ACQUIRED" -> new AcquireReply.Acquired(number(2), tokens());
             case "QUEUED" -> new AcquireReply.Queued(text(2), number(3), serverMillis());
             case "BUSY" -> new AcquireReply.Busy(text(2));
+            case "ENDED" -> new AcquireReply.Ended();
+            case "YOUNG" ->
+                throw new StoreException(
+                        "the server was started less than a lease ago and may have forgotten locks", null);
             default -> throw unexpected();
         };
+    }
+
+    private List<Long> tokens() {
+        return IntStream.range(3, raw.size()).mapToObj(this::number).toList();
     }
 
     ReleaseReply toReleaseReply() {
@@ -53,7 +75,13 @@ final class ScriptReply {
             return Optional.empty();
         }
         ClaimMode mode = ClaimMode.valueOf(text(2).toUpperCase(Locale.ROOT));
-        return Optional.of(new StoredLock(name, mode, text(3), number(4), number(5)));
+        return Optional.of(new StoredLock(name, mode, attempts(text(5)), number(3), number(4), attempts(text(6))));
+    }
+
+    private static List<String> attempts(String ids) {
+        return IntStream.range(0, ids.length() / ATTEMPT)
+                .mapToObj(i -> ids.substring(i * ATTEMPT, (i + 1) * ATTEMPT))
+                .toList();
     }
 
     private StoreException unexpected() {

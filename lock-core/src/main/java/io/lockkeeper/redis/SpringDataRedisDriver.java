@@ -18,6 +18,8 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.data.redis.connection.RedisConnection;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.ReturnType;
+import org.springframework.data.redis.core.Cursor;
+import org.springframework.data.redis.core.ScanOptions;
 
 /**
  * A driver over spring-data-redis, for every client and topology that it has. Commands run on threads of their own, so
@@ -88,6 +90,27 @@ final class SpringDataRedisDriver implements RedisDriver {
                         .stringCommands()
                         .setEx(key, Math.max(1, timeToLive.toSeconds()), value))
                 .thenAccept(done -> {});
+    }
+
+    @Override
+    public CompletableFuture<List<byte @Nullable []>> get(List<byte[]> keys) {
+        return call("get", connection -> connection.stringCommands().mGet(keys.toArray(byte[][]::new)));
+    }
+
+    @Override
+    public CompletableFuture<List<byte[]>> scan(byte[] pattern, int limit) {
+        return call("scan", connection -> {
+            ScanOptions options =
+                    ScanOptions.scanOptions().match(pattern).count(100).build();
+            try (Cursor<byte[]> keys = connection.keyCommands().scan(options)) {
+                return keys.stream().limit(limit).toList();
+            }
+        });
+    }
+
+    @Override
+    public int slot(byte[] key) {
+        return 0;
     }
 
     @Override

@@ -1,15 +1,26 @@
 package io.lockkeeper.store;
 
+import java.util.List;
+
 /**
- * Asks for a lock on behalf of one attempt. Repeating the command is harmless: an attempt that holds the lock has its
- * lease refreshed, one that waits is kept in its place.
+ * Asks for one lock, or for several, on behalf of one attempt. Repeating the command is harmless: an attempt that holds a
+ * lock has its lease refreshed, one that waits is kept in its place.
  *
- * @param name the lock's name
- * @param attempt the id of the attempt: the store's {@linkplain LockStore#clientId() client id} and a number
- * @param mode how the attempt wants to hold the lock
+ * <p>Several locks are taken in the order of the names. An attempt that waits for one of them holds those before it, and
+ * none behind it; one that does not wait gets all of them or none.
+ *
+ * @param names the locks' names, at least one, in the order that all callers keep
+ * @param attempt the id of the attempt: the {@linkplain LockStore#open client id} and a number
+ * @param mode how the attempt wants to hold the locks
  * @param leaseMillis how long a hold lasts
- * @param queue whether the attempt waits in the store's queue where the lock is held
- * @param tokens how many fencing tokens a hold reserves
+ * @param queue whether the attempt waits in the store's queue where a lock is held
+ * @param tokens how many fencing tokens a hold reserves of each lock
  */
 public record AcquireCommand(
-        String name, String attempt, ClaimMode mode, long leaseMillis, boolean queue, int tokens) {}
+        List<String> names, String attempt, ClaimMode mode, long leaseMillis, boolean queue, int tokens) {
+
+    /** Returns the first name, the only one of most commands. */
+    public String name() {
+        return names.get(0);
+    }
+}

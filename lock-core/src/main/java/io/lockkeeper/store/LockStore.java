@@ -6,10 +6,11 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Keeps locks for the engine of one process. A lock has at most one holding attempt and a queue of waiting ones; when a
- * hold ends, the first live waiter holds the lock, for a short grant time, and is told.
+ * Keeps locks for the engine of one process. A lock has one holding attempt, or several that read, and a queue of waiting
+ * ones; when a hold ends, the first live waiter holds the lock, for a short grant time, and is told; of readers all that
+ * wait in front.
  *
- * <p>Every command is answered or fails with a {@link StoreException} within {@link StoreTimes#commandTimeout()}. It may
+ * <p>Every command is answered or fails with a {@link StoreException} within {@link StoreTraits#commandTimeout()}. It may
  * be completed on the calling thread before the method returns, or later on any thread. A command may run although it
  * failed here, even later, and even twice; commands are idempotent for each attempt, and one that arrives after the
  * command timeout is refused by the store.
@@ -19,19 +20,17 @@ public interface LockStore extends AutoCloseable {
     /**
      * Starts the store for one engine.
      *
+     * @param clientId 12 letters or digits, with which the ids of all attempts of this client begin
      * @param application the name of this instance, for people who ask who holds a lock
      * @param leaseTime the lease of holds that are renewed, from which unset times follow
      * @param listener receives grants
-     * @return the times that hold for this store
+     * @return the times and abilities of this store
      * @throws IllegalStateException if the store was opened before
      */
-    StoreTimes open(String application, Duration leaseTime, StoreListener listener);
-
-    /** Returns the id of this client, 12 letters or digits, with which the ids of its attempts begin. */
-    String clientId();
+    StoreTraits open(String clientId, String application, Duration leaseTime, StoreListener listener);
 
     /**
-     * Asks for a lock, or asks again for a waiting attempt.
+     * Asks for locks, or asks again for a waiting attempt.
      *
      * @param command what is asked for
      * @return the answer to come
@@ -66,9 +65,34 @@ public interface LockStore extends AutoCloseable {
      * Looks at a lock.
      *
      * @param name the lock's name
-     * @return who holds it; empty where nobody does
+     * @return what the store knows; empty where nobody holds the lock or waits for it
      */
     CompletableFuture<Optional<StoredLock>> inspect(String name);
+
+    /**
+     * Finds the names of locks, without blocking the store for long.
+     *
+     * @param pattern a glob in the syntax of Redis
+     * @param limit the largest number of names
+     * @return names that match, in no order, each once; perhaps also of locks that were released a while ago
+     */
+    CompletableFuture<List<String>> find(String pattern, int limit);
+
+    /**
+     * Returns what clients say of themselves.
+     *
+     * @param clientIds the clients
+     * @return those of them that the store knows
+     */
+    CompletableFuture<List<StoredInstance>> instances(List<String> clientIds);
+
+    /**
+     * Takes a lock away from all who hold it, and tells them. Breaks mutual exclusion until they have heard of it.
+     *
+     * @param name the lock's name
+     * @return whether somebody held it
+     */
+    CompletableFuture<Boolean> revoke(String name);
 
     /** Ends the subscription and everything else that belongs to this client; waits at most the command timeout. */
     @Override

@@ -1,10 +1,13 @@
 package io.lockkeeper.store;
 
+import java.util.List;
+
 /**
- * Ends whatever an attempt has: its hold, or its place in the queue. Repeating the command is harmless.
+ * Ends whatever an attempt has: its holds, and its place in a queue. Repeating the command is harmless.
  *
- * @param name the lock's name
+ * @param names the locks' names
  * @param attempt the attempt that ends
- * @param lastToken the last of its reserved fencing tokens that was really used; 0 where it never held the lock
+ * @param lastToken the last of its reserved fencing tokens of the first lock that was really used; 0: keep what is reserved
+ * @param keepMillis how long locks that it held stay taken from now on; 0: they are free at once
  */
-public record ReleaseCommand(String name, String attempt, long lastToken) {}
+public record ReleaseCommand(List<String> names, String attempt, long lastToken, long keepMillis) {}

@@ -10,6 +10,21 @@ public interface StoreListener {
      */
     void granted(Grant grant);
 
+    /**
+     * A hold was taken away by force. May come twice, and before the news that the attempt holds the lock.
+     *
+     * @param attempt the attempt that held it
+     */
+    void revoked(String attempt);
+
+    /**
+     * The hold for which an attempt waits ends sooner than the attempt was told, perhaps without a grant.
+     *
+     * @param attempt the attempt that waits
+     * @param remainingMillis how long the hold lasts without a renewal
+     */
+    void freeIn(String attempt, long remainingMillis);
+
     /** Grants may have been missed, and flow again: every waiting attempt should ask once. */
     void channelRestored();
 }

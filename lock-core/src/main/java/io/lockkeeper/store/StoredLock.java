@@ -1,12 +1,16 @@
 package io.lockkeeper.store;
 
+import java.util.List;
+
 /**
- * What a store knows of a lock that somebody holds.
+ * What a store knows of a lock that somebody holds or waits for.
  *
  * @param name the lock's name
- * @param mode how it is held
- * @param owner the id of the attempt that holds it
+ * @param mode how it is held, or was held last
+ * @param holders the ids of the attempts that hold it, or keep it taken after their release: none, one, or several readers
  * @param token the highest fencing token that was given out or reserved
- * @param remainingMillis how long the hold lasts without a renewal
+ * @param remainingMillis how long it is held without a renewal
+ * @param waiters the ids of the attempts that wait, in the order in which they will be served
  */
-public record StoredLock(String name, ClaimMode mode, String owner, long token, long remainingMillis) {}
+public record StoredLock(
+        String name, ClaimMode mode, List<String> holders, long token, long remainingMillis, List<String> waiters) {}

@@ -1,63 +1,141 @@
--- Takes a lock for an attempt, or a place in its queue; repeated by waiting attempts as a sign of life.
--- Idempotent for each attempt: an owner has its lease refreshed, a waiter keeps its place.
+-- Takes one lock or several for an attempt, or a place in a queue; repeated by waiting attempts as a sign of life.
+-- Idempotent for each attempt: a holder has its lease refreshed, a waiter keeps its place.
 --
--- KEYS[1]  the lock record
--- ARGV[1]  attempt            ARGV[2]  mode: X exclusive, F fair    ARGV[3]  lease, ms
+-- Several locks are taken in the order of KEYS. An attempt that waits holds those before the one for which it waits, and
+-- none behind it; one that does not wait takes all of them or none.
+--
+-- KEYS[i]  the lock records
+-- ARGV[1]  attempt            ARGV[2]  mode: X exclusive, F fair, R read, W write
+-- ARGV[3]  lease, ms
 -- ARGV[4]  how long a place in the queue is kept, ms; 0: do not queue
 -- ARGV[5]  grant time, ms     ARGV[6]  fencing tokens to reserve
 -- ARGV[7]  the earliest server time at which this was sent, ms
 -- ARGV[8]  the last server time at which this may run, ms
 -- ARGV[9]  prefix of the grant channels                             ARGV[10] life of a tombstone, ms
+-- ARGV[11] the least time for which the server must be running, s; 0: any
 --
 -- Replies, each with the server time in ms:
---   ACQUIRED now first_token       the attempt holds the lock
---   QUEUED now owner remaining_ms  it waits
---   BUSY now owner remaining_ms    it does not wait, and somebody else holds the lock
---   LATE now                       the command came too late and did nothing
---   RESEND now                     the lock had another holder since this was sent: it may be a late copy; did nothing
---   ENDED now                      the attempt has released the lock before: a copy of an old command; did nothing
---   FOREIGN now                    the key holds something that is not a lock record of this version
+--   ACQUIRED now lease_ms first_token...  the attempt holds the locks, for so long; the tokens are in the order of KEYS
+--   QUEUED now holder remaining_ms        it waits
+--   BUSY now holder remaining_ms          it does not wait, and somebody else holds a lock
+--   LATE now                              the command came too late and did nothing
+--   ENDED now                             the attempt has released a lock before: a copy of an old command; did nothing
+--   YOUNG now                             the server has not run for long enough; did nothing
+--   FOREIGN now key                       the key holds something that is not a lock record of this version
 
 local me, mode, lease_ms, alive_ms = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 local grant_ms, tokens, sent, not_after = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
-local channel_prefix, tombstone_ms = ARGV[9], tonumber(ARGV[10])
+local least_uptime = tonumber(ARGV[11])
+channel_prefix, tombstone_ms = ARGV[9], tonumber(ARGV[10])
 
-local micros = server_micros()
-local now = math.floor(micros / 1000)
 if now > not_after then
   return { 'LATE', now }
 end
-local record = read_record()
-if not record then
-  return { 'FOREIGN', now }
-end
-if record.owner == me and record.ends > now then
-  redis.call('HSET', KEYS[1], 'until', whole(math.max(record.ends, now + lease_ms)), 'granted', '0')
-  redis.call('PEXPIRE', KEYS[1], math.max(record.ends - now, lease_ms) + tombstone_ms)
-  return { 'ACQUIRED', now, record.token - tokens + 1 }
-end
-if record.previous == me then
-  return { 'ENDED', now }
-end
-
-end_lapsed_hold(record, now)
-local place = place_of(record, me)
-if record.owner == '' then
-  local head = first_live(record, now)
-  if head and head.attempt ~= me then
-    grant(record, head, micros, channel_prefix, tombstone_ms)
-  elseif not place and record.since > sent and record.since <= now then
-    return { 'RESEND', now }
-  else
-    if place then
-      remove_at(record, place_of(record, me) or 1)
-    end
-    return { 'ACQUIRED', now, own(record, me, mode, lease_ms, tokens, false, micros, tombstone_ms) }
+if least_uptime > 0 then
+  local uptime = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(%d+)')
+  if tonumber(uptime) < least_uptime then
+    return { 'YOUNG', now }
   end
 end
-if alive_ms == 0 then
-  return { 'BUSY', now, record.owner, record.ends - now }
+
+local records, doubtful = {}, false
+for i, key in ipairs(KEYS) do
+  local record = read_record(key)
+  if not record then
+    return { 'FOREIGN', now, key }
+  end
+  if has_ended(record, me) then
+    return { 'ENDED', now }
+  end
+  doubtful = doubtful
+    or (record.since > sent and record.since <= now and not place_of(record, me) and not is_holder(record, me))
+  records[i] = record
 end
-enqueue(record, me, mode, now + alive_ms, grant_ms, tokens)
-redis.call('HSET', KEYS[1], 'queue', record.queue)
-return { 'QUEUED', now, record.owner, record.ends - now }
+if doubtful then
+  -- Somebody held a lock since this was sent: it may be a late copy. What it takes lasts until the sender has given up.
+  lease_ms = math.min(lease_ms, not_after - now)
+  if 2 * lease_ms < math.min(tonumber(ARGV[3]), not_after - sent) then
+    return { 'LATE', now }
+  end
+end
+
+-- Finds the first lock that the attempt cannot have.
+local blocked, fresh
+for i, record in ipairs(records) do
+  end_lapsed_holds(record)
+  if not is_holder(record, me) then
+    fresh = true
+    local head = serve(record, me)
+    if (head and head.attempt ~= me) or not is_free_for(record, mode) then
+      blocked = i
+      break
+    end
+  end
+end
+
+if not blocked then
+  local reply = { 'ACQUIRED', now, lease_ms }
+  for i, record in ipairs(records) do
+    if not is_holder(record, me) then
+      reply[3 + i] = own(record, me, mode, lease_ms, tokens, false)
+      serve(record)
+    else
+      -- A repeated command must not shorten a hold that was extended; one that completes a set of locks starts anew.
+      prolong(record, me, fresh and now + lease_ms or math.max(end_of(record, me), now + lease_ms))
+      reply[3 + i] = first_token(record, me, tokens)
+    end
+    save(record)
+  end
+  return reply
+end
+
+local function wait(record)
+  enqueue(record, me, mode, now + alive_ms, grant_ms, tokens)
+  record.changed = true
+end
+
+-- What may be a late copy holds nothing for long: the sender of a real command is told to ask again before that.
+local waiting_ms = doubtful and lease_ms or math.max(lease_ms, alive_ms)
+
+local function hold_while_waiting(record)
+  local ends = now + waiting_ms
+  if is_holder(record, me) then
+    prolong(record, me, math.max(end_of(record, me), ends))
+  else
+    own(record, me, mode, ends - now, tokens, false)
+  end
+  record.changed = true
+end
+
+local function let_go(record)
+  local place = place_of(record, me)
+  local previous = record.previous
+  if place then
+    remove_waiter(record, place)
+  end
+  if is_holder(record, me) then
+    end_hold(record, me, 0)
+    record.previous = previous
+    record.changed = true
+  end
+  serve(record)
+end
+
+local remaining_ms = hold_end(records[blocked]) - now
+if doubtful and blocked > 1 then
+  remaining_ms = math.min(remaining_ms, math.floor(lease_ms / 2))
+end
+local reply = { alive_ms == 0 and 'BUSY' or 'QUEUED', now, holder(records[blocked]), remaining_ms }
+for i, record in ipairs(records) do
+  if i > blocked then
+    let_go(record)
+  elseif alive_ms > 0 and i < blocked then
+    hold_while_waiting(record)
+  elseif alive_ms > 0 then
+    wait(record)
+  end
+  if record.changed then
+    save(record)
+  end
+end
+return reply

@@ -3,16 +3,26 @@
 -- KEYS[1]  the lock record
 --
 -- Replies, each with the server time in ms:
---   HELD now mode owner token remaining_ms  somebody holds the lock
---   FREE now                                nobody does
---   FOREIGN now                             the key holds something that is not a lock record of this version
+--   LOCK now mode token remaining_ms holders waiters  who holds the lock and who waits, as attempts one behind the other,
+--                                                     20 characters each, in the order in which they will be served
+--   FREE now                                          nobody holds it or waits for it
+--   FOREIGN now key                                   the key holds something that is not a lock record of this version
 
-local now = math.floor(server_micros() / 1000)
-local record = read_record()
+local record = read_record(KEYS[1])
 if not record then
-  return { 'FOREIGN', now }
+  return { 'FOREIGN', now, KEYS[1] }
 end
-if record.owner == '' or record.ends <= now then
+end_lapsed_holds(record)
+local holders, waiters = record.owner, ''
+for place = 1, #record.readers, READER do
+  holders = holders .. string.sub(record.readers, place, place + 19)
+end
+for place = 1, #record.queue, WAITER do
+  if tonumber(string.sub(record.queue, place + 21, place + 33)) >= now then
+    waiters = waiters .. string.sub(record.queue, place + 1, place + 20)
+  end
+end
+if holders == '' and waiters == '' then
   return { 'FREE', now }
 end
-return { 'HELD', now, redis.call('HGET', KEYS[1], 'mode'), record.owner, record.token, record.ends - now }
+return { 'LOCK', now, record.mode, record.token, math.max(0, hold_end(record) - now), holders, waiters }

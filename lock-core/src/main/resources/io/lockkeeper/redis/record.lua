@@ -2,86 +2,158 @@
 --
 -- A record is one hash, so that HGETALL reads like a status page:
 --   version   format of the record: 1
---   mode      how the lock is held: exclusive, fair
---   owner     id of the attempt that holds the lock; empty: nobody
+--   mode      how the lock is or was held: exclusive, fair, read, write
+--   owner     id of the attempt that holds the lock alone; empty: nobody
 --   token     highest fencing token given out or reserved
---   until     end of the hold, server time in ms; a hold past it has lapsed
---   since     begin of the hold, server time in ms; kept after its end
+--   until     end of the owner's hold, server time in ms; a hold past it has lapsed
+--   since     begin of the last hold, server time in ms; kept after its end
 --   granted   1 while the owner was made owner by a grant and has not confirmed it
---   previous  id of the attempt that released the lock last
+--   previous  id of the attempt that released the lock last; also owner: it keeps the lock taken for a minimum time
+--   readers   attempts that hold the lock together, 34 characters each:
+--             attempt 20, until 13 (server ms), state 1: G granted and not confirmed, H held, K released but kept
 --   queue     waiting attempts in order of arrival, 45 characters each:
 --             mode 1, attempt 20, alive until 13 (server ms), grant time 6 (ms), tokens 5
 -- An attempt id is the client id (12 characters) and a number (8).
 
-local ENTRY = 45
+local READER = 34
+local WAITER = 45
 local CLIENT = 12
-local MODES = { X = 'exclusive', F = 'fair' }
+local MODES = { X = 'exclusive', F = 'fair', R = 'read', W = 'write' }
 
-local function server_micros()
-  local time = redis.call('TIME')
-  return tonumber(time[1]) * 1000000 + tonumber(time[2])
-end
+local time = redis.call('TIME')
+local micros = tonumber(time[1]) * 1000000 + tonumber(time[2])
+local now = math.floor(micros / 1000)
+
+-- Set by the scripts that write.
+local channel_prefix, tombstone_ms
 
 local function whole(number)
   return string.format('%.0f', number)
 end
 
--- Returns the record, or nil where the key holds something else.
-local function read_record()
-  local raw = redis.pcall('HMGET', KEYS[1], 'version', 'owner', 'token', 'until', 'since', 'granted', 'previous', 'queue')
-  if raw.err or (raw[1] and raw[1] ~= '1') or (not raw[1] and redis.call('EXISTS', KEYS[1]) == 1) then
+-- Returns the record of a key, or nil where the key holds something else.
+local function read_record(key)
+  local raw = redis.pcall('HMGET', key, 'version', 'mode', 'owner', 'token', 'until', 'since', 'granted', 'previous',
+    'readers', 'queue')
+  if raw.err or (raw[1] and raw[1] ~= '1') or (not raw[1] and redis.call('EXISTS', key) == 1) then
     return nil
   end
   return {
-    owner = raw[2] or '',
-    token = tonumber(raw[3] or 0),
-    ends = tonumber(raw[4] or 0),
-    since = tonumber(raw[5] or 0),
-    granted = raw[6] == '1',
-    previous = raw[7] or '',
-    queue = raw[8] or '',
+    key = key,
+    exists = raw[1] == '1',
+    mode = raw[2] or '',
+    owner = raw[3] or '',
+    token = tonumber(raw[4] or 0),
+    ends = tonumber(raw[5] or 0),
+    since = tonumber(raw[6] or 0),
+    granted = raw[7] == '1',
+    previous = raw[8] or '',
+    readers = raw[9] or '',
+    queue = raw[10] or '',
   }
 end
 
--- Returns where an attempt stands in the queue, as the position of its entry; nil: it does not.
+-- Returns the position of an attempt's entry; nil: it has none.
 local function place_of(record, attempt)
   local found = string.find(record.queue, attempt, 1, true)
   return found and found - 1
 end
 
-local function remove_at(record, place)
-  record.queue = string.sub(record.queue, 1, place - 1) .. string.sub(record.queue, place + ENTRY)
+local function reader_at(record, attempt)
+  return (string.find(record.readers, attempt, 1, true))
+end
+
+local function reader_until(record, place)
+  return tonumber(string.sub(record.readers, place + 20, place + 32))
+end
+
+local function reader_state(record, place)
+  return string.sub(record.readers, place + 33, place + 33)
+end
+
+-- Puts an entry in the place of another one, or takes one out.
+local function replace(list, place, size, entry)
+  return string.sub(list, 1, place - 1) .. entry .. string.sub(list, place + size)
+end
+
+local function remove_waiter(record, place)
+  record.queue = replace(record.queue, place, WAITER, '')
+  record.changed = true
+end
+
+-- Returns when the last reader's hold ends; 0: there is none.
+local function readers_end(record)
+  local last = 0
+  for place = 1, #record.readers, READER do
+    last = math.max(last, reader_until(record, place))
+  end
+  return last
+end
+
+-- Returns when the lock is free without any further renewal.
+local function hold_end(record)
+  return record.owner ~= '' and record.ends or readers_end(record)
+end
+
+-- Returns who holds the lock: the owner or the first reader; empty: nobody.
+local function holder(record)
+  return record.owner ~= '' and record.owner or string.sub(record.readers, 1, 20)
+end
+
+-- Writes the record back. PEXPIRE comes first where it can: it is never refused, and a full server then takes the rest.
+local function save(record)
+  local life = math.max(0, hold_end(record) - now) + tombstone_ms
+  if record.exists then
+    redis.call('PEXPIRE', record.key, life)
+  end
+  redis.call('HSET', record.key, 'version', '1', 'mode', record.mode, 'owner', record.owner, 'token', whole(record.token),
+    'until', whole(record.owner ~= '' and record.ends or 0), 'since', whole(record.since),
+    'granted', record.granted and '1' or '0', 'previous', record.previous,
+    'readers', record.readers, 'queue', record.queue)
+  if not record.exists then
+    redis.call('PEXPIRE', record.key, life)
+  end
 end
 
 -- Puts an attempt at the end of the queue, or tells that one in the queue is still alive.
 local function enqueue(record, attempt, mode, alive_until, grant_ms, tokens)
   local entry = mode .. attempt .. string.format('%013.0f%06d%05d', alive_until, grant_ms, tokens)
-  local place = place_of(record, attempt)
-  if place then
-    record.queue = string.sub(record.queue, 1, place - 1) .. entry .. string.sub(record.queue, place + ENTRY)
-  else
-    record.queue = record.queue .. entry
+  record.queue = replace(record.queue, place_of(record, attempt) or #record.queue + 1, WAITER, entry)
+end
+
+-- Nobody confirmed a grant in time: that client is gone, with all its waiters.
+local function forget_client(record, attempt)
+  local client = string.sub(attempt, 1, CLIENT)
+  for place = #record.queue - WAITER + 1, 1, -WAITER do
+    if string.sub(record.queue, place + 1, place + CLIENT) == client then
+      remove_waiter(record, place)
+    end
   end
 end
 
--- Takes the holder away if its hold has lapsed. Nobody confirmed a lapsed grant: that client is gone, with all its waiters.
-local function end_lapsed_hold(record, now)
-  if record.owner == '' or record.ends > now then
-    return
+-- Takes away the holds that have lapsed.
+local function end_lapsed_holds(record)
+  if record.owner ~= '' and record.ends <= now then
+    if record.granted then
+      forget_client(record, record.owner)
+    end
+    record.owner = ''
+    record.granted = false
+    record.changed = true
   end
-  if record.granted then
-    local client = string.sub(record.owner, 1, CLIENT)
-    for place = #record.queue - ENTRY + 1, 1, -ENTRY do
-      if string.sub(record.queue, place + 1, place + CLIENT) == client then
-        remove_at(record, place)
+  for place = #record.readers - READER + 1, 1, -READER do
+    if reader_until(record, place) <= now then
+      if reader_state(record, place) == 'G' then
+        forget_client(record, string.sub(record.readers, place, place + 19))
       end
+      record.readers = replace(record.readers, place, READER, '')
+      record.changed = true
     end
   end
-  record.owner = ''
 end
 
 -- Returns the first waiter that is alive, after those before it were taken out; nil: there is none.
-local function first_live(record, now)
+local function first_live(record)
   while record.queue ~= '' do
     if tonumber(string.sub(record.queue, 22, 34)) >= now then
       return {
@@ -91,30 +163,107 @@ local function first_live(record, now)
         tokens = tonumber(string.sub(record.queue, 41, 45)),
       }
     end
-    remove_at(record, 1)
+    remove_waiter(record, 1)
   end
   return nil
 end
 
--- Makes an attempt the owner, and returns the first of its fencing tokens:
--- above all earlier ones, and not below the clock, so that they rise even where the record was lost.
-local function own(record, attempt, mode, lease_ms, tokens, granted, micros, tombstone_ms)
-  local now = math.floor(micros / 1000)
+local function is_free_for(record, mode)
+  return record.owner == '' and (mode == 'R' or record.readers == '')
+end
+
+-- Makes an attempt a holder, and returns the first of its fencing tokens. Those of exclusive holders are above all earlier
+-- ones, and not below the clock, so that they rise even where the record was lost; a reader has that of the last writer.
+local function own(record, attempt, mode, lease_ms, tokens, granted)
+  local place = place_of(record, attempt)
+  if place then
+    remove_waiter(record, place)
+  end
+  record.mode = MODES[mode]
+  record.since = now
+  record.changed = true
+  if mode == 'R' then
+    if record.token == 0 then
+      record.token = micros
+    end
+    record.readers = record.readers .. attempt .. string.format('%013.0f', now + lease_ms) .. (granted and 'G' or 'H')
+    return record.token
+  end
   local first = math.max(record.token + 1, micros)
   record.token = first + tokens - 1
   record.owner = attempt
   record.ends = now + lease_ms
-  redis.call('HSET', KEYS[1], 'version', '1', 'mode', MODES[mode], 'owner', attempt, 'token', whole(record.token),
-    'until', whole(record.ends), 'since', whole(now), 'granted', granted and '1' or '0', 'previous', record.previous,
-    'queue', record.queue)
-  redis.call('PEXPIRE', KEYS[1], lease_ms + tombstone_ms)
+  record.granted = granted
   return first
 end
 
--- Makes a waiter the owner for its grant time, and tells its client, if that may be told.
-local function grant(record, waiter, micros, channel_prefix, tombstone_ms)
-  remove_at(record, place_of(record, waiter.attempt))
-  local first = own(record, waiter.attempt, waiter.mode, waiter.grant_ms, waiter.tokens, true, micros, tombstone_ms)
-  redis.pcall('PUBLISH', channel_prefix .. string.sub(waiter.attempt, 1, CLIENT),
-    'grant ' .. waiter.attempt .. ' ' .. whole(first) .. ' ' .. whole(record.ends) .. ' ' .. KEYS[1])
+-- Tells a client something of one of its attempts, if that may be told.
+local function tell(record, attempt, message)
+  redis.pcall('PUBLISH', channel_prefix .. string.sub(attempt, 1, CLIENT), message .. ' ' .. record.key)
+end
+
+-- Grants the lock to the waiters who can have it now, those before a given attempt: to one, or to all leading readers.
+-- Returns the first waiter that is left; nil: there is none.
+local function serve(record, stop_at)
+  local head = first_live(record)
+  while head and head.attempt ~= stop_at and is_free_for(record, head.mode) do
+    local first = own(record, head.attempt, head.mode, head.grant_ms, head.tokens, true)
+    tell(record, head.attempt, 'grant ' .. head.attempt .. ' ' .. whole(first) .. ' ' .. whole(now + head.grant_ms))
+    head = first_live(record)
+  end
+  return head
+end
+
+-- Returns whether an attempt holds the lock now. One that has released it, and keeps it taken, does not.
+local function is_holder(record, attempt)
+  if record.owner == attempt then
+    return record.previous ~= attempt and record.ends > now
+  end
+  local place = reader_at(record, attempt)
+  return place ~= nil and reader_state(record, place) ~= 'K' and reader_until(record, place) > now
+end
+
+-- Returns whether an attempt has released the lock, as far as that is remembered.
+local function has_ended(record, attempt)
+  local place = reader_at(record, attempt)
+  return record.previous == attempt or (place ~= nil and reader_state(record, place) == 'K')
+end
+
+-- Gives a hold a new end and confirms it.
+local function prolong(record, attempt, ends)
+  local place = reader_at(record, attempt)
+  if record.owner == attempt then
+    record.ends = ends
+    record.granted = false
+  elseif place then
+    record.readers = replace(record.readers, place, READER, attempt .. string.format('%013.0f', ends) .. 'H')
+  end
+end
+
+-- Returns the end of an attempt's hold.
+local function end_of(record, attempt)
+  return record.owner == attempt and record.ends or reader_until(record, reader_at(record, attempt))
+end
+
+-- Returns the first of the fencing tokens that a holder has.
+local function first_token(record, attempt, tokens)
+  return record.owner == attempt and record.token - tokens + 1 or record.token
+end
+
+-- Ends an attempt's hold, at once or when a minimum time is over.
+local function end_hold(record, attempt, keep_ms)
+  local place = reader_at(record, attempt)
+  record.previous = attempt
+  if record.owner == attempt then
+    record.granted = false
+    if keep_ms > 0 then
+      record.ends = now + keep_ms
+    else
+      record.owner = ''
+    end
+  elseif place and keep_ms > 0 then
+    record.readers = replace(record.readers, place, READER, attempt .. string.format('%013.0f', now + keep_ms) .. 'K')
+  elseif place then
+    record.readers = replace(record.readers, place, READER, '')
+  end
 end

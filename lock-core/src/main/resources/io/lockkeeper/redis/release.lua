@@ -1,48 +1,62 @@
--- Ends what an attempt has: its hold, which goes to the first live waiter, or its place in the queue.
+-- Ends what an attempt has: its holds, which go to those who wait, and its place in a queue.
 -- Idempotent for each attempt. Works on a full server: PEXPIRE comes first and is never refused.
 --
--- KEYS[1]  the lock record
+-- KEYS[i]  the lock records
 -- ARGV[1]  attempt                      ARGV[2]  last fencing token that was used; 0: keep what is reserved
--- ARGV[3]  prefix of the grant channels ARGV[4]  life of a tombstone, ms
+-- ARGV[3]  how long the locks stay taken, ms; 0: they are free at once
+-- ARGV[4]  prefix of the grant channels ARGV[5]  life of a tombstone, ms
 --
--- Replies, each with the server time in ms:
---   RELEASED now    the attempt held the lock
---   LEFT now        it waited
---   ALREADY now     it had released the lock before
---   NOT_HELD now    nothing is known of it
---   FOREIGN now     the key holds something that is not a lock record of this version
+-- Replies, each with the server time in ms; of several locks the one that is lowest here:
+--   RELEASED now     the attempt held the lock
+--   LEFT now         it waited
+--   ALREADY now      it had released the lock before
+--   NOT_HELD now     nothing is known of it
+--   FOREIGN now key  the key holds something that is not a lock record of this version
 
-local me, last_token, channel_prefix, tombstone_ms = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
+local me, last_token, keep_ms = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+channel_prefix, tombstone_ms = ARGV[4], tonumber(ARGV[5])
 
-local micros = server_micros()
-local now = math.floor(micros / 1000)
-local record = read_record()
-if not record then
-  return { 'FOREIGN', now }
-end
-if record.owner == me then
-  redis.call('PEXPIRE', KEYS[1], tombstone_ms)
-  record.previous = me
-  if last_token > 0 then
-    record.token = last_token
+-- Tells the first waiter when the lock is free, if that is sooner than it may think.
+local function tell_end(record, waiter)
+  if waiter and hold_end(record) > now then
+    tell(record, waiter.attempt, 'free-at ' .. waiter.attempt .. ' ' .. whole(hold_end(record) - now))
   end
-  local head = first_live(record, now)
-  if head then
-    grant(record, head, micros, channel_prefix, tombstone_ms)
-  else
-    redis.call('HSET', KEYS[1], 'owner', '', 'token', whole(record.token), 'until', '0', 'granted', '0',
-      'previous', me, 'queue', '')
+end
+
+local function release(record)
+  local place = place_of(record, me)
+  if is_holder(record, me) or (record.owner == me and record.previous ~= me) then
+    local before = hold_end(record)
+    if record.owner == me and last_token > 0 then
+      record.token = last_token
+    end
+    end_hold(record, me, keep_ms)
+    end_lapsed_holds(record)
+    local head = serve(record)
+    if hold_end(record) < before then
+      tell_end(record, head)
+    end
+    save(record)
+    return 1
+  elseif place then
+    remove_waiter(record, place)
+    end_lapsed_holds(record)
+    local head = serve(record)
+    if place == 1 then
+      tell_end(record, head)
+    end
+    save(record)
+    return 2
   end
-  return { 'RELEASED', now }
+  return has_ended(record, me) and 3 or 4
 end
-local place = place_of(record, me)
-if place then
-  redis.call('PEXPIRE', KEYS[1], math.max(1, redis.call('PTTL', KEYS[1])))
-  remove_at(record, place)
-  redis.call('HSET', KEYS[1], 'queue', record.queue)
-  return { 'LEFT', now }
+
+local worst = 1
+for _, key in ipairs(KEYS) do
+  local record = read_record(key)
+  if not record then
+    return { 'FOREIGN', now, key }
+  end
+  worst = math.max(worst, release(record))
 end
-if record.previous == me then
-  return { 'ALREADY', now }
-end
-return { 'NOT_HELD', now }
+return { ({ 'RELEASED', 'LEFT', 'ALREADY', 'NOT_HELD' })[worst], now }

@@ -3,24 +3,26 @@
 --
 -- KEYS[i]      the lock records
 -- ARGV[1]      life of a tombstone, ms
--- ARGV[3i-1]   attempt that holds lock i
--- ARGV[3i]     its lease from now on, ms
--- ARGV[3i+1]   1: exactly that lease; 0: at least that, a later end stays: a renewal may come after an extension
+-- ARGV[4i-2]   attempt that holds lock i
+-- ARGV[4i-1]   its lease from now on, ms
+-- ARGV[4i]     1: exactly that lease; 0: at least that, a later end stays: a renewal may come after an extension
+-- ARGV[4i+1]   fencing token that the record must have at least; 0: any
 --
 -- Reply: the server time in ms, then for each lock 1: renewed, or 0: the attempt does not hold it any more
 
-local micros = server_micros()
-local now = math.floor(micros / 1000)
+tombstone_ms = tonumber(ARGV[1])
 local reply = { now }
-for i = 1, #KEYS do
-  local held = redis.pcall('HMGET', KEYS[i], 'version', 'owner', 'until')
-  if not held.err and held[1] == '1' and held[2] == ARGV[3 * i - 1] and tonumber(held[3]) > now then
-    local lease_ms = tonumber(ARGV[3 * i])
-    if ARGV[3 * i + 1] == '0' then
-      lease_ms = math.max(lease_ms, tonumber(held[3]) - now)
+for i, key in ipairs(KEYS) do
+  local attempt, lease_ms = ARGV[4 * i - 2], tonumber(ARGV[4 * i - 1])
+  local record = read_record(key)
+  if record and is_holder(record, attempt) then
+    local ends = now + lease_ms
+    if ARGV[4 * i] == '0' then
+      ends = math.max(ends, end_of(record, attempt))
     end
-    redis.call('PEXPIRE', KEYS[i], lease_ms + tonumber(ARGV[1]))
-    redis.call('HSET', KEYS[i], 'until', whole(now + lease_ms), 'granted', '0')
+    prolong(record, attempt, ends)
+    record.token = math.max(record.token, tonumber(ARGV[4 * i + 1]))
+    save(record)
     reply[i + 1] = 1
   else
     reply[i + 1] = 0

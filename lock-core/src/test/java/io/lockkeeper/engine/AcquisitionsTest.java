@@ -21,13 +21,14 @@ class AcquisitionsTest {
     private final CohortFixture fixture = new CohortFixture();
     private final RecordingStore store = fixture.store;
     private final ManualTime time = fixture.time;
-    private final StorePort port = new StorePort(store, time, Runnable::run, fixture.leases);
+    private final StorePort port =
+            new StorePort(store, "CLIENT000000", time, Runnable::run, fixture.leases, new Instances(store));
     private final Acquisitions acquisitions =
             new Acquisitions(port, fixture.times, time, Runnable::run, CohortFixture.LEASE_MILLIS, 2);
 
     @Test
     void aWaitEndsWhenItsTimeIsUp() {
-        port.opened(RecordingStore.TIMES);
+        port.open("test", Duration.ofSeconds(30));
         CompletableFuture<HeldLease> outcome = acquisitions.begin(WAITING, false);
         queued();
 

@@ -10,6 +10,7 @@ import io.lockkeeper.store.ClaimMode;
 import io.lockkeeper.store.Grant;
 import io.lockkeeper.store.StoreException;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
@@ -28,7 +29,7 @@ final class CohortFixture {
     final Leases leases = new Leases(store, time, time, settings(events), Runnable::run);
     final FakePort port = new FakePort(leases);
     final CohortTimes times = new CohortTimes(time, 5_000, MAX_PASS_TIME.toNanos());
-    final Cohort cohort = cohort(Claim.renewed("stock", ClaimMode.EXCLUSIVE, LEASE_MILLIS, MAX_PASSES));
+    final Cohort cohort = cohort(Claim.renewed(List.of("stock"), ClaimMode.EXCLUSIVE, LEASE_MILLIS, MAX_PASSES));
     int firstAnswers;
     int retirements;
 
@@ -76,7 +77,11 @@ final class CohortFixture {
     }
 
     void acquired(long firstToken) {
-        answer(new AcquireReply.Acquired(firstToken));
+        answer(new AcquireReply.Acquired(cohort.claim().leaseMillis(), List.of(firstToken)));
+    }
+
+    static AcquireReply.Acquired acquiredReply(long firstToken) {
+        return new AcquireReply.Acquired(LEASE_MILLIS, List.of(firstToken));
     }
 
     void answer(AcquireReply reply) {

@@ -10,6 +10,7 @@ import io.lockkeeper.ReleaseResult;
 import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.ClaimMode;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
@@ -51,7 +52,7 @@ class CohortQueueTest {
         assertThat(last(port.handOvers).attempt()).isEqualTo("attempt1");
         assertThat(last(port.handOvers).lastToken()).isEqualTo(102);
         Attempt next = last(port.handOvers).next();
-        fixture.cohort.answered(next, fixture.time.now(), new AcquireReply.Acquired(103));
+        fixture.cohort.answered(next, fixture.time.now(), CohortFixture.acquiredReply(103));
         assertThat(leaseOf(fourth).fencingToken()).isEqualTo(103);
     }
 
@@ -235,10 +236,13 @@ class CohortQueueTest {
 
     @Test
     void aFixedLeaseIsNeverPassedOn() {
-        Cohort own = fixture.cohort(Claim.fixed("stock", ClaimMode.EXCLUSIVE, 5_000));
+        Cohort own = fixture.cohort(Claim.fixed(List.of("stock"), ClaimMode.EXCLUSIVE, 5_000));
         Waiter waiter = new Waiter(CohortFixture.REQUEST, true, false, fixture.time.now());
         own.enter(waiter);
-        own.answered(last(port.asked).attempt(), fixture.time.now(), new AcquireReply.Acquired(7));
+        own.answered(
+                last(port.asked).attempt(),
+                fixture.time.now(),
+                new AcquireReply.Acquired(own.claim().leaseMillis(), List.of(7L)));
         assertThat(leaseOf(waiter).remaining()).isEqualTo(Duration.ofSeconds(5));
 
         leaseOf(waiter).release();

@@ -20,9 +20,9 @@ import org.jspecify.annotations.Nullable;
 final class CohortScenario {
 
     private static final LockRequest REQUEST = LockRequest.of("stock");
-    private static final Claim CLAIM = Claim.renewed("stock", ClaimMode.EXCLUSIVE, 30_000, 1);
+    private static final Claim CLAIM = Claim.renewed(List.of("stock"), ClaimMode.EXCLUSIVE, 30_000, 1);
     private static final AcquireCommand OTHER =
-            new AcquireCommand("stock", "OTHER0000000-1", ClaimMode.EXCLUSIVE, 30_000, true, 1);
+            new AcquireCommand(List.of("stock"), "OTHER0000000-1", ClaimMode.EXCLUSIVE, 30_000, true, 1);
     private static final TimeSource NO_TIME = new TimeSource() {
         @Override
         public long nanoTime() {
@@ -69,7 +69,8 @@ final class CohortScenario {
     private final ModelStore store = new ModelStore();
     private final Leases leases =
             new Leases(store, NO_TIME, (task, delay) -> () -> {}, CohortFixture.settings(new Events()), Runnable::run);
-    private final StorePort port = new StorePort(store, (task, delay) -> () -> {}, Runnable::run, leases);
+    private final StorePort port = new StorePort(
+            store, "CLIENT000000", (task, delay) -> () -> {}, Runnable::run, leases, new Instances(store));
     private final CohortTimes times = new CohortTimes(NO_TIME, 5_000, 1);
     private final AtomicReference<@Nullable Cohort> cohort = new AtomicReference<>();
     private final List<Caller> callers = new CopyOnWriteArrayList<>();
@@ -165,7 +166,7 @@ final class CohortScenario {
     }
 
     void otherGoes() {
-        store.release(new ReleaseCommand("stock", OTHER.attempt(), 0));
+        store.release(new ReleaseCommand(List.of("stock"), OTHER.attempt(), 0, 0));
     }
 
     /** Two leases that are held at the same time; nothing that was not held once is held later. */

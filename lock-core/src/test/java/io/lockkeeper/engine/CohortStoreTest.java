@@ -223,7 +223,7 @@ class CohortStoreTest {
         fixture.time.pass(CohortFixture.MAX_PASS_TIME);
         first.release();
 
-        cohort.answered(last(port.handOvers).next(), fixture.time.now(), new AcquireReply.Busy("other1"));
+        cohort.answered(last(port.handOvers).next(), fixture.time.now(), new AcquireReply.Ended());
 
         assertThat(last(port.asked).attempt().id).isEqualTo("attempt3");
         assertThat(last(port.asked).queue()).isTrue();

@@ -59,9 +59,9 @@ final class FakePort implements CohortPort {
     }
 
     @Override
-    public HeldLease lease(LockRequest request, Tenure tenure, long token) {
+    public HeldLease lease(LockRequest request, Tenure tenure) {
         whileLeasing.run();
-        return keeper.lease(request, tenure, token);
+        return keeper.lease(request, tenure);
     }
 
     @Override
@@ -77,7 +77,7 @@ final class FakePort implements CohortPort {
     }
 
     @Override
-    public CompletableFuture<Boolean> release(Cohort cohort, String attempt, long lastToken) {
+    public CompletableFuture<Boolean> release(Cohort cohort, String attempt, long lastToken, long keepMillis) {
         CompletableFuture<Boolean> reply = CompletableFuture.completedFuture(true);
         releases.add(new Ended(attempt, lastToken, null, reply));
         return reply;

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.lockkeeper.LockLostException;
 import io.lockkeeper.LockStoreException;
 import io.lockkeeper.ReleaseResult;
+import io.lockkeeper.store.ReleaseCommand;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -65,7 +66,8 @@ class HeldLeaseTest {
 
         assertThat(told).hasSize(1);
         assertThat(lease.release()).isEqualTo(ReleaseResult.LOST);
-        assertThat(last(fixture.store.releases).command().lastToken()).isEqualTo(100);
+        assertThat(last(fixture.store.releases).command())
+                .isEqualTo(new ReleaseCommand(List.of("stock"), lease.tenure().attempt, 0, 0));
     }
 
     @Test

@@ -10,7 +10,8 @@ import io.lockkeeper.store.ReleaseCommand;
 import io.lockkeeper.store.ReleaseReply;
 import io.lockkeeper.store.RenewCommand;
 import io.lockkeeper.store.StoreListener;
-import io.lockkeeper.store.StoreTimes;
+import io.lockkeeper.store.StoreTraits;
+import io.lockkeeper.store.StoredInstance;
 import io.lockkeeper.store.StoredLock;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -31,13 +32,8 @@ final class ModelStore implements LockStore {
     private long lastToken;
 
     @Override
-    public StoreTimes open(String application, Duration leaseTime, StoreListener listener) {
-        return RecordingStore.TIMES;
-    }
-
-    @Override
-    public String clientId() {
-        return CLIENT;
+    public StoreTraits open(String clientId, String application, Duration leaseTime, StoreListener listener) {
+        return RecordingStore.TRAITS;
     }
 
     @Override
@@ -52,7 +48,7 @@ final class ModelStore implements LockStore {
             owner = null;
             grantNext();
         }
-        AcquireReply next = wasHeld ? place(command.next()) : new AcquireReply.Busy("nobody");
+        AcquireReply next = wasHeld ? place(command.next()) : new AcquireReply.Ended();
         return CompletableFuture.completedFuture(new HandOverReply(wasHeld, next));
     }
 
@@ -82,7 +78,7 @@ final class ModelStore implements LockStore {
                     owner.attempt(),
                     owner.name(),
                     firstToken,
-                    RecordingStore.TIMES.grantTime().toMillis()));
+                    RecordingStore.TRAITS.grantTime().toMillis()));
         }
     }
 
@@ -108,11 +104,11 @@ final class ModelStore implements LockStore {
 
     private AcquireReply place(AcquireCommand command) {
         if (isOwner(command.attempt())) {
-            return new AcquireReply.Acquired(firstToken);
+            return acquired();
         }
         if (owner == null && queue.isEmpty()) {
             own(command);
-            return new AcquireReply.Acquired(firstToken);
+            return acquired();
         }
         if (!command.queue()) {
             return new AcquireReply.Busy("other");
@@ -121,9 +117,11 @@ final class ModelStore implements LockStore {
             queue.add(command);
         }
         grantNext();
-        return isOwner(command.attempt())
-                ? new AcquireReply.Acquired(firstToken)
-                : new AcquireReply.Queued("other", 30_000, 0);
+        return isOwner(command.attempt()) ? acquired() : new AcquireReply.Queued("other", 30_000, 0);
+    }
+
+    private AcquireReply acquired() {
+        return new AcquireReply.Acquired(CohortFixture.LEASE_MILLIS, List.of(firstToken));
     }
 
     private void own(AcquireCommand command) {
@@ -140,6 +138,21 @@ final class ModelStore implements LockStore {
     @Override
     public CompletableFuture<Optional<StoredLock>> inspect(String name) {
         throw new UnsupportedOperationException("Nobody looks");
+    }
+
+    @Override
+    public CompletableFuture<List<String>> find(String pattern, int limit) {
+        throw new UnsupportedOperationException("Nobody looks");
+    }
+
+    @Override
+    public CompletableFuture<List<StoredInstance>> instances(List<String> clientIds) {
+        return CompletableFuture.completedFuture(List.of());
+    }
+
+    @Override
+    public CompletableFuture<Boolean> revoke(String name) {
+        throw new UnsupportedOperationException("Nobody revokes");
     }
 
     @Override

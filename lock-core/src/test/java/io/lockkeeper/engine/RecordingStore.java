@@ -11,7 +11,8 @@ import io.lockkeeper.store.ReleaseReply;
 import io.lockkeeper.store.RenewCommand;
 import io.lockkeeper.store.StoreException;
 import io.lockkeeper.store.StoreListener;
-import io.lockkeeper.store.StoreTimes;
+import io.lockkeeper.store.StoreTraits;
+import io.lockkeeper.store.StoredInstance;
 import io.lockkeeper.store.StoredLock;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -23,7 +24,8 @@ import java.util.function.Consumer;
 /** A store that keeps every command until the test answers it. */
 final class RecordingStore implements LockStore {
 
-    static final StoreTimes TIMES = new StoreTimes(Duration.ofSeconds(2), Duration.ofSeconds(5), Duration.ofSeconds(3));
+    static final StoreTraits TRAITS =
+            new StoreTraits(Duration.ofSeconds(2), Duration.ofSeconds(5), Duration.ofSeconds(3), true);
 
     /** A command that waits for its answer. */
     record Sent<C, R>(C command, CompletableFuture<R> reply) {
@@ -49,13 +51,8 @@ final class RecordingStore implements LockStore {
     Optional<StoredLock> stored = Optional.empty();
 
     @Override
-    public StoreTimes open(String application, Duration leaseTime, StoreListener listener) {
-        return TIMES;
-    }
-
-    @Override
-    public String clientId() {
-        return "CLIENT000000";
+    public StoreTraits open(String clientId, String application, Duration leaseTime, StoreListener listener) {
+        return TRAITS;
     }
 
     @Override
@@ -88,10 +85,25 @@ final class RecordingStore implements LockStore {
     }
 
     @Override
+    public CompletableFuture<List<String>> find(String pattern, int limit) {
+        throw new UnsupportedOperationException("Nobody looks");
+    }
+
+    @Override
+    public CompletableFuture<List<StoredInstance>> instances(List<String> clientIds) {
+        return CompletableFuture.completedFuture(List.of());
+    }
+
+    @Override
+    public CompletableFuture<Boolean> revoke(String name) {
+        throw new UnsupportedOperationException("Nobody revokes");
+    }
+
+    @Override
     public void close() {}
 
     static StoredLock ownedBy(String attempt) {
-        return new StoredLock("stock", ClaimMode.EXCLUSIVE, attempt, 1, 30_000);
+        return new StoredLock("stock", ClaimMode.EXCLUSIVE, List.of(attempt), 1, 30_000, List.of());
     }
 
     static <T> T last(List<T> list) {

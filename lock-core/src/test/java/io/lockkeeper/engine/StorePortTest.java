@@ -11,6 +11,7 @@ import io.lockkeeper.store.HandOverReply;
 import io.lockkeeper.store.ReleaseCommand;
 import io.lockkeeper.store.ReleaseReply;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -21,9 +22,10 @@ class StorePortTest {
     private final CohortFixture fixture = new CohortFixture();
     private final ManualTime time = fixture.time;
     private final RecordingStore store = fixture.store;
-    private final StorePort port = new StorePort(store, time, Runnable::run, fixture.leases);
+    private final StorePort port =
+            new StorePort(store, "CLIENT000000", time, Runnable::run, fixture.leases, new Instances(store));
     private final Cohort cohort = new Cohort(
-            Claim.renewed("stock", ClaimMode.EXCLUSIVE, CohortFixture.LEASE_MILLIS, 0),
+            Claim.renewed(List.of("stock"), ClaimMode.EXCLUSIVE, CohortFixture.LEASE_MILLIS, 0),
             port,
             fixture.times,
             Runnable::run,
@@ -32,14 +34,15 @@ class StorePortTest {
 
     @BeforeEach
     void open() {
-        port.opened(RecordingStore.TIMES);
+        port.open("test", Duration.ofSeconds(30));
     }
 
     @Test
     void aGrantForAnAttemptThatHasEndedIsGivenBack() {
         port.granted(new Grant("CLIENT00000000000009", "stock", 100, 3_000));
 
-        assertThat(last(store.releases).command()).isEqualTo(new ReleaseCommand("stock", "CLIENT00000000000009", 99));
+        assertThat(last(store.releases).command())
+                .isEqualTo(new ReleaseCommand(List.of("stock"), "CLIENT00000000000009", 99, 0));
         last(store.releases).fail();
         time.pass(Duration.ofMillis(300));
         assertThat(store.releases).hasSize(2);
@@ -121,7 +124,7 @@ class StorePortTest {
     @Test
     void aReleaseThatIsNotAnsweredIsUnknownAndRepeated() {
         Waiter waiter = enters();
-        last(store.acquires).answer(new AcquireReply.Acquired(100));
+        last(store.acquires).answer(CohortFixture.acquiredReply(100));
         CompletableFuture<ReleaseResult> result = cohort.release(CohortFixture.leaseOf(waiter));
         last(store.releases).fail();
         assertThat(result).isCompletedWithValue(ReleaseResult.UNKNOWN);
@@ -139,7 +142,7 @@ class StorePortTest {
     @Test
     void aReleaseOfWhatTheStoreDoesNotKnowIsALoss() {
         Waiter waiter = enters();
-        last(store.acquires).answer(new AcquireReply.Acquired(100));
+        last(store.acquires).answer(CohortFixture.acquiredReply(100));
         CompletableFuture<ReleaseResult> result = cohort.release(CohortFixture.leaseOf(waiter));
 
         last(store.releases).answer(ReleaseReply.NOT_HELD);
@@ -150,11 +153,11 @@ class StorePortTest {
     @Test
     void aHandOverIsOneCommandForBothAttempts() {
         Waiter first = enters();
-        last(store.acquires).answer(new AcquireReply.Acquired(100));
+        last(store.acquires).answer(CohortFixture.acquiredReply(100));
         Waiter second = enters();
         CompletableFuture<ReleaseResult> result = cohort.release(CohortFixture.leaseOf(first));
 
-        last(store.handOvers).answer(new HandOverReply(true, new AcquireReply.Acquired(101)));
+        last(store.handOvers).answer(new HandOverReply(true, CohortFixture.acquiredReply(101)));
 
         assertThat(result).isCompletedWithValue(ReleaseResult.RELEASED);
         assertThat(CohortFixture.leaseOf(second).fencingToken()).isEqualTo(101);
@@ -165,7 +168,7 @@ class StorePortTest {
     @Test
     void aHandOverThatIsNotAnsweredReleasesBothAttemptsAndKeepsWhoWaits() {
         Waiter first = enters();
-        last(store.acquires).answer(new AcquireReply.Acquired(100));
+        last(store.acquires).answer(CohortFixture.acquiredReply(100));
         Waiter second = enters();
         CompletableFuture<ReleaseResult> result = cohort.release(CohortFixture.leaseOf(first));
 
@@ -175,11 +178,11 @@ class StorePortTest {
         assertThat(second.outcome).isNotDone();
         assertThat(store.releases)
                 .extracting(sent -> sent.command().attempt())
-                .containsExactlyInAnyOrder("CLIENT00000000000001", "CLIENT00000000000002");
+                .containsExactlyInAnyOrder(port.clientId() + "00000001", port.clientId() + "00000002");
         assertThat(port.liveAttempts()).isEqualTo(1);
 
         time.pass(Duration.ofSeconds(2));
-        last(store.acquires).answer(new AcquireReply.Acquired(102));
+        last(store.acquires).answer(CohortFixture.acquiredReply(102));
         assertThat(CohortFixture.leaseOf(second).fencingToken()).isEqualTo(102);
     }
 

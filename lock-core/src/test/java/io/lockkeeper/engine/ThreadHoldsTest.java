@@ -5,23 +5,27 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lockkeeper.LockLostException;
+import io.lockkeeper.LockMode;
 import io.lockkeeper.ReleaseResult;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
 /** The levels of a thread's hold: who ends what, and what is left of a hold that is over. */
 class ThreadHoldsTest {
 
+    private static final List<String> NAMES = List.of("stock");
+
     private final CohortFixture fixture = new CohortFixture();
-    private final ThreadHolds holds = new ThreadHolds();
+    private final ThreadHolds holds = new ThreadHolds(lease -> lease);
     private final HeldLease lease = fixture.holds(100);
     private final ThreadHold hold = holds.add(lease);
 
     @Test
     void anInnerLevelEndsOnlyItself() {
-        LevelLease outer = hold.enter();
-        LevelLease inner = hold.enter();
-        assertThat(holds.levels("stock")).isEqualTo(2);
+        LevelLease outer = hold.enter(LockMode.EXCLUSIVE, NAMES);
+        LevelLease inner = hold.enter(LockMode.EXCLUSIVE, NAMES);
+        assertThat(holds.levels("stock", LockMode.EXCLUSIVE)).isEqualTo(2);
 
         assertThat(inner.release()).isEqualTo(ReleaseResult.RELEASED);
 
@@ -29,13 +33,13 @@ class ThreadHoldsTest {
         assertThat(outer.isHeld()).isTrue();
         assertThatThrownBy(inner::ensureHeld).isInstanceOf(LockLostException.class);
         assertThat(inner.release()).isEqualTo(ReleaseResult.ALREADY_RELEASED);
-        assertThat(holds.levels("stock")).isEqualTo(1);
+        assertThat(holds.levels("stock", LockMode.EXCLUSIVE)).isEqualTo(1);
         assertThat(fixture.port.releases).isEmpty();
     }
 
     @Test
     void theOutermostLevelEndsTheHold() {
-        hold.enter().release();
+        hold.enter(LockMode.EXCLUSIVE, NAMES).release();
 
         assertThat(lease.isHeld()).isFalse();
         assertThat(fixture.port.releases).hasSize(1);
@@ -45,8 +49,8 @@ class ThreadHoldsTest {
 
     @Test
     void levelsMayEndInAnyOrder() {
-        LevelLease outer = hold.enter();
-        LevelLease inner = hold.enter();
+        LevelLease outer = hold.enter(LockMode.EXCLUSIVE, NAMES);
+        LevelLease inner = hold.enter(LockMode.EXCLUSIVE, NAMES);
 
         outer.close();
         assertThat(inner.isHeld()).isTrue();
@@ -57,44 +61,44 @@ class ThreadHoldsTest {
 
     @Test
     void unlockEndsOnlyLevelsThatLockEntered() {
-        hold.enter();
-        hold.lock();
+        hold.enter(LockMode.EXCLUSIVE, NAMES);
+        hold.lock(LockMode.EXCLUSIVE);
 
-        assertThat(hold.unlock()).isTrue();
-        assertThat(hold.unlock()).isFalse();
-        assertThat(holds.levels("stock")).isEqualTo(1);
+        assertThat(hold.unlock(LockMode.EXCLUSIVE)).isTrue();
+        assertThat(hold.unlock(LockMode.EXCLUSIVE)).isFalse();
+        assertThat(holds.levels("stock", LockMode.EXCLUSIVE)).isEqualTo(1);
         assertThat(lease.isHeld()).isTrue();
     }
 
     @Test
     void anotherThreadMayEndALevel() {
-        LevelLease outer = hold.enter();
-        LevelLease inner = hold.enter();
+        LevelLease outer = hold.enter(LockMode.EXCLUSIVE, NAMES);
+        LevelLease inner = hold.enter(LockMode.EXCLUSIVE, NAMES);
 
         onAnotherThread(inner::close);
-        assertThat(holds.levels("stock")).isEqualTo(1);
+        assertThat(holds.levels("stock", LockMode.EXCLUSIVE)).isEqualTo(1);
         onAnotherThread(outer::close);
 
         assertThat(lease.isHeld()).isFalse();
         assertThat(holds.find("stock")).isNull();
-        assertThat(holds.lease("stock")).isEmpty();
+        assertThat(holds.lease("stock", LockMode.EXCLUSIVE)).isEmpty();
     }
 
     @Test
     void aNameThatAnotherThreadReleasedCanBeHeldAgain() {
-        LevelLease level = hold.enter();
+        LevelLease level = hold.enter(LockMode.EXCLUSIVE, NAMES);
         onAnotherThread(level::close);
 
         HeldLease again = new CohortFixture().holds(200);
-        holds.add(again).enter();
+        holds.add(again).enter(LockMode.EXCLUSIVE, NAMES);
 
-        assertThat(holds.lease("stock")).contains(again);
-        assertThat(holds.levels("stock")).isEqualTo(1);
+        assertThat(holds.lease("stock", LockMode.EXCLUSIVE)).contains(again);
+        assertThat(holds.levels("stock", LockMode.EXCLUSIVE)).isEqualTo(1);
     }
 
     @Test
     void aThreadSeesOnlyWhatItHolds() {
-        hold.enter();
+        hold.enter(LockMode.EXCLUSIVE, NAMES);
 
         onAnotherThread(() -> {
             assertThat(holds.find("stock")).isNull();
@@ -105,8 +109,8 @@ class ThreadHoldsTest {
 
     @Test
     void everyLevelOfALostHoldReportsTheLoss() {
-        LevelLease outer = hold.enter();
-        LevelLease inner = hold.enter();
+        LevelLease outer = hold.enter(LockMode.EXCLUSIVE, NAMES);
+        LevelLease inner = hold.enter(LockMode.EXCLUSIVE, NAMES);
         fixture.leases.lose(lease.tenure(), "the store says that it ended");
 
         assertThatThrownBy(inner::ensureHeld).isInstanceOf(LockLostException.class);
@@ -117,7 +121,7 @@ class ThreadHoldsTest {
 
     @Test
     void aLostHoldStaysTheThreadsHoldUntilItsLastLevelEnds() {
-        LevelLease level = hold.enter();
+        LevelLease level = hold.enter(LockMode.EXCLUSIVE, NAMES);
         fixture.leases.lose(lease.tenure(), "the store says that it ended");
 
         assertThat(holds.find("stock")).isSameAs(hold);
@@ -129,7 +133,7 @@ class ThreadHoldsTest {
 
     @Test
     void aLeaseOfItsOwnIsRefusedToTheThreadThatHoldsTheName() {
-        hold.enter();
+        hold.enter(LockMode.EXCLUSIVE, NAMES);
 
         assertThatIllegalStateException()
                 .isThrownBy(() -> holds.refuseHeld(CohortFixture.REQUEST))

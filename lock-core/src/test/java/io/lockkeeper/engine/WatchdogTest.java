@@ -3,6 +3,7 @@ package io.lockkeeper.engine;
 import static io.lockkeeper.engine.RecordingStore.last;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.ClaimMode;
 import io.lockkeeper.store.Grant;
 import io.lockkeeper.store.RenewCommand;
@@ -35,7 +36,7 @@ class WatchdogTest {
 
         time.pass(Duration.ofMillis(1));
 
-        assertThat(last(store.renewals).command()).isEqualTo(new RenewCommand("stock", "attempt1", 30_000, false));
+        assertThat(last(store.renewals).command()).isEqualTo(new RenewCommand("stock", "attempt1", 30_000, false, 0));
         time.pass(Duration.ofSeconds(1));
         last(store.renewals).answer(true);
         assertThat(remaining(tenure)).isEqualTo(BELIEVED.minusSeconds(1));
@@ -180,8 +181,8 @@ class WatchdogTest {
 
     @Test
     void aFixedLeaseIsNotRenewedAndEndsByItself() {
-        Cohort own = fixture.cohort(Claim.fixed("stock", ClaimMode.EXCLUSIVE, 5_000));
-        watchdog.watch(fixture.times.tenure(own, "attempt1", 1, time.now()));
+        Cohort own = fixture.cohort(Claim.fixed(List.of("stock"), ClaimMode.EXCLUSIVE, 5_000));
+        watchdog.watch(fixture.times.tenure(own, "attempt1", reply(own), time.now()));
         time.pass(Duration.ofMillis(4_999));
         assertThat(lost).isEmpty();
 
@@ -219,7 +220,7 @@ class WatchdogTest {
     }
 
     private Tenure grantedFor(Duration leaseTime) {
-        Cohort own = fixture.cohort(Claim.fixed("stock", ClaimMode.EXCLUSIVE, leaseTime.toMillis()));
+        Cohort own = fixture.cohort(Claim.fixed(List.of("stock"), ClaimMode.EXCLUSIVE, leaseTime.toMillis()));
         fixture.enters();
         fixture.queued();
         Attempt waiting = last(fixture.port.asked).attempt();
@@ -234,7 +235,11 @@ class WatchdogTest {
     }
 
     private Tenure tenure() {
-        return fixture.times.tenure(fixture.cohort, "attempt1", 1, time.now());
+        return fixture.times.tenure(fixture.cohort, "attempt1", reply(fixture.cohort), time.now());
+    }
+
+    private static AcquireReply.Acquired reply(Cohort cohort) {
+        return new AcquireReply.Acquired(cohort.claim().leaseMillis(), List.of(1L));
     }
 
     private Duration remaining(Tenure tenure) {

@@ -61,16 +61,28 @@ class RedisScriptTest {
     }
 
     private List<String> acquire(String attempt, long lease, long alive, long grant, long sent) {
-        return run(LuaScript.ACQUIRE, attempt, "X", lease, alive, grant, 3, sent, sent + 2_000, "ch:", 30_000);
+        return run(LuaScript.ACQUIRE, attempt, "X", lease, alive, grant, 3, sent, sent + 2_000, "ch:", 30_000, 0);
     }
 
     private List<String> release(String attempt, long lastToken) {
-        return run(LuaScript.RELEASE, attempt, lastToken, "ch:", 30_000);
+        return run(LuaScript.RELEASE, attempt, lastToken, 0, "ch:", 30_000);
     }
 
     private List<String> handOver(String attempt, long lastToken, String next) {
         return run(
-                LuaScript.HANDOVER, attempt, lastToken, next, "X", LONG, LONG, LONG, 3, now() + 2_000, "ch:", 30_000);
+                LuaScript.HANDOVER,
+                attempt,
+                lastToken,
+                next,
+                "X",
+                LONG,
+                LONG,
+                LONG,
+                3,
+                now() + 2_000,
+                "ch:",
+                30_000,
+                0);
     }
 
     private static void awaitPast(long millis) {
@@ -89,7 +101,7 @@ class RedisScriptTest {
         awaitPast(2);
         List<String> again = acquire(A1, 1_000, 0, LONG);
         assertThat(first.get(0)).isEqualTo("ACQUIRED");
-        assertThat(again.get(2)).isEqualTo(first.get(2));
+        assertThat(again.get(3)).isEqualTo(first.get(3));
         assertThat(Long.parseLong(Objects.requireNonNull(server.field(key, "until"))))
                 .isGreaterThan(Long.parseLong(Objects.requireNonNull(until)));
     }
@@ -144,28 +156,28 @@ class RedisScriptTest {
     void aLapsedHoldCanNeitherBeRenewedNorKeptFromOthers() {
         acquire(A1, SHORT, 0, LONG);
         awaitPast(SHORT);
-        assertThat(run(LuaScript.RENEW, 30_000, A1, LONG, 0).get(1)).isEqualTo("0");
+        assertThat(run(LuaScript.RENEW, 30_000, A1, LONG, 0, 0).get(1)).isEqualTo("0");
         assertThat(run(LuaScript.INSPECT).get(0)).isEqualTo("FREE");
         assertThat(acquire(B1, LONG, 0, LONG).get(0)).isEqualTo("ACQUIRED");
-        assertThat(run(LuaScript.RENEW, 30_000, A1, LONG, 0).get(1)).isEqualTo("0");
-        assertThat(run(LuaScript.RENEW, 30_000, B1, LONG, 0).get(1)).isEqualTo("1");
+        assertThat(run(LuaScript.RENEW, 30_000, A1, LONG, 0, 0).get(1)).isEqualTo("0");
+        assertThat(run(LuaScript.RENEW, 30_000, B1, LONG, 0, 0).get(1)).isEqualTo("1");
         assertThat(release(A1, 0).get(0)).isEqualTo("NOT_HELD");
     }
 
     @Test
     void aRenewalNeverShortensALaterEndButAnExtensionDoes() {
         acquire(A1, LONG, 0, LONG);
-        run(LuaScript.RENEW, 30_000, A1, 2 * LONG, 1);
-        run(LuaScript.RENEW, 30_000, A1, LONG, 0);
+        run(LuaScript.RENEW, 30_000, A1, 2 * LONG, 1, 0);
+        run(LuaScript.RENEW, 30_000, A1, LONG, 0, 0);
         assertThat(remaining()).isGreaterThan(LONG + LONG / 2);
         acquire(A1, LONG, 0, LONG);
         assertThat(remaining()).isGreaterThan(LONG + LONG / 2);
-        run(LuaScript.RENEW, 30_000, A1, LONG, 1);
+        run(LuaScript.RENEW, 30_000, A1, LONG, 1, 0);
         assertThat(remaining()).isLessThanOrEqualTo(LONG);
     }
 
     private long remaining() {
-        return Long.parseLong(run(LuaScript.INSPECT).get(5));
+        return Long.parseLong(run(LuaScript.INSPECT).get(4));
     }
 
     @Test
@@ -178,7 +190,7 @@ class RedisScriptTest {
     @Test
     void theLargestReservationFitsIntoTheQueue() {
         acquire(C1, LONG, 0, LONG);
-        run(LuaScript.ACQUIRE, A1, "X", LONG, LONG, 999_999, 10_000, now(), now() + 2_000, "ch:", 30_000);
+        run(LuaScript.ACQUIRE, A1, "X", LONG, LONG, 999_999, 10_000, now(), now() + 2_000, "ch:", 30_000, 0);
         acquire(B1, LONG, LONG, LONG);
         release(C1, 0);
         assertThat(owner()).isEqualTo(A1);
@@ -188,31 +200,31 @@ class RedisScriptTest {
 
     @Test
     void tokensAreReservedWrittenBackAndNeverFall() {
-        long first = Long.parseLong(acquire(A1, LONG, 0, LONG).get(2));
+        long first = Long.parseLong(acquire(A1, LONG, 0, LONG).get(3));
         assertThat(server.field(key, "token")).isEqualTo("" + (first + 2));
         release(A1, first);
         assertThat(server.field(key, "token")).isEqualTo("" + first);
         // A clock that went back: the record's token counts.
         server.command("HSET", key, "token", "9000000000000000", "since", "0");
-        assertThat(acquire(B1, LONG, 0, LONG).get(2)).isEqualTo("9000000000000001");
+        assertThat(acquire(B1, LONG, 0, LONG).get(3)).isEqualTo("9000000000000001");
     }
 
     @Test
     void aHandOverServesOthersFirstAndIsIdempotent() {
-        long first = Long.parseLong(acquire(A1, LONG, 0, LONG).get(2));
+        long first = Long.parseLong(acquire(A1, LONG, 0, LONG).get(3));
         List<String> kept = handOver(A1, first + 1, A2);
         assertThat(kept.get(0)).isEqualTo("ACQUIRED");
-        assertThat(Long.parseLong(kept.get(2))).isGreaterThan(first + 1);
+        assertThat(Long.parseLong(kept.get(3))).isGreaterThan(first + 1);
         assertThat(handOver(A1, first + 1, A2).subList(0, 1)).containsExactly("ACQUIRED");
         acquire(B1, LONG, LONG, LONG);
-        assertThat(handOver(A2, Long.parseLong(kept.get(2)), A1).get(0)).isEqualTo("QUEUED");
+        assertThat(handOver(A2, Long.parseLong(kept.get(3)), A1).get(0)).isEqualTo("QUEUED");
         assertThat(owner()).isEqualTo(B1);
-        assertThat(handOver(A2, Long.parseLong(kept.get(2)), A1).get(0)).isEqualTo("QUEUED");
+        assertThat(handOver(A2, Long.parseLong(kept.get(3)), A1).get(0)).isEqualTo("QUEUED");
         assertThat(handOver(C1, 5, C1.replace('1', '2')).get(0)).isEqualTo("NOT_HELD");
     }
 
     @Test
-    void copiesOfOldCommandsDoNothing() {
+    void copiesOfOldCommandsHoldALockForTheCommandTimeoutAtMost() {
         long sent = now();
         acquire(A1, LONG, 0, LONG, sent);
         release(A1, 0);
@@ -220,9 +232,11 @@ class RedisScriptTest {
         awaitPast(2);
         acquire(B1, LONG, 0, LONG);
         release(B1, 0);
-        assertThat(acquire(A1, LONG, 0, LONG, sent).get(0)).isEqualTo("RESEND");
         assertThat(acquire(A1, LONG, 0, LONG, sent - 5_000).get(0)).isEqualTo("LATE");
+        assertThat(acquire(A1, LONG, 0, LONG, sent - 1_500).get(0)).isEqualTo("LATE");
         assertThat(owner()).isEmpty();
+        assertThat(acquire(A1, LONG, 0, LONG, sent).get(0)).isEqualTo("ACQUIRED");
+        assertThat(remaining()).isBetween(1L, 2_000L);
     }
 
     @Test
@@ -232,7 +246,7 @@ class RedisScriptTest {
         assertThat(release(A1, 0).get(0)).isEqualTo("FOREIGN");
         assertThat(handOver(A1, 1, A2).get(0)).isEqualTo("FOREIGN");
         assertThat(run(LuaScript.INSPECT).get(0)).isEqualTo("FOREIGN");
-        assertThat(run(LuaScript.RENEW, 30_000, A1, LONG, 0).get(1)).isEqualTo("0");
+        assertThat(run(LuaScript.RENEW, 30_000, A1, LONG, 0, 0).get(1)).isEqualTo("0");
         assertThat(server.command("GET", key)).isEqualTo("something else");
         server.command("DEL", key);
         server.command("HSET", key, "version", "2", "owner", "x");

@@ -1,0 +1,89 @@
+package io.lockkeeper.engine;
+
+import io.lockkeeper.LockInstance;
+import io.lockkeeper.store.LockStore;
+import io.lockkeeper.store.StoredInstance;
+import java.time.Instant;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/** The instances that hold locks or wait for them, by the ids of their attempts. Those seen lately are remembered. */
+final class Instances {
+
+    private static final int CLIENT_ID_LENGTH = 12;
+    private static final int REMEMBERED = 1_000;
+    private static final long PATIENCE_MILLIS = 100;
+
+    private final LockStore store;
+    private final Map<String, LockInstance> known = new LinkedHashMap<>(16, 0.75f, true) {
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<String, LockInstance> eldest) {
+            return size() > REMEMBERED;
+        }
+    };
+
+    Instances(LockStore store) {
+        this.store = store;
+    }
+
+    /** Returns who made an attempt; null where that cannot be told soon. */
+    CompletableFuture<@Nullable LockInstance> find(String attempt, Scheduler scheduler) {
+        String clientId = clientId(attempt);
+        LockInstance seen = seen(clientId);
+        if (seen != null) {
+            return CompletableFuture.completedFuture(seen);
+        }
+        CompletableFuture<@Nullable LockInstance> found = new CompletableFuture<>();
+        Scheduler.Timeout patience =
+                scheduler.schedule(() -> found.complete(null), TimeUnit.MILLISECONDS.toNanos(PATIENCE_MILLIS));
+        learn(List.of(clientId)).whenComplete((learned, failure) -> {
+            patience.cancel();
+            found.complete(seen(clientId));
+        });
+        return found;
+    }
+
+    /** Returns who made attempts, in their order; one that nobody knows has its id and nothing else. */
+    CompletableFuture<List<LockInstance>> all(List<String> attempts) {
+        List<String> clientIds = attempts.stream().map(Instances::clientId).toList();
+        List<String> unknown = clientIds.stream()
+                .distinct()
+                .filter(clientId -> seen(clientId) == null)
+                .toList();
+        CompletableFuture<?> learned = unknown.isEmpty() ? CompletableFuture.completedFuture(null) : learn(unknown);
+        return learned.thenApply(done -> clientIds.stream().map(this::orUnknown).toList());
+    }
+
+    private LockInstance orUnknown(String clientId) {
+        LockInstance seen = seen(clientId);
+        return seen == null ? new LockInstance(clientId, clientId, "", 0, Instant.EPOCH) : seen;
+    }
+
+    private CompletableFuture<?> learn(List<String> clientIds) {
+        return store.instances(clientIds).thenAccept(found -> found.forEach(this::remember));
+    }
+
+    private void remember(StoredInstance instance) {
+        String application = instance.application().isEmpty() ? instance.clientId() : instance.application();
+        synchronized (known) {
+            known.put(
+                    instance.clientId(),
+                    new LockInstance(
+                            instance.clientId(), application, instance.host(), instance.pid(), instance.since()));
+        }
+    }
+
+    private @Nullable LockInstance seen(String clientId) {
+        synchronized (known) {
+            return known.get(clientId);
+        }
+    }
+
+    private static String clientId(String attempt) {
+        return attempt.substring(0, Math.min(CLIENT_ID_LENGTH, attempt.length()));
+    }
+}

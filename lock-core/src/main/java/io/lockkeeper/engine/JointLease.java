@@ -1,0 +1,118 @@
+package io.lockkeeper.engine;
+
+import io.lockkeeper.LockLease;
+import io.lockkeeper.LockLostException;
+import io.lockkeeper.LockMode;
+import io.lockkeeper.ReleaseResult;
+import java.time.Duration;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
+
+/** Levels of several holds of one thread, some of which it had before: held while all are held. */
+final class JointLease implements LockLease {
+
+    private final List<String> names;
+    private final LockMode mode;
+    private final List<LevelLease> levels;
+
+    JointLease(List<String> names, LockMode mode, List<LevelLease> levels) {
+        this.names = names;
+        this.mode = mode;
+        this.levels = levels;
+    }
+
+    @Override
+    public String name() {
+        return names.get(0);
+    }
+
+    @Override
+    public List<String> names() {
+        return names;
+    }
+
+    @Override
+    public LockMode mode() {
+        return mode;
+    }
+
+    @Override
+    public long fencingToken() {
+        return fencingToken(name());
+    }
+
+    @Override
+    public long fencingToken(String name) {
+        return levels.stream()
+                .filter(level -> level.names().contains(name))
+                .findFirst()
+                .orElseThrow(() -> new IllegalArgumentException("This lease holds " + names + ", not '" + name + "'"))
+                .fencingToken(name);
+    }
+
+    @Override
+    public boolean isHeld() {
+        return levels.stream().allMatch(LevelLease::isHeld);
+    }
+
+    @Override
+    public Duration remaining() {
+        return levels.stream()
+                .map(LevelLease::remaining)
+                .min(Comparator.naturalOrder())
+                .orElseThrow();
+    }
+
+    @Override
+    public void ensureHeld() {
+        levels.forEach(LevelLease::ensureHeld);
+    }
+
+    @Override
+    public boolean verify() {
+        return levels.stream().allMatch(LevelLease::verify);
+    }
+
+    @Override
+    public boolean extend(Duration leaseTime) {
+        return levels.stream().allMatch(level -> level.extend(leaseTime));
+    }
+
+    @Override
+    public void onLost(Consumer<LockLostException> callback) {
+        AtomicBoolean told = new AtomicBoolean();
+        levels.forEach(level -> level.onLost(lost -> {
+            if (told.compareAndSet(false, true)) {
+                callback.accept(lost);
+            }
+        }));
+    }
+
+    @Override
+    public ReleaseResult release() {
+        return Collections.max(
+                levels.stream().map(LevelLease::release).toList(), Comparator.comparingInt(JointLease::badness));
+    }
+
+    private static int badness(ReleaseResult result) {
+        return switch (result) {
+            case RELEASED -> 0;
+            case ALREADY_RELEASED -> 1;
+            case UNKNOWN -> 2;
+            case LOST -> 3;
+        };
+    }
+
+    @Override
+    public void close() {
+        levels.forEach(LevelLease::close);
+    }
+
+    @Override
+    public String toString() {
+        return "LockLease" + levels;
+    }
+}

@@ -1,0 +1,231 @@
+package io.lockkeeper.memory;
+
+import io.lockkeeper.memory.MemoryRecord.Place;
+import io.lockkeeper.store.AcquireCommand;
+import io.lockkeeper.store.AcquireReply;
+import io.lockkeeper.store.HandOverCommand;
+import io.lockkeeper.store.HandOverReply;
+import io.lockkeeper.store.ReleaseReply;
+import io.lockkeeper.store.RenewCommand;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** The commands over the records of locks: what the scripts are for the Redis store, step by step. */
+final class MemoryScripts {
+
+    private MemoryScripts() {}
+
+    /**
+     * When a command was sent and what it says of waiting.
+     *
+     * @param sent the earliest time of the store at which it was sent, ms
+     * @param notAfter the last time of the store at which it may run, ms
+     * @param aliveMillis how long a place in the queue is kept
+     * @param grantMillis how long a grant lasts
+     */
+    record Sending(long sent, long notAfter, long aliveMillis, long grantMillis) {}
+
+    /** Does what {@code acquire.lua} does; empty: the command came too late. */
+    static Optional<AcquireReply> acquire(
+            List<MemoryRecord> records, AcquireCommand command, Sending sending, long micros) {
+        long now = micros / 1_000;
+        String me = command.attempt();
+        if (now > sending.notAfter()) {
+            return Optional.empty();
+        }
+        if (records.stream().anyMatch(record -> record.hasEnded(me))) {
+            return Optional.of(new AcquireReply.Ended());
+        }
+        boolean doubtful = records.stream()
+                .anyMatch(record -> record.since > sending.sent()
+                        && record.since <= now
+                        && !record.isQueued(me)
+                        && !record.isHolder(me, now));
+        long lease = doubtful ? Math.min(command.leaseMillis(), sending.notAfter() - now) : command.leaseMillis();
+        if (2 * lease < Math.min(command.leaseMillis(), sending.notAfter() - sending.sent())) {
+            return Optional.empty();
+        }
+        int blocked = records.size();
+        boolean fresh = false;
+        for (int i = 0; i < blocked; i++) {
+            MemoryRecord record = records.get(i);
+            record.endLapsedHolds(now);
+            if (!record.isHolder(me, now)) {
+                fresh = true;
+                Place head = record.serve(me, micros);
+                blocked =
+                        (head != null && !head.attempt().equals(me)) || !record.isFreeFor(command.mode()) ? i : blocked;
+            }
+        }
+        if (blocked == records.size()) {
+            return Optional.of(take(records, command, lease, fresh, micros));
+        }
+        MemoryRecord busy = records.get(blocked);
+        String holder = busy.holder();
+        long remaining = busy.holdEnd() - now;
+        if (doubtful && blocked > 0) {
+            remaining = Math.min(remaining, lease / 2);
+        }
+        long waitingLease = doubtful ? lease : Math.max(lease, sending.aliveMillis());
+        waitFor(records, blocked, command, sending, waitingLease, micros);
+        return Optional.of(
+                command.queue() ? new AcquireReply.Queued(holder, remaining, now) : new AcquireReply.Busy(holder));
+    }
+
+    private static AcquireReply take(
+            List<MemoryRecord> records, AcquireCommand command, long lease, boolean fresh, long micros) {
+        long now = micros / 1_000;
+        String me = command.attempt();
+        List<Long> firstTokens = new ArrayList<>(records.size());
+        for (MemoryRecord record : records) {
+            if (record.isHolder(me, now)) {
+                record.prolong(me, fresh ? now + lease : Math.max(record.endOf(me), now + lease));
+                firstTokens.add(record.firstToken(me, command.tokens()));
+            } else {
+                firstTokens.add(record.own(me, command.mode(), lease, command.tokens(), false, micros));
+                record.serve(null, micros);
+            }
+        }
+        return new AcquireReply.Acquired(lease, firstTokens);
+    }
+
+    private static void waitFor(
+            List<MemoryRecord> records,
+            int blocked,
+            AcquireCommand command,
+            Sending sending,
+            long waitingLease,
+            long micros) {
+        long now = micros / 1_000;
+        String me = command.attempt();
+        for (int i = 0; i < records.size(); i++) {
+            MemoryRecord record = records.get(i);
+            if (i > blocked) {
+                letGo(record, me, micros);
+            } else if (command.queue() && i == blocked) {
+                record.enqueue(new Place(
+                        me, command.mode(), now + sending.aliveMillis(), sending.grantMillis(), command.tokens()));
+            } else if (command.queue() && record.isHolder(me, now)) {
+                record.prolong(me, Math.max(record.endOf(me), now + waitingLease));
+            } else if (command.queue()) {
+                record.own(me, command.mode(), waitingLease, command.tokens(), false, micros);
+            }
+        }
+    }
+
+    private static void letGo(MemoryRecord record, String attempt, long micros) {
+        record.leaveQueue(attempt);
+        if (record.isHolder(attempt, micros / 1_000)) {
+            String previous = record.previous;
+            record.endHold(attempt, 0, micros / 1_000);
+            record.previous = previous;
+        }
+        record.serve(null, micros);
+    }
+
+    /** Does what {@code release.lua} does. */
+    static ReleaseReply release(
+            List<MemoryRecord> records, String attempt, long lastToken, long keepMillis, long micros) {
+        return Collections.max(records.stream()
+                .map(record -> release(record, attempt, lastToken, keepMillis, micros))
+                .toList());
+    }
+
+    private static ReleaseReply release(MemoryRecord record, String me, long lastToken, long keepMillis, long micros) {
+        long now = micros / 1_000;
+        boolean owns = record.owner.equals(me);
+        if (record.isHolder(me, now) || (owns && !record.previous.equals(me))) {
+            long before = record.holdEnd();
+            if (owns && lastToken > 0) {
+                record.token = lastToken;
+            }
+            record.endHold(me, keepMillis, now);
+            record.endLapsedHolds(now);
+            Place head = record.serve(null, micros);
+            if (record.holdEnd() < before) {
+                record.tellEnd(head, now);
+            }
+            return ReleaseReply.RELEASED;
+        }
+        if (record.isQueued(me)) {
+            boolean first = record.isFirst(me);
+            record.leaveQueue(me);
+            record.endLapsedHolds(now);
+            Place head = record.serve(null, micros);
+            if (first) {
+                record.tellEnd(head, now);
+            }
+            return ReleaseReply.LEFT_QUEUE;
+        }
+        return record.hasEnded(me) ? ReleaseReply.ALREADY_RELEASED : ReleaseReply.NOT_HELD;
+    }
+
+    /** Does what {@code handover.lua} does; empty: the command came too late. */
+    static Optional<HandOverReply> handOver(
+            MemoryRecord record, HandOverCommand command, Sending sending, long micros) {
+        long now = micros / 1_000;
+        if (now > sending.notAfter()) {
+            return Optional.empty();
+        }
+        String me = command.attempt();
+        AcquireCommand next = command.next();
+        String after = next.attempt();
+        if (record.isHolder(after, now)) {
+            record.prolong(after, Math.max(record.endOf(after), now + next.leaseMillis()));
+            return Optional.of(acquired(next, record.firstToken(after, next.tokens())));
+        }
+        boolean owns = record.owner.equals(me);
+        if (!record.isHolder(me, now) && (!owns || record.previous.equals(me))) {
+            return Optional.of(
+                    record.isQueued(after) ? queued(record, now) : new HandOverReply(false, new AcquireReply.Ended()));
+        }
+        if (owns) {
+            record.token = command.lastToken();
+        }
+        record.endHold(me, 0, now);
+        record.endLapsedHolds(now);
+        @Nullable Place head = command.ahead() ? null : record.serve(null, micros);
+        if (head == null && record.isFreeFor(next.mode())) {
+            long first = record.own(after, next.mode(), next.leaseMillis(), next.tokens(), false, micros);
+            record.serve(null, micros);
+            return Optional.of(acquired(next, first));
+        }
+        record.enqueue(
+                new Place(after, next.mode(), now + sending.aliveMillis(), sending.grantMillis(), next.tokens()));
+        return Optional.of(queued(record, now));
+    }
+
+    private static HandOverReply acquired(AcquireCommand next, long firstToken) {
+        return new HandOverReply(true, new AcquireReply.Acquired(next.leaseMillis(), List.of(firstToken)));
+    }
+
+    private static HandOverReply queued(MemoryRecord record, long now) {
+        return new HandOverReply(
+                true, new AcquireReply.Queued(record.holder(), Math.max(0, record.holdEnd() - now), now));
+    }
+
+    /** Does what {@code renew.lua} does for one lock. */
+    static boolean renew(MemoryRecord record, RenewCommand command, long micros) {
+        long now = micros / 1_000;
+        if (!record.isHolder(command.attempt(), now)) {
+            return false;
+        }
+        long end = now + command.leaseMillis();
+        record.prolong(command.attempt(), command.exact() ? end : Math.max(end, record.endOf(command.attempt())));
+        record.token = Math.max(record.token, command.leastToken());
+        return true;
+    }
+
+    /** Does what {@code revoke.lua} does. */
+    static boolean revoke(MemoryRecord record, long micros) {
+        record.endLapsedHolds(micros / 1_000);
+        if (record.holder().isEmpty()) {
+            return false;
+        }
+        record.revoke(micros);
+        return true;
+    }
+}

@@ -1,0 +1,166 @@
+package io.lockkeeper.redis;
+
+import io.lockkeeper.redis.RedisLockStore.Options;
+import io.lockkeeper.store.DaemonThreads;
+import io.lockkeeper.store.StoreException;
+import io.lockkeeper.store.StoreListener;
+import io.lockkeeper.store.StoreTraits;
+import io.lockkeeper.store.StoredInstance;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.LongFunction;
+import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+
+/** What an open store works with: the driver, the server's clock, and the description of this instance. */
+final class RedisSession {
+
+    private static final Logger log = LoggerFactory.getLogger(RedisLockStore.class);
+    private static final int MAX_SENDS = 5;
+    private static final long NEVER = -1;
+    private static final Duration DESCRIPTION_LIFE = Duration.ofSeconds(60);
+    private static final long DESCRIPTION_REFRESH_SECONDS = 20;
+
+    private final String clientId;
+    private final StoreTraits traits;
+    private final RedisNames names;
+    private final Arguments arguments;
+    private final ServerClock clock = new ServerClock(System::nanoTime);
+    private final ScheduledThreadPoolExecutor timer =
+            new ScheduledThreadPoolExecutor(1, DaemonThreads.factory("lockkeeper-redis-timer"));
+    private final RedisDriver driver;
+    private final CompletableFuture<Long> prepared;
+
+    RedisSession(RedisConnectionFactory connections, Options options, String clientId, Duration leaseTime) {
+        this.clientId = clientId;
+        this.traits = options.traits(leaseTime);
+        this.names = new RedisNames(options.keyPrefix());
+        this.arguments = new Arguments(traits, options, names, options.leastUptimeSeconds(leaseTime));
+        timer.setRemoveOnCancelPolicy(true);
+        this.driver = new SpringDataRedisDriver(connections, traits.commandTimeout(), timer);
+        this.prepared = prepare();
+    }
+
+    StoreTraits traits() {
+        return traits;
+    }
+
+    RedisNames names() {
+        return names;
+    }
+
+    Arguments arguments() {
+        return arguments;
+    }
+
+    ServerClock clock() {
+        return clock;
+    }
+
+    RedisDriver driver() {
+        return driver;
+    }
+
+    /** Listens to the grants of this client, describes it, and waits a moment for the first connection. */
+    void start(String application, StoreListener listener) {
+        driver.subscribe(
+                names.channel(clientId),
+                message -> ChannelMessage.tell(message, names, listener),
+                listener::channelRestored);
+        describe(StoredInstance.ofThisProcess(clientId, application));
+        awaitWarmConnection();
+    }
+
+    /** The first lock should find a warm connection; but an application starts without Redis, too. */
+    private void awaitWarmConnection() {
+        try {
+            prepared.get(traits.commandTimeout().toMillis(), TimeUnit.MILLISECONDS);
+        } catch (ExecutionException | TimeoutException failure) {
+            log.warn("Redis does not answer yet, locks are refused until it does: {}", failure.toString());
+        } catch (InterruptedException interrupt) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Runs a script over locks. */
+    CompletableFuture<ScriptReply> eval(LuaScript script, List<String> lockNames, List<byte[]> argv) {
+        return driver.eval(script, lockNames.stream().map(names::lock).toList(), argv)
+                .thenApply(raw -> {
+                    ScriptReply reply = new ScriptReply(raw);
+                    clock.told(reply.serverMillis());
+                    reply.refuseForeign();
+                    return reply;
+                });
+    }
+
+    /**
+     * Runs a script that the server refuses when it comes too late, and sends it again when that happened only because the
+     * estimate of the server's clock was wrong: the reply has told the time.
+     *
+     * @param argv makes the arguments from the server's time
+     */
+    CompletableFuture<ScriptReply> evalInTime(
+            LuaScript script, List<String> lockNames, LongFunction<List<byte[]>> argv) {
+        return evalInTime(script, lockNames, argv, 1);
+    }
+
+    private CompletableFuture<ScriptReply> evalInTime(
+            LuaScript script, List<String> lockNames, LongFunction<List<byte[]>> argv, int sends) {
+        return eval(script, lockNames, argv.apply(clock.millis())).thenCompose(reply -> {
+            if (!reply.is("LATE")) {
+                return CompletableFuture.completedFuture(reply);
+            }
+            return sends < MAX_SENDS
+                    ? evalInTime(script, lockNames, argv, sends + 1)
+                    : CompletableFuture.failedFuture(new StoreException(
+                            "Redis is so slow that commands reach it after the command timeout", null));
+        });
+    }
+
+    /** The server's clock must be known before a lock is taken: it bounds how late a command may run. */
+    <T> CompletableFuture<T> afterPreparation(Supplier<CompletableFuture<T>> command) {
+        if (clock.isKnown()) {
+            return command.get();
+        }
+        CompletableFuture<Long> now = prepared.isCompletedExceptionally() ? prepare() : prepared;
+        return now.copy()
+                .completeOnTimeout(NEVER, traits.commandTimeout().toMillis(), TimeUnit.MILLISECONDS)
+                .thenCompose(time -> time == NEVER
+                        ? CompletableFuture.failedFuture(
+                                new StoreException("Redis has not answered since the application started", null))
+                        : command.get());
+    }
+
+    private CompletableFuture<Long> prepare() {
+        return driver.prepare(LuaScript.ALL).thenApply(time -> {
+            clock.told(time);
+            return time;
+        });
+    }
+
+    private void describe(StoredInstance description) {
+        byte[] json = RedisNames.bytes(InstanceDescription.toJson(description));
+        timer.scheduleWithFixedDelay(
+                () -> driver.set(names.instance(clientId), json, DESCRIPTION_LIFE)
+                        .exceptionally(failure -> {
+                            log.debug("The description of this instance could not be written", failure);
+                            return null;
+                        }),
+                0,
+                DESCRIPTION_REFRESH_SECONDS,
+                TimeUnit.SECONDS);
+    }
+
+    void close() {
+        driver.delete(names.instance(clientId)).exceptionally(gone -> null).join();
+        driver.close();
+        timer.shutdownNow();
+    }
+}
