@@ -45,9 +45,6 @@ final class MemoryScripts {
                         && !record.isQueued(me)
                         && !record.isHolder(me, now));
         long lease = doubtful ? Math.min(command.leaseMillis(), sending.notAfter() - now) : command.leaseMillis();
-        if (2 * lease < Math.min(command.leaseMillis(), sending.notAfter() - sending.sent())) {
-            return Optional.empty();
-        }
         int blocked = records.size();
         boolean fresh = false;
         for (int i = 0; i < blocked; i++) {
@@ -59,6 +56,10 @@ final class MemoryScripts {
                 blocked =
                         (head != null && !head.attempt().equals(me)) || !record.isFreeFor(command.mode()) ? i : blocked;
             }
+        }
+        if (blocked == records.size()
+                && 2 * lease < Math.min(command.leaseMillis(), sending.notAfter() - sending.sent())) {
+            return Optional.empty();
         }
         if (blocked == records.size()) {
             return Optional.of(take(records, command, lease, fresh, micros));

@@ -18,7 +18,7 @@
 --   ACQUIRED now lease_ms first_token...  the attempt holds the locks, for so long; the tokens are in the order of KEYS
 --   QUEUED now holder remaining_ms        it waits
 --   BUSY now holder remaining_ms          it does not wait, and somebody else holds a lock
---   LATE now                              the command came too late and did nothing
+--   LATE now                              the command came too late and took nothing
 --   ENDED now                             the attempt has released a lock before: a copy of an old command; did nothing
 --   YOUNG now                             the server has not run for long enough; did nothing
 --   FOREIGN now key                       the key holds something that is not a lock record of this version
@@ -54,10 +54,8 @@ end
 if doubtful then
   -- Somebody held a lock since this was sent: it may be a late copy. What it takes lasts until the sender has given up.
   lease_ms = math.min(lease_ms, not_after - now)
-  if 2 * lease_ms < math.min(tonumber(ARGV[3]), not_after - sent) then
-    return { 'LATE', now }
-  end
 end
+local too_short = 2 * lease_ms < math.min(tonumber(ARGV[3]), not_after - sent)
 
 -- Finds the first lock that the attempt cannot have.
 local blocked, fresh
@@ -73,6 +71,18 @@ for i, record in ipairs(records) do
   end
 end
 
+local function save_changed()
+  for _, record in ipairs(records) do
+    if record.changed then
+      save(record)
+    end
+  end
+end
+
+if not blocked and too_short then
+  save_changed()
+  return { 'LATE', now }
+end
 if not blocked then
   local reply = { 'ACQUIRED', now, lease_ms }
   for i, record in ipairs(records) do
@@ -134,8 +144,6 @@ for i, record in ipairs(records) do
   elseif alive_ms > 0 then
     wait(record)
   end
-  if record.changed then
-    save(record)
-  end
 end
+save_changed()
 return reply
