@@ -15,56 +15,20 @@ import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockStoreException;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.ReleaseResult;
-import io.lockkeeper.store.LockStore;
 import java.io.IOException;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInfo;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** What every store must do, seen through the template. Each template that a test makes is an instance of its own. */
-public abstract class LockContract {
-
-    protected static final Duration LEASE = Duration.ofSeconds(3);
-
-    protected final RecordingListener events = new RecordingListener();
-    private final List<LockTemplate> templates = new ArrayList<>();
-    protected String name = "";
-
-    /** Returns a new store over the locks that all stores of one test share. */
-    protected abstract LockStore store();
-
-    @BeforeEach
-    void nameTheLock(TestInfo test) {
-        name = test.getDisplayName() + " {" + System.nanoTime() + "}";
-    }
-
-    @AfterEach
-    void closeAndCheckTokens() {
-        templates.forEach(LockTemplate::close);
-        assertThat(events.tokenFaults()).isEmpty();
-    }
-
-    /** Returns a new instance. */
-    protected LockTemplate instance() {
-        LockTemplate template = LockTemplate.builder(store())
-                .leaseTime(LEASE)
-                .shutdownWait(Duration.ZERO)
-                .listener(events)
-                .build();
-        templates.add(template);
-        return template;
-    }
+public abstract class LockContract extends StoreContract {
 
     private LockLease acquire(LockTemplate template, LockRequest request) {
         LockLease lease = template.acquire(request);

@@ -1,17 +1,43 @@
 package io.lockkeeper.memory;
 
 import io.lockkeeper.contract.ContentionContract;
+import io.lockkeeper.contract.InspectionContract;
 import io.lockkeeper.contract.LockContract;
+import io.lockkeeper.contract.ReadWriteContract;
+import io.lockkeeper.contract.SeveralNamesContract;
 import io.lockkeeper.store.LockStore;
 import org.junit.jupiter.api.Nested;
 
 class MemoryLockStoreContractTest {
 
+    private final MemoryLockStore first = new MemoryLockStore();
+
     @Nested
     class Locks extends LockContract {
+        @Override
+        protected LockStore store() {
+            return first.peer();
+        }
+    }
 
-        private final MemoryLockStore first = new MemoryLockStore();
+    @Nested
+    class ReadersAndWriters extends ReadWriteContract {
+        @Override
+        protected LockStore store() {
+            return first.peer();
+        }
+    }
 
+    @Nested
+    class SeveralNames extends SeveralNamesContract {
+        @Override
+        protected LockStore store() {
+            return first.peer();
+        }
+    }
+
+    @Nested
+    class Inspection extends InspectionContract {
         @Override
         protected LockStore store() {
             return first.peer();
@@ -20,9 +46,6 @@ class MemoryLockStoreContractTest {
 
     @Nested
     class Contention extends ContentionContract {
-
-        private final MemoryLockStore first = new MemoryLockStore();
-
         @Override
         protected LockStore store() {
             return first.peer();
