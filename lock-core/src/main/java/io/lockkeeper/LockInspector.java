@@ -7,6 +7,14 @@ import java.util.Optional;
 public interface LockInspector {
 
     /**
+     * Returns an inspector for applications that run {@linkplain LockOperations#withoutLocking() without locking}: it knows
+     * no lock.
+     */
+    static LockInspector withoutLocking() {
+        return new UnlockedInspector();
+    }
+
+    /**
      * Looks at one lock.
      *
      * @param name the lock's name

@@ -1,5 +1,6 @@
 package io.lockkeeper.autoconfigure;
 
+import io.lockkeeper.LockInspector;
 import io.lockkeeper.LockListener;
 import io.lockkeeper.LockOperations;
 import io.lockkeeper.LockTemplate;
@@ -14,6 +15,7 @@ import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.context.annotation.Bean;
@@ -71,6 +73,20 @@ public final class LockkeeperAutoConfiguration {
                 "Locking is switched off by lockkeeper.enabled=false: methods with @DistributedLocked and everything else"
                         + " that asks for a lock run at the same time as on other instances");
         return LockOperations.withoutLocking();
+    }
+
+    @Bean
+    @ConditionalOnMissingBean
+    @ConditionalOnBooleanProperty(name = "lockkeeper.enabled", havingValue = false)
+    LockInspector unlockedInspector() {
+        return LockInspector.withoutLocking();
+    }
+
+    @Bean
+    @ConditionalOnMissingBean
+    @ConditionalOnSingleCandidate(LockTemplate.class)
+    LockInspector lockInspector(LockTemplate template) {
+        return template.inspector();
     }
 
     /** The template, where the application has none. */
