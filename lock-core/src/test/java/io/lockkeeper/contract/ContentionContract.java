@@ -46,7 +46,7 @@ public abstract class ContentionContract {
     }
 
     @ParameterizedTest
-    @EnumSource(names = {"EXCLUSIVE", "FAIR"})
+    @EnumSource(names = {"EXCLUSIVE", "FAIR", "WRITE"})
     void noUpdateIsLostAndNoWaiterIsForgotten(LockMode mode) throws Exception {
         List<LockTemplate> instances = new ArrayList<>();
         ExecutorService threads = Executors.newFixedThreadPool(INSTANCES * THREADS);

@@ -2,6 +2,7 @@ package io.lockkeeper.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lockkeeper.DistributedReadWriteLock;
 import io.lockkeeper.LockLease;
 import io.lockkeeper.LockMode;
 import io.lockkeeper.LockRequest;
@@ -19,6 +20,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -58,21 +60,94 @@ class RedisRequestCountTest {
             Awaitility.await()
                     .until(() ->
                             server.command("PUBSUB", "CHANNELS") instanceof List<?> channels && channels.size() == 1);
-            for (LockMode mode : List.of(LockMode.EXCLUSIVE, LockMode.FAIR)) {
+            for (LockMode mode : LockMode.values()) {
                 LockRequest request = LockRequest.of("counted").withMode(mode);
                 for (int i = 0; i < 3; i++) {
                     server.resetStatistics();
                     template.run(request, outer -> {
                         assertThat(server.scriptCalls()).isEqualTo(1);
                         template.run(request, inner -> {});
-                        template.lock("counted").lock();
-                        template.lock("counted").unlock();
+                        if (mode != LockMode.READ) {
+                            template.lock("counted").lock();
+                            template.lock("counted").unlock();
+                        }
                         assertThat(server.scriptCalls()).isEqualTo(1);
                     });
                     assertThat(server.scriptCalls()).isEqualTo(2);
                     assertThat(server.calls("publish")).isZero();
                 }
             }
+        } finally {
+            Connections.close(connections);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void severalNamesAreOneRequestToAcquireAndOneToRelease(LockMode mode) {
+        overJedis(template -> {
+            LockRequest request = LockRequest.of("c", "a", "b").withMode(mode);
+            template.run(request, outer -> {
+                assertThat(server.scriptCalls()).isEqualTo(1);
+                template.run(LockRequest.of("a", "b").withMode(mode), inner -> {});
+                assertThat(server.scriptCalls()).isEqualTo(1);
+            });
+            assertThat(server.scriptCalls()).isEqualTo(2);
+            LockLease blocker = template.acquire("b");
+            server.resetStatistics();
+            assertThat(template.tryAcquire(request)).isEmpty();
+            assertThat(server.scriptCalls()).isEqualTo(1);
+            blocker.close();
+        });
+    }
+
+    @Test
+    void readersOfOneProcessShareOneReader() {
+        overJedis(template -> {
+            LockRequest read = LockRequest.of("read").withMode(LockMode.READ);
+            List<LockLease> readers = new ArrayList<>();
+            for (int i = 0; i < 100; i++) {
+                readers.add(template.acquire(read));
+            }
+            assertThat(server.scriptCalls()).isEqualTo(1);
+            readers.forEach(LockLease::close);
+            assertThat(server.scriptCalls()).isEqualTo(2);
+            assertThat(server.calls("publish")).isZero();
+        });
+    }
+
+    @Test
+    void aDowngradeIsOneRequest() {
+        overJedis(template -> {
+            DistributedReadWriteLock lock = template.readWriteLock("downgraded");
+            lock.writeLock().lock();
+            lock.readLock().lock();
+            assertThat(server.scriptCalls()).isEqualTo(1);
+            lock.writeLock().unlock();
+            assertThat(server.scriptCalls()).isEqualTo(2);
+            lock.readLock().unlock();
+            assertThat(server.scriptCalls()).isEqualTo(3);
+        });
+    }
+
+    @Test
+    void aMinimumHoldCostsNoFurtherRequest() {
+        overJedis(template -> {
+            template.run(LockRequest.of("kept").withMinHoldTime(Duration.ofSeconds(1)), lease -> {});
+            assertThat(server.scriptCalls()).isEqualTo(2);
+        });
+    }
+
+    private void overJedis(Consumer<LockTemplate> work) {
+        RedisConnectionFactory connections = Connections.JEDIS.to(server.port());
+        // Local callers share a hold for long, so that a slow machine counts the same.
+        RedisLockStore store = new RedisLockStore(connections, RedisLockStore.Options.defaults());
+        try (LockTemplate template = LockTemplate.builder(store)
+                .handover(16, Duration.ofSeconds(5))
+                .shutdownWait(Duration.ZERO)
+                .build()) {
+            server.resetStatistics();
+            work.accept(template);
         } finally {
             Connections.close(connections);
         }
