@@ -23,6 +23,7 @@ record LuaScript(String name, String source, String sha1) {
     static final LuaScript HANDOVER = load("handover");
     static final LuaScript RENEW = load("renew");
     static final LuaScript INSPECT = load("inspect");
+    static final LuaScript SCAN = load("scan");
 
     static final List<LuaScript> ALL = List.of(ACQUIRE, RELEASE, HANDOVER, RENEW, INSPECT);
 
