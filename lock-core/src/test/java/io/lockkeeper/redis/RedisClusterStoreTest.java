@@ -8,6 +8,9 @@ import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.ReleaseResult;
 import io.lockkeeper.contract.RecordingListener;
+import io.lockkeeper.store.Grant;
+import io.lockkeeper.store.RenewCommand;
+import io.lockkeeper.store.StoreListener;
 import io.lockkeeper.testing.Connections;
 import io.lockkeeper.testing.RedisCluster;
 import io.lockkeeper.testing.RedisServer;
@@ -198,5 +201,55 @@ class RedisClusterStoreTest {
             assertThat(cluster.calls("evalsha")).isEqualTo(60);
             assertThat(cluster.calls("eval")).isZero();
         }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void holdsOfOneSlotAreRenewedByOneRequest(Connections driver) throws Exception {
+        RedisConnectionFactory connections = driver.toCluster(cluster.ports());
+        factories.add(connections);
+        List<String> together =
+                IntStream.range(0, 300).mapToObj(i -> "{one slot} " + i).toList();
+        List<String> apart = List.of("b", "c", "d", "e");
+        try (LockTemplate template = template(driver).build();
+                RedisLockStore store = new RedisLockStore(connections, RedisLockStore.Options.defaults())) {
+            store.open("test", Duration.ofSeconds(30), new NobodyWaits());
+            List<RenewCommand> commands = new ArrayList<>();
+            for (int i = 0; i < 300; i++) {
+                String name = together.get(i);
+                boolean held = i % 3 == 0;
+                commands.add(
+                        new RenewCommand(name, held ? ownerAfterAcquire(template, name) : "nobody", 30_000, false));
+            }
+            for (int i = 0; i < apart.size(); i++) {
+                commands.add(
+                        100 * i,
+                        new RenewCommand(apart.get(i), ownerAfterAcquire(template, apart.get(i)), 30_000, false));
+            }
+            cluster.resetStatistics();
+            List<CompletableFuture<Boolean>> answers = store.renew(commands);
+            for (int i = 0; i < commands.size(); i++) {
+                assertThat(answers.get(i).get(5, TimeUnit.SECONDS))
+                        .as(commands.get(i).name())
+                        .isEqualTo(!commands.get(i).attempt().equals("nobody"));
+            }
+            // 250 and 50 of one slot, and one for each of the others.
+            assertThat(cluster.scriptCalls()).isEqualTo(2 + apart.size());
+        }
+    }
+
+    private static String ownerAfterAcquire(LockTemplate template, String name) {
+        template.acquire(name);
+        String key = "lockkeeper:lock:" + name;
+        return String.valueOf(cluster.masterOf(key).field(key, "owner"));
+    }
+
+    private static final class NobodyWaits implements StoreListener {
+
+        @Override
+        public void granted(Grant grant) {}
+
+        @Override
+        public void channelRestored() {}
     }
 }

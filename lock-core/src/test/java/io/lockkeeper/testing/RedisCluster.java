@@ -5,6 +5,7 @@ import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -15,6 +16,7 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.springframework.data.redis.connection.ClusterSlotHashUtil;
 
 /**
  * A real Redis cluster of the test's own: three masters that share the slots, each with as many replicas as asked for.
@@ -79,11 +81,7 @@ public final class RedisCluster implements AutoCloseable {
 
     /** The server that was the master of a key at the start. */
     public RedisServer masterOf(String key) {
-        long slot = masters.stream()
-                .filter(RedisServer::isRunning)
-                .map(master -> (Long) master.command("CLUSTER", "KEYSLOT", key))
-                .findFirst()
-                .orElseThrow();
+        int slot = ClusterSlotHashUtil.calculateSlot(key.getBytes(StandardCharsets.UTF_8));
         int index = 0;
         while (slot >= firstSlot(index + 1)) {
             index++;
