@@ -57,12 +57,12 @@ final class KeyScan {
     /** Takes the keys of a page and returns the cursor of the next one. */
     private synchronized byte[] take(List<Object> page) {
         for (Object key : (List<?>) page.get(1)) {
-            if (found.size() == limit) {
+            if (found.size() >= limit) {
                 return START;
             }
             found.add(ByteBuffer.wrap((byte[]) key));
         }
-        return found.size() == limit ? START : (byte[]) page.get(0);
+        return found.size() >= limit ? START : (byte[]) page.get(0);
     }
 
     private synchronized List<byte[]> keys() {
