@@ -1,10 +1,15 @@
 package io.lockkeeper.redis;
 
 import io.lockkeeper.testing.Connections;
+import io.lockkeeper.testing.RedisServer;
 
 class LettuceLockStoreContractTest extends RedisContracts {
 
     LettuceLockStoreContractTest() {
-        super(Connections.LETTUCE);
+        this(RedisServer.start());
+    }
+
+    private LettuceLockStoreContractTest(RedisServer server) {
+        super(server, Connections.LETTUCE.to(server.port()));
     }
 }

@@ -7,7 +7,6 @@ import io.lockkeeper.contract.ReadWriteContract;
 import io.lockkeeper.contract.SeveralNamesContract;
 import io.lockkeeper.store.LockStore;
 import io.lockkeeper.testing.Connections;
-import io.lockkeeper.testing.RedisServer;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.TestInstance;
@@ -18,17 +17,24 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
 @TestInstance(Lifecycle.PER_CLASS)
 abstract class RedisContracts {
 
-    private final RedisServer server = RedisServer.start();
+    private final AutoCloseable servers;
     private final RedisConnectionFactory connections;
 
-    RedisContracts(Connections driver) {
-        this.connections = driver.to(server.port());
+    /**
+     * Uses servers.
+     *
+     * @param servers closed at the end
+     * @param connections to them
+     */
+    RedisContracts(AutoCloseable servers, RedisConnectionFactory connections) {
+        this.servers = servers;
+        this.connections = connections;
     }
 
     @AfterAll
-    void stop() {
+    void stop() throws Exception {
         Connections.close(connections);
-        server.close();
+        servers.close();
     }
 
     private LockStore newStore() {
