@@ -6,10 +6,6 @@ import io.lockkeeper.testing.RedisCluster;
 class JedisClusterContractTest extends RedisContracts {
 
     JedisClusterContractTest() {
-        this(RedisCluster.start(0));
-    }
-
-    private JedisClusterContractTest(RedisCluster cluster) {
-        super(cluster, Connections.JEDIS.toCluster(cluster.ports()));
+        super(RedisCluster.start(), cluster -> Connections.JEDIS.toCluster(cluster.ports()));
     }
 }

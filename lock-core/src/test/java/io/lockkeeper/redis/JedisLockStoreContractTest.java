@@ -6,10 +6,6 @@ import io.lockkeeper.testing.RedisServer;
 class JedisLockStoreContractTest extends RedisContracts {
 
     JedisLockStoreContractTest() {
-        this(RedisServer.start());
-    }
-
-    private JedisLockStoreContractTest(RedisServer server) {
-        super(server, Connections.JEDIS.to(server.port()));
+        super(RedisServer.start(), server -> Connections.JEDIS.to(server.port()));
     }
 }

@@ -6,10 +6,6 @@ import io.lockkeeper.testing.RedisCluster;
 class LettuceClusterContractTest extends RedisContracts {
 
     LettuceClusterContractTest() {
-        this(RedisCluster.start(0));
-    }
-
-    private LettuceClusterContractTest(RedisCluster cluster) {
-        super(cluster, Connections.LETTUCE.toCluster(cluster.ports()));
+        super(RedisCluster.start(), cluster -> Connections.LETTUCE.toCluster(cluster.ports()));
     }
 }

@@ -6,10 +6,6 @@ import io.lockkeeper.testing.RedisServer;
 class LettuceLockStoreContractTest extends RedisContracts {
 
     LettuceLockStoreContractTest() {
-        this(RedisServer.start());
-    }
-
-    private LettuceLockStoreContractTest(RedisServer server) {
-        super(server, Connections.LETTUCE.to(server.port()));
+        super(RedisServer.start(), server -> Connections.LETTUCE.to(server.port()));
     }
 }

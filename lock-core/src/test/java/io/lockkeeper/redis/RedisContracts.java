@@ -7,6 +7,7 @@ import io.lockkeeper.contract.ReadWriteContract;
 import io.lockkeeper.contract.SeveralNamesContract;
 import io.lockkeeper.store.LockStore;
 import io.lockkeeper.testing.Connections;
+import java.util.function.Function;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.TestInstance;
@@ -21,14 +22,14 @@ abstract class RedisContracts {
     private final RedisConnectionFactory connections;
 
     /**
-     * Uses servers.
+     * Begins to use servers.
      *
      * @param servers closed at the end
-     * @param connections to them
+     * @param connect makes connections to them
      */
-    RedisContracts(AutoCloseable servers, RedisConnectionFactory connections) {
+    <S extends AutoCloseable> RedisContracts(S servers, Function<S, RedisConnectionFactory> connect) {
         this.servers = servers;
-        this.connections = connections;
+        this.connections = connect.apply(servers);
     }
 
     @AfterAll
