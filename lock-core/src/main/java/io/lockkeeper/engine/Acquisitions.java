@@ -159,8 +159,9 @@ final class Acquisitions {
         String name = request.names().get(0);
         ClaimMode mode = ClaimMode.valueOf(request.mode().name());
         Duration lease = request.leaseTime();
-        Claim claim =
-                lease == null ? Claim.renewed(name, mode, leaseMillis, 0) : Claim.fixed(name, mode, lease.toMillis());
+        Claim claim = lease == null
+                ? Claim.renewed(name, mode, leaseMillis, 0)
+                : Claim.fixed(name, mode, Claim.measurable(lease).toMillis());
         if (mode != ClaimMode.FAIR || !waiter.waits) {
             Cohort own = cohort(claim, () -> {}, retired -> {});
             own.enter(waiter);

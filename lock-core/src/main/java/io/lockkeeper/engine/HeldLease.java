@@ -124,7 +124,9 @@ final class HeldLease implements LockLease {
         LockRequest checked = request.withLeaseTime(leaseTime);
         return isHeld()
                 && keeper.extend(
-                        this, Objects.requireNonNull(checked.leaseTime()).toMillis());
+                        this,
+                        Claim.measurable(Objects.requireNonNull(checked.leaseTime()))
+                                .toMillis());
     }
 
     @Override

@@ -69,7 +69,7 @@ final class Retries {
     }
 
     private static Duration jittered(Duration delay) {
-        return Duration.ofNanos(
-                (long) (delay.toNanos() * ThreadLocalRandom.current().nextDouble(0.5, 1.5)));
+        long nanos = Claim.measurable(delay).toNanos();
+        return Duration.ofNanos((long) (nanos * ThreadLocalRandom.current().nextDouble(0.5, 1.5)));
     }
 }
