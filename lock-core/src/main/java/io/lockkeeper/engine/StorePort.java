@@ -150,7 +150,7 @@ final class StorePort implements CohortPort, StoreListener {
     public void grant(Waiter waiter, HeldLease lease) {
         if (!waiter.outcome.complete(lease)) {
             // Nobody is there to receive it.
-            background.execute(lease::release);
+            background.execute(lease::closeAsync);
         }
     }
 

@@ -26,7 +26,7 @@ import org.springframework.data.redis.connection.ReturnType;
  */
 final class SpringDataRedisDriver implements RedisDriver {
 
-    private static final int THREADS = 16;
+    private static final int THREADS = 8;
     private static final int PREPARATION_FACTOR = 5;
 
     private final RedisConnectionFactory connections;
