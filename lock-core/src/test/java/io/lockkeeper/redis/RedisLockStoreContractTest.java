@@ -2,6 +2,7 @@ package io.lockkeeper.redis;
 
 import io.lockkeeper.contract.ContentionContract;
 import io.lockkeeper.contract.LockContract;
+import io.lockkeeper.contract.RequestContract;
 import io.lockkeeper.store.LockStore;
 import io.lockkeeper.testing.Connections;
 import io.lockkeeper.testing.RedisServer;
@@ -55,6 +56,22 @@ class RedisLockStoreContractTest {
     class OverLettuce extends OverRedis {
         OverLettuce() {
             super(Connections.LETTUCE);
+        }
+    }
+
+    @Nested
+    class RequestsOverRedis extends RequestContract {
+
+        private final RedisConnectionFactory connections = Connections.JEDIS.to(server.port());
+
+        @Override
+        protected LockStore store() {
+            return new RedisLockStore(connections, RedisLockStore.Options.defaults());
+        }
+
+        @AfterEach
+        void closeConnections() {
+            Connections.close(connections);
         }
     }
 
