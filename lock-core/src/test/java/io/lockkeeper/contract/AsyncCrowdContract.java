@@ -26,7 +26,7 @@ public abstract class AsyncCrowdContract {
     private static final int NAMES = 1_000;
     private static final int WAITERS = 10_000;
     private static final int THREADS = 20;
-    private static final Duration LEASE = Duration.ofSeconds(4);
+    private static final Duration LEASE = Duration.ofSeconds(3);
 
     /** Half of the lease: every place in the store is renewed once while the crowd waits. */
     private static final Duration POLL_ROUND = LEASE.dividedBy(2);

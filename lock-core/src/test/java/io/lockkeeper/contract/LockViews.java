@@ -15,17 +15,19 @@ import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.TestInfo;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** One lock through each of its views, in instances that a test makes, with threads that it starts. */
+@Timeout(60)
 @ParameterizedClass
 @EnumSource(LockViews.View.class)
 abstract class LockViews {
 
-    /** Shorter than the grant time that follows from it: a place that nobody claims is noticed. */
-    static final Duration LEASE = Duration.ofSeconds(3);
+    /** Twice the grant time that follows from it: a place that nobody claims is noticed. */
+    static final Duration LEASE = Duration.ofSeconds(6);
 
     /** The two ways to a lock of {@link java.util.concurrent.locks.Lock}. */
     enum View {

@@ -22,10 +22,12 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInfo;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** What a request may ask for beyond a lock: a lease that ends by itself, and attempts instead of a place in the queue. */
+@Timeout(60)
 public abstract class RequestContract {
 
     /** The grant time is half of it, and shorter than the fixed lease. */
