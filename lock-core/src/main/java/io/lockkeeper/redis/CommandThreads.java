@@ -24,13 +24,11 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
  */
 final class CommandThreads {
 
-    private static final int THREADS = 16;
-
     /**
-     * One less than Jedis has connections to each master by default, because the subscription may use one: a pool of
-     * commons-pool 2.13 without a longest wait spins where more threads than that wait for a master that is silent.
+     * One less than Jedis has connections to each server by default, because the subscription may use one: a pool of
+     * commons-pool 2.13 without a longest wait spins where more threads than that wait for a server that is silent.
      */
-    private static final int THREADS_OF_A_MASTER = 7;
+    private static final int THREADS_OF_A_SERVER = 7;
 
     private final RedisConnectionFactory connections;
     private final ScheduledExecutorService timer;
@@ -85,10 +83,7 @@ final class CommandThreads {
             throw new RejectedExecutionException("closed");
         }
         return threads.computeIfAbsent(
-                server,
-                name -> name.equals(Servers.ANY)
-                        ? DaemonThreads.limited("lockkeeper-redis", THREADS)
-                        : DaemonThreads.limited("lockkeeper-redis " + name, THREADS_OF_A_MASTER));
+                server, name -> DaemonThreads.limited(("lockkeeper-redis " + name).strip(), THREADS_OF_A_SERVER));
     }
 
     @SuppressWarnings("NullAway") // A null reply is as good as any where nobody reads it.

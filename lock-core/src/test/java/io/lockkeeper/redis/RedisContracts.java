@@ -4,6 +4,7 @@ import io.lockkeeper.contract.ContentionContract;
 import io.lockkeeper.contract.InspectionContract;
 import io.lockkeeper.contract.LockContract;
 import io.lockkeeper.contract.ReadWriteContract;
+import io.lockkeeper.contract.RequestContract;
 import io.lockkeeper.contract.SeveralNamesContract;
 import io.lockkeeper.store.LockStore;
 import io.lockkeeper.testing.Connections;
@@ -68,6 +69,14 @@ abstract class RedisContracts {
 
     @Nested
     class Inspection extends InspectionContract {
+        @Override
+        protected LockStore store() {
+            return newStore();
+        }
+    }
+
+    @Nested
+    class Requests extends RequestContract {
         @Override
         protected LockStore store() {
             return newStore();
