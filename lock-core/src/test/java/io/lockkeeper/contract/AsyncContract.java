@@ -144,9 +144,7 @@ public abstract class AsyncContract {
             ending.end(future);
             releasing.get(5, TimeUnit.SECONDS);
             received.handle((done, failure) -> true).get(5, TimeUnit.SECONDS);
-            LockLease next = holder.tryAcquire(request.withWaitTime(AT_ONCE)).orElseThrow();
-            assertThat(next.verify()).isTrue();
-            next.close();
+            assertThat(holder.tryAcquire(request.withWaitTime(AT_ONCE))).hasValueSatisfying(LockLease::close);
         }
     }
 

@@ -13,6 +13,8 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Supplier;
@@ -26,20 +28,24 @@ public abstract class AsyncCrowdContract {
     private static final int NAMES = 1_000;
     private static final int WAITERS = 10_000;
     private static final int THREADS = 20;
-    private static final Duration LEASE = Duration.ofSeconds(3);
+    /** After so long, every place in the store is renewed: the store is to be made so. */
+    protected static final Duration POLL_INTERVAL = Duration.ofMillis(1_500);
 
-    /** Half of the lease: every place in the store is renewed once while the crowd waits. */
-    private static final Duration POLL_ROUND = LEASE.dividedBy(2);
-
+    private final Duration leaseTime;
     private final ThreadGroup holders = new ThreadGroup("holders");
     private final ThreadGroup apart;
+
+    /** Where users wait for the answers to their releases. */
+    private final ExecutorService users = Executors.newFixedThreadPool(4);
 
     /**
      * Creates the contract.
      *
+     * @param leaseTime the lease
      * @param apart whether the threads of the holding instance never work for the waiting one, and are not counted
      */
-    protected AsyncCrowdContract(boolean apart) {
+    protected AsyncCrowdContract(Duration leaseTime, boolean apart) {
+        this.leaseTime = leaseTime;
         this.apart = apart ? holders : new ThreadGroup("nobody");
     }
 
@@ -48,7 +54,7 @@ public abstract class AsyncCrowdContract {
 
     private LockTemplate instance() {
         return LockTemplate.builder(store())
-                .leaseTime(LEASE)
+                .leaseTime(leaseTime)
                 .shutdownWait(Duration.ZERO)
                 .build();
     }
@@ -80,13 +86,16 @@ public abstract class AsyncCrowdContract {
                                     counters[number]++;
                                     return CompletableFuture.completedFuture(null);
                                 })
-                                : waiting.acquireAsync(request).thenAccept(lease -> {
-                                    counters[number]++;
-                                    lease.close();
-                                }));
+                                : waiting.acquireAsync(request)
+                                        .thenAcceptAsync(
+                                                lease -> {
+                                                    counters[number]++;
+                                                    lease.close();
+                                                },
+                                                users));
             }
             CompletableFuture<Void> all = CompletableFuture.allOf(crowd.toArray(CompletableFuture<?>[]::new));
-            assertThatThrownBy(() -> all.get(POLL_ROUND.toMillis() * 3 / 2, TimeUnit.MILLISECONDS))
+            assertThatThrownBy(() -> all.get(POLL_INTERVAL.toMillis() * 3 / 2, TimeUnit.MILLISECONDS))
                     .isInstanceOf(TimeoutException.class);
             assertThat(held).allMatch(LockLease::isHeld);
             Collection<String> whileWaiting = threads.most();
@@ -101,6 +110,7 @@ public abstract class AsyncCrowdContract {
             assertThat(whileWaiting).hasSizeLessThan(THREADS);
             assertThat(whileServed).hasSizeLessThan(THREADS);
         } finally {
+            users.shutdownNow();
             holder.close();
         }
     }

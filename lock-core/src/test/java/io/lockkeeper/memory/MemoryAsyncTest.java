@@ -25,7 +25,7 @@ class MemoryAsyncTest {
         private final MemoryLockStore first = new MemoryLockStore();
 
         Crowd() {
-            super(false);
+            super(POLL_INTERVAL.multipliedBy(2), false);
         }
 
         @Override

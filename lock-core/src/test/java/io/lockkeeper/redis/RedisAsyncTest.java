@@ -5,6 +5,7 @@ import io.lockkeeper.contract.AsyncCrowdContract;
 import io.lockkeeper.store.LockStore;
 import io.lockkeeper.testing.Connections;
 import io.lockkeeper.testing.RedisServer;
+import java.time.Duration;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -48,12 +49,16 @@ class RedisAsyncTest {
         private final RedisConnectionFactory connections = Connections.JEDIS.to(server.port());
 
         Crowd() {
-            super(true);
+            super(Duration.ofSeconds(15), true);
         }
 
         @Override
         protected LockStore store() {
-            return new RedisLockStore(connections, RedisLockStore.Options.defaults());
+            return new RedisLockStore(
+                    connections,
+                    RedisLockStore.Options.defaults()
+                            .withPollInterval(POLL_INTERVAL)
+                            .withCommandTimeout(Duration.ofSeconds(5)));
         }
 
         @AfterEach
