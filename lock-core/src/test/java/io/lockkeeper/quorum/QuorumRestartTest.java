@@ -44,6 +44,18 @@ class QuorumRestartTest {
         }
     }
 
+    @Test
+    void aUserWhoMayNotAskForTheUptimeIsToldSo() {
+        RedisLockStore.Options guarded = RedisLockStore.Options.defaults().withRestartGuard(true);
+        try (Masters masters = Masters.start(3, guarded)) {
+            masters.all().forEach(server -> server.command("ACL", "SETUSER", "default", "-info"));
+            LockTemplate template = masters.template(LEASE);
+            assertThatThrownBy(() -> template.acquire(NAME))
+                    .isInstanceOf(LockStoreException.class)
+                    .hasMessageContainingAll("restart guard", "permit its Redis user to run INFO (ACL +info)");
+        }
+    }
+
     private static boolean isGiven(LockTemplate template) {
         try (LockLease lease = template.acquire(NAME)) {
             return lease.isHeld();
