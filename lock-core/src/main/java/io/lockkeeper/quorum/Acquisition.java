@@ -92,8 +92,8 @@ final class Acquisition {
             } else {
                 votes.answered(master, reply);
             }
-            if (reply instanceof AcquireReply.Acquired) {
-                granted(master);
+            if (reply instanceof AcquireReply.Acquired grant) {
+                granted(master, grant);
             }
         });
         if (reply == null) {
@@ -108,10 +108,11 @@ final class Acquisition {
         master.endDuty();
     }
 
-    private void granted(Master master) {
+    private void granted(Master master, AcquireReply.Acquired grant) {
+        boolean late = phase == Phase.HELD && grant.leaseMillis() < command.leaseMillis();
         if (attempt.ending() != null) {
             effects.add(() -> releaseIfEnded(master));
-        } else if (phase == Phase.WRITING_BACK) {
+        } else if (phase == Phase.WRITING_BACK || late) {
             effects.add(() -> writeBack(master));
         }
     }

@@ -83,6 +83,11 @@ final class Masters implements AutoCloseable {
                 .allMatch(i -> owner(i, name).isEmpty()));
     }
 
+    /** Waits until an instance has its connections: the first ones take long where much else runs. */
+    void warm(LockTemplate template) {
+        Awaitility.await().ignoreExceptions().until(() -> template.tryRun("warm", lease -> {}));
+    }
+
     /** Pauses one server while something is done. */
     void without(int index, Runnable action) {
         servers.get(index).pause();

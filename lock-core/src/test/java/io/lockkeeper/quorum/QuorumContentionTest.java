@@ -33,11 +33,16 @@ class QuorumContentionTest {
     void nobodyIsInsideWithAnotherAndTokensRise() throws Exception {
         ExecutorService threads = Executors.newFixedThreadPool(INSTANCES * THREADS);
         try (Masters masters = Masters.start(3)) {
+            List<LockTemplate> templates = new ArrayList<>();
+            for (int i = 0; i < INSTANCES; i++) {
+                templates.add(masters.template(LEASE));
+                masters.warm(templates.get(i));
+            }
             long end = System.nanoTime() + RUN.toNanos();
             List<Future<?>> workers = new ArrayList<>();
             for (int i = 0; i < INSTANCES; i++) {
                 int instance = i;
-                LockTemplate template = masters.template(LEASE);
+                LockTemplate template = templates.get(i);
                 for (int j = 0; j < THREADS; j++) {
                     workers.add(threads.submit(() -> work(template, instance, end)));
                 }

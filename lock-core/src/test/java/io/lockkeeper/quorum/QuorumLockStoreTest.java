@@ -40,6 +40,8 @@ class QuorumLockStoreTest {
         store = masters.store(Connections.JEDIS);
         template = masters.template(store, LEASE);
         other = masters.template(LEASE);
+        masters.warm(template);
+        masters.warm(other);
     }
 
     @AfterAll

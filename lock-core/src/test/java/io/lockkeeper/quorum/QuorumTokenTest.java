@@ -23,7 +23,8 @@ class QuorumTokenTest {
         try (Masters masters = Masters.start(3)) {
             QuorumLockStore store = masters.store(Connections.JEDIS);
             LockTemplate template = masters.template(store, LEASE);
-            template.run(NAME, warm -> {});
+            masters.warm(template);
+            template.acquire(NAME).close();
             masters.awaitNoOwner(NAME);
             // As if the clock of the first master were hours ahead: only what is written back tells the others.
             long ahead = masters.token(0, NAME) + Duration.ofHours(5).toNanos() / 1_000;

@@ -135,6 +135,17 @@ class QuorumVotesTest {
     }
 
     @Test
+    void aMasterThatGrantsLateAndForLessHasTheWholeLeaseToo() {
+        acquire("x");
+        a.grants(10);
+        b.grants(11);
+        last(a.renewed).answer(true);
+        last(b.renewed).answer(true);
+        last(c.acquired).answer(new AcquireReply.Acquired(LEASE / 3, List.of(5L)));
+        assertThat(last(c.renewed).command()).containsExactly(new RenewCommand("x", ATTEMPT, LEASE, false, 11));
+    }
+
+    @Test
     void aWriteBackThatAMajorityDoesNotConfirmGivesNoLock() {
         CompletableFuture<AcquireReply> reply = acquire("x");
         a.grants(10);
