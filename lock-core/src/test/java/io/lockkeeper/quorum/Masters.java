@@ -7,6 +7,7 @@ import io.lockkeeper.testing.RedisServer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.awaitility.Awaitility;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
@@ -75,6 +76,12 @@ final class Masters implements AutoCloseable {
     long token(int index, String name) {
         String token = servers.get(index).field("lockkeeper:lock:" + name, "token");
         return token == null ? 0 : Long.parseLong(token);
+    }
+
+    /** Returns the token that a clock gives which is so far ahead of ours. */
+    static long micros(Duration ahead) {
+        return TimeUnit.MILLISECONDS.toMicros(System.currentTimeMillis())
+                + TimeUnit.NANOSECONDS.toMicros(ahead.toNanos());
     }
 
     /** Waits until nobody owns a lock at any server. */

@@ -27,7 +27,7 @@ class QuorumTokenTest {
             template.acquire(NAME).close();
             masters.awaitNoOwner(NAME);
             // As if the clock of the first master were hours ahead: only what is written back tells the others.
-            long ahead = masters.token(0, NAME) + Duration.ofHours(5).toNanos() / 1_000;
+            long ahead = Masters.micros(Duration.ofHours(5));
             masters.get(0).command("HSET", "lockkeeper:lock:" + NAME, "token", Long.toString(ahead));
 
             List<Long> tokens = new ArrayList<>();
