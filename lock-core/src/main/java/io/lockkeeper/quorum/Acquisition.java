@@ -185,11 +185,16 @@ final class Acquisition {
         if (phase == Phase.HELD) {
             return;
         }
+        if (phase == Phase.WRITING_BACK) {
+            votes.forgetUnconfirmed();
+        }
         if (isUndecided()) {
             giveBack();
         }
-        StoreException silence = votes.silence();
-        effects.add(() -> result.completeExceptionally(silence));
+        if (votes.refusal() == null) {
+            StoreException silence = votes.silence();
+            effects.add(() -> result.completeExceptionally(silence));
+        }
     }
 
     /** Gives back at all masters at once what there is or may come; one that said no has nothing of this attempt. */

@@ -64,6 +64,11 @@ final class AcquisitionVotes {
         standings.put(master, standing);
     }
 
+    /** A master that has not answered to the write-back in time has not answered, whatever it had granted before. */
+    void forgetUnconfirmed() {
+        with(Standing.GRANTED::equals).forEach(master -> stands(master, Standing.OPEN));
+    }
+
     private long count(Predicate<Standing> what) {
         return standings.values().stream().filter(what).count();
     }

@@ -18,10 +18,6 @@ import java.util.function.Function;
  */
 record Quorum(List<Master> masters, Duration commandTimeout, Duration leaseTime, Timer timer) {
 
-    int majority() {
-        return Tally.majorityOf(masters.size());
-    }
-
     /** Asks all masters the same, and decides by counting. */
     <T, R> CompletableFuture<R> ask(Function<Master, CompletableFuture<T>> question, Rule<T, R> rule) {
         return decide(masters.stream().map(question).toList(), rule);

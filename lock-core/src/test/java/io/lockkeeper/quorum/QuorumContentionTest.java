@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 class QuorumContentionTest {
 
     private static final Duration LEASE = Duration.ofSeconds(3);
-    private static final Duration RUN = Duration.ofSeconds(6);
+    private static final Duration RUN = Duration.ofSeconds(4);
     private static final int INSTANCES = 3;
     private static final int THREADS = 4;
 

@@ -268,6 +268,26 @@ class QuorumVotesTest {
     }
 
     @Test
+    void aMajorityThatDisagreesIsARefusalAlsoWhereTheLastMasterSaysNothing() throws Exception {
+        CompletableFuture<AcquireReply> reply = acquire("x");
+        a.grants(1);
+        b.refuses("other");
+        assertThat(reply.get(2, TimeUnit.SECONDS)).isEqualTo(new AcquireReply.Busy("other"));
+        assertThat(a.released).hasSize(1);
+        assertThat(c.released).hasSize(1);
+    }
+
+    @Test
+    void mastersThatSayNothingToTheWriteBackAreAFailureAndNoRefusal() {
+        CompletableFuture<AcquireReply> reply = acquire("x");
+        a.grants(1);
+        b.grants(2);
+        last(a.renewed).answer(true);
+        assertNoMajority(reply, "master 2: no answer yet", "master 3: no answer yet");
+        assertThat(all).allSatisfy(store -> assertThat(store.released).hasSize(1));
+    }
+
+    @Test
     void anAttemptThatIsReleasedBeforeItIsGrantedNeverHolds() {
         CompletableFuture<AcquireReply> reply = acquire("x");
         a.grants(1);
