@@ -270,7 +270,8 @@ final class CohortState {
 
     void endTenure(Tenure ended, long keepMillis, CompletableFuture<ReleaseResult> result, Effects effects) {
         forgetTenure();
-        long lastToken = ended.token();
+        // Of several locks nothing is reserved beyond the tokens that were given out.
+        long lastToken = ended.claim.names().size() > 1 ? 0 : ended.token();
         if (waiters.isEmpty()) {
             rest(effects);
             effects.command(() -> settle(result, port.release(cohort, ended.attempt, lastToken, keepMillis)));
