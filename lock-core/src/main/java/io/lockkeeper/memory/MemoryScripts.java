@@ -39,29 +39,15 @@ final class MemoryScripts {
         if (records.stream().anyMatch(record -> record.hasEnded(me))) {
             return Optional.of(new AcquireReply.Ended());
         }
-        for (MemoryRecord record : records) {
-            record.endLapsedHolds(now);
-            record.firstLive(now);
-        }
-        boolean doubtful = records.stream().anyMatch(record -> record.since >= sending.sent() && record.since <= now);
+        boolean doubtful = isDoubtful(records, sending, now);
         long lease = doubtful ? Math.min(command.leaseMillis(), sending.notAfter() - now) : command.leaseMillis();
-        int blocked = records.size();
-        boolean fresh = false;
-        for (int i = 0; i < blocked; i++) {
-            MemoryRecord record = records.get(i);
-            Place head = record.serve(me, micros);
-            if (!record.isHolder(me, now)) {
-                fresh = true;
-                blocked =
-                        (head != null && !head.attempt().equals(me)) || !record.isFreeFor(command.mode()) ? i : blocked;
-            }
-        }
-        if (blocked == records.size()
-                && 2 * lease < Math.min(command.leaseMillis(), sending.notAfter() - sending.sent())) {
+        int blocked = firstBlocked(records, command, micros);
+        boolean takes = blocked == records.size() || (command.queue() && blocked > 0);
+        if (takes && 2 * lease < Math.min(command.leaseMillis(), sending.notAfter() - sending.sent())) {
             return Optional.empty();
         }
         if (blocked == records.size()) {
-            return Optional.of(take(records, command, lease, fresh, micros));
+            return Optional.of(take(records, command, lease, micros));
         }
         MemoryRecord busy = records.get(blocked);
         String holder = busy.holder();
@@ -75,10 +61,34 @@ final class MemoryScripts {
                 command.queue() ? new AcquireReply.Queued(holder, remaining, now) : new AcquireReply.Busy(holder));
     }
 
-    private static AcquireReply take(
-            List<MemoryRecord> records, AcquireCommand command, long lease, boolean fresh, long micros) {
+    /** Takes out what is over, and returns whether a hold began or ended, or a waiter left, since a command was sent. */
+    private static boolean isDoubtful(List<MemoryRecord> records, Sending sending, long now) {
+        boolean doubtful = false;
+        for (MemoryRecord record : records) {
+            record.endLapsedHolds(now);
+            record.firstLive(now);
+            doubtful |= record.since >= sending.sent() && record.since <= now;
+        }
+        return doubtful;
+    }
+
+    /** Returns the place of the first lock that an attempt cannot have; the number of locks where it can have all. */
+    private static int firstBlocked(List<MemoryRecord> records, AcquireCommand command, long micros) {
+        for (int i = 0; i < records.size(); i++) {
+            MemoryRecord record = records.get(i);
+            Place head = record.serve(command.attempt(), micros);
+            boolean behind = head != null && !head.attempt().equals(command.attempt());
+            if (!record.isHolder(command.attempt(), micros / 1_000) && (behind || !record.isFreeFor(command.mode()))) {
+                return i;
+            }
+        }
+        return records.size();
+    }
+
+    private static AcquireReply take(List<MemoryRecord> records, AcquireCommand command, long lease, long micros) {
         long now = micros / 1_000;
         String me = command.attempt();
+        boolean fresh = !records.stream().allMatch(record -> record.isHolder(me, now));
         List<Long> firstTokens = new ArrayList<>(records.size());
         for (MemoryRecord record : records) {
             if (record.isHolder(me, now)) {

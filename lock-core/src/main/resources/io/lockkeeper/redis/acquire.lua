@@ -84,7 +84,8 @@ local function save_changed()
   end
 end
 
-if not blocked and too_short then
+-- Where it would take a lock, if only to hold it while it waits for the next one, that must last for a while.
+if too_short and (not blocked or (alive_ms > 0 and blocked > 1)) then
   save_changed()
   return { 'LATE', now }
 end
