@@ -155,7 +155,7 @@ final class Cohort {
                 state.afterTheEnd(asked, effects);
             } else if (state.phase == Phase.QUEUED) {
                 asked.pollFailure = failure;
-                effects.answer(() -> port.pollLater(this, asked, times.pollMillis()));
+                effects.answer(() -> port.pollLater(this, asked, state.askAgainMillis()));
             } else {
                 state.failed(asked, failure, effects);
             }

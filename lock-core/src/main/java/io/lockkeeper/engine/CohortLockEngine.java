@@ -97,7 +97,12 @@ final class CohortLockEngine implements LockEngine {
 
     @Override
     public void acquireAsync(LockRequest request, CompletableFuture<LockLease> result) {
-        limits.check(request);
+        try {
+            limits.check(request);
+        } catch (RuntimeException refusal) {
+            result.completeExceptionally(refusal);
+            return;
+        }
         Moment asked = clock.now();
         CompletableFuture<HeldLease> acquisition = acquisitions.begin(request, false);
         acquisition.whenComplete((lease, failure) -> leases.completions().execute(() -> {
@@ -130,7 +135,7 @@ final class CohortLockEngine implements LockEngine {
                     .toList();
             levels.add(hold.enter(request.mode(), names));
         }
-        return levels.size() == 1 ? levels.get(0) : new JointLease(request.names(), request.mode(), levels);
+        return levels.size() == 1 ? levels.get(0) : new JointLease(request.names(), request.mode(), levels).joined();
     }
 
     @Override

@@ -24,6 +24,13 @@ final class JointLease implements LockLease {
         this.levels = levels;
     }
 
+    /** The first loss frees what was taken last, for this lease alone or not: it ends with the others. */
+    JointLease joined() {
+        LevelLease last = levels.get(levels.size() - 1);
+        onLost(lost -> last.release());
+        return this;
+    }
+
     @Override
     public String name() {
         return names.get(0);

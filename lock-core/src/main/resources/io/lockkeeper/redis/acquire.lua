@@ -28,6 +28,9 @@ local grant_ms, tokens, sent, not_after = tonumber(ARGV[5]), tonumber(ARGV[6]), 
 local least_uptime = tonumber(ARGV[11])
 channel_prefix, tombstone_ms = ARGV[9], tonumber(ARGV[10])
 
+-- Nobody can do anything with a shorter hold, however short the command timeout is.
+local SHORTEST_MS = 400
+
 if now > not_after then
   return { 'LATE', now }
 end
@@ -59,7 +62,7 @@ end
 if doubtful then
   -- This may be a late copy: wherever one has run before it, a hold has begun or ended since, or a waiter has left. What it
   -- takes lasts until the sender has given up.
-  lease_ms = math.min(lease_ms, not_after - now)
+  lease_ms = math.min(lease_ms, math.max(not_after - now, SHORTEST_MS))
 end
 local too_short = 2 * lease_ms < math.min(tonumber(ARGV[3]), not_after - sent)
 
