@@ -201,8 +201,11 @@ final class Cohort {
     void freeIn(String attempt, long remainingMillis) {
         decide(background, effects -> {
             Attempt waiting = state.attempt;
-            if (waiting != null && waiting.id.equals(attempt) && state.phase == Phase.QUEUED) {
-                effects.answer(() -> port.pollLater(this, waiting, remainingMillis));
+            if (waiting != null && waiting.id.equals(attempt)) {
+                waiting.freeInMillis = remainingMillis;
+                if (state.phase == Phase.QUEUED) {
+                    effects.answer(() -> port.pollLater(this, waiting, remainingMillis));
+                }
             }
         });
     }

@@ -242,7 +242,9 @@ final class CohortState {
             asked.early = null;
             grantTo(asked, early, effects);
         } else {
-            effects.answer(() -> port.pollLater(cohort, asked, answer.remainingMillis()));
+            long remaining = Math.min(answer.remainingMillis(), asked.freeInMillis);
+            asked.freeInMillis = Long.MAX_VALUE;
+            effects.answer(() -> port.pollLater(cohort, asked, remaining));
         }
     }
 

@@ -43,12 +43,11 @@ final class MemoryScripts {
             return Optional.of(new AcquireReply.Ended());
         }
         boolean doubtful = isDoubtful(records, sending, now);
-        long lease = doubtful
-                ? Math.min(command.leaseMillis(), Math.max(sending.notAfter() - now, SHORTEST_MILLIS))
-                : command.leaseMillis();
+        long left = doubtful ? Math.min(command.leaseMillis(), sending.notAfter() - now) : command.leaseMillis();
+        long lease = Math.min(command.leaseMillis(), Math.max(left, SHORTEST_MILLIS));
         int blocked = firstBlocked(records, command, micros);
         boolean takes = blocked == records.size() || (command.queue() && blocked > 0);
-        if (takes && 2 * lease < Math.min(command.leaseMillis(), sending.notAfter() - sending.sent())) {
+        if (takes && 2 * left < Math.min(command.leaseMillis(), sending.notAfter() - sending.sent())) {
             return Optional.empty();
         }
         if (blocked == records.size()) {

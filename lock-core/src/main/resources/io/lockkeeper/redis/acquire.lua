@@ -59,12 +59,14 @@ for _, record in ipairs(records) do
   first_live(record)
   doubtful = doubtful or (record.since >= sent and record.since <= now)
 end
+local left_ms = lease_ms
 if doubtful then
   -- This may be a late copy: wherever one has run before it, a hold has begun or ended since, or a waiter has left. What it
   -- takes lasts until the sender has given up.
-  lease_ms = math.min(lease_ms, math.max(not_after - now, SHORTEST_MS))
+  left_ms = math.min(lease_ms, not_after - now)
+  lease_ms = math.min(lease_ms, math.max(left_ms, SHORTEST_MS))
 end
-local too_short = 2 * lease_ms < math.min(tonumber(ARGV[3]), not_after - sent)
+local too_short = 2 * left_ms < math.min(tonumber(ARGV[3]), not_after - sent)
 
 -- Finds the first lock that the attempt cannot have.
 local blocked, fresh

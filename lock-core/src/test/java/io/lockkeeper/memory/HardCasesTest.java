@@ -99,8 +99,10 @@ class HardCasesTest {
         LockLease reader =
                 one.acquire(LockRequest.of("stock").withMode(LockMode.READ).withLeaseTime(Duration.ofSeconds(1)));
         assertThat(reader.extend(Duration.ofSeconds(20))).isTrue();
-        TimeUnit.MILLISECONDS.sleep(1_500);
-        assertThat(reader.isHeld()).isTrue();
+        Awaitility.await()
+                .during(Duration.ofMillis(1_500))
+                .atMost(Duration.ofSeconds(5))
+                .until(reader::isHeld);
         assertThat(reader.remaining()).isGreaterThan(Duration.ofSeconds(10));
     }
 
@@ -116,7 +118,8 @@ class HardCasesTest {
         flaky.down = true;
         lock.writeLock().unlock();
         lock.readLock().unlock();
-        TimeUnit.SECONDS.sleep(1);
+        Awaitility.await().pollDelay(Duration.ofSeconds(1)).until(() -> two.lock("stock")
+                .isLocked());
         flaky.down = false;
 
         Optional<LockLease> writer =
@@ -134,7 +137,8 @@ class HardCasesTest {
         LockLease held = one.acquire(LockRequest.of("stock").withMode(LockMode.WRITE));
         flaky.down = true;
         assertThat(held.release()).isEqualTo(ReleaseResult.UNKNOWN);
-        TimeUnit.SECONDS.sleep(1);
+        Awaitility.await().pollDelay(Duration.ofSeconds(1)).until(() -> two.lock("stock")
+                .isLocked());
         flaky.down = false;
         assertThat(two.tryAcquire(
                         LockRequest.of("stock").withMode(LockMode.WRITE).withWaitTime(Duration.ofSeconds(8))))

@@ -12,7 +12,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
@@ -98,9 +97,6 @@ class RedisHardCasesTest {
                 } catch (RuntimeException failure) {
                     failures.add(failure.getMessage());
                 }
-            }
-            if (i % 1_000 == 999) {
-                TimeUnit.MILLISECONDS.sleep(1_100);
             }
         }
         assertThat(failures.stream()
