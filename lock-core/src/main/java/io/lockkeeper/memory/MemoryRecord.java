@@ -139,6 +139,7 @@ final class MemoryRecord {
         since = micros / 1_000;
         if (wanted == ClaimMode.READ) {
             token = token == 0 ? micros : token;
+            readers.remove(attempt);
             readers.put(attempt, new Reader(since + leaseMillis, byGrant ? ReaderState.GRANTED : ReaderState.HELD));
             return token;
         }

@@ -16,8 +16,8 @@ import org.jspecify.annotations.Nullable;
 /** The commands over the records of locks: what the scripts are for the Redis store, step by step. */
 final class MemoryScripts {
 
-    /** Nobody can do anything with a shorter hold, however short the command timeout is. */
-    private static final long SHORTEST_MILLIS = 400;
+    /** Nobody can do anything with a shorter hold: where the command timeout is shorter, a late copy may have one so long. */
+    private static final long SHORTEST_MILLIS = 250;
 
     private MemoryScripts() {}
 
@@ -44,7 +44,8 @@ final class MemoryScripts {
         }
         boolean doubtful = isDoubtful(records, sending, now);
         long left = doubtful ? Math.min(command.leaseMillis(), sending.notAfter() - now) : command.leaseMillis();
-        long lease = Math.min(command.leaseMillis(), Math.max(left, SHORTEST_MILLIS));
+        boolean hasty = doubtful && sending.notAfter() - sending.sent() < SHORTEST_MILLIS;
+        long lease = hasty ? Math.min(command.leaseMillis(), SHORTEST_MILLIS) : left;
         int blocked = firstBlocked(records, command, micros);
         boolean takes = blocked == records.size() || (command.queue() && blocked > 0);
         if (takes && 2 * left < Math.min(command.leaseMillis(), sending.notAfter() - sending.sent())) {

@@ -28,8 +28,8 @@ local grant_ms, tokens, sent, not_after = tonumber(ARGV[5]), tonumber(ARGV[6]), 
 local least_uptime = tonumber(ARGV[11])
 channel_prefix, tombstone_ms = ARGV[9], tonumber(ARGV[10])
 
--- Nobody can do anything with a shorter hold, however short the command timeout is.
-local SHORTEST_MS = 400
+-- Nobody can do anything with a shorter hold: where the command timeout is shorter, a late copy may have one so long.
+local SHORTEST_MS = 250
 
 if now > not_after then
   return { 'LATE', now }
@@ -64,7 +64,7 @@ if doubtful then
   -- This may be a late copy: wherever one has run before it, a hold has begun or ended since, or a waiter has left. What it
   -- takes lasts until the sender has given up.
   left_ms = math.min(lease_ms, not_after - now)
-  lease_ms = math.min(lease_ms, math.max(left_ms, SHORTEST_MS))
+  lease_ms = not_after - sent < SHORTEST_MS and math.min(lease_ms, SHORTEST_MS) or left_ms
 end
 local too_short = 2 * left_ms < math.min(tonumber(ARGV[3]), not_after - sent)
 

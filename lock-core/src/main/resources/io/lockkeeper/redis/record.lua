@@ -203,6 +203,10 @@ local function own(record, attempt, mode, lease_ms, tokens, granted)
     if record.token == 0 then
       record.token = micros
     end
+    local old = reader_at(record, attempt)
+    if old then
+      record.readers = replace(record.readers, old, READER, '')
+    end
     record.readers = record.readers .. attempt .. digits(now + lease_ms) .. (granted and 'G' or 'H')
     return record.token
   end

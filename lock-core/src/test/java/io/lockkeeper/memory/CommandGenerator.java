@@ -66,7 +66,7 @@ final class CommandGenerator {
         this.modes = kind.modes();
         this.random = new Random(31 * seed + kind.name().hashCode());
         this.clients = 3 + random.nextInt(3);
-        this.timeout = pick(new long[] {100, 500, 2_000});
+        this.timeout = pick(new long[] {250, 500, 2_000});
     }
 
     List<Step> steps(int count) {
