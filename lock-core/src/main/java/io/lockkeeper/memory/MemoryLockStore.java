@@ -147,9 +147,11 @@ public final class MemoryLockStore implements LockStore {
         if (traits == null) {
             throw new IllegalStateException("This MemoryLockStore is not open: build a LockTemplate with it");
         }
-        long now = locks.micros() / 1_000;
+        long micros = locks.micros();
+        long now = micros / 1_000;
         return new Sending(
-                now,
+                // What happened in this microsecond came before the call, which is no copy of another
+                micros + 1,
                 now + traits.commandTimeout().toMillis(),
                 ALIVE_POLLS * traits.pollInterval().toMillis(),
                 Math.min(command.leaseMillis(), traits.grantTime().toMillis()));

@@ -85,9 +85,9 @@ final class MemoryRecord {
         queue.put(place.attempt(), place);
     }
 
-    void leaveQueue(String attempt, long now) {
+    void leaveQueue(String attempt, long micros) {
         if (queue.remove(attempt) != null) {
-            since = now;
+            since = micros;
         }
     }
 
@@ -103,14 +103,14 @@ final class MemoryRecord {
             }
             owner = "";
             granted = false;
-            since = Math.max(since, ends);
+            since = Math.max(since, ends * 1_000);
         }
         readers.entrySet().removeIf(entry -> {
             boolean lapsed = entry.getValue().until() <= now;
             if (lapsed && entry.getValue().state() == ReaderState.GRANTED) {
                 forgetClient(entry.getKey());
             }
-            since = lapsed ? Math.max(since, entry.getValue().until()) : since;
+            since = lapsed ? Math.max(since, entry.getValue().until() * 1_000) : since;
             return lapsed;
         });
     }
@@ -124,7 +124,7 @@ final class MemoryRecord {
                 return place;
             }
             places.remove();
-            since = Math.max(since, place.aliveUntil());
+            since = Math.max(since, place.aliveUntil() * 1_000 + 999);
         }
         return null;
     }
@@ -136,17 +136,18 @@ final class MemoryRecord {
     long own(String attempt, ClaimMode wanted, long leaseMillis, int tokens, boolean byGrant, long micros) {
         queue.remove(attempt);
         mode = wanted;
-        since = micros / 1_000;
+        since = micros;
+        long end = micros / 1_000 + leaseMillis;
         if (wanted == ClaimMode.READ) {
             token = token == 0 ? micros : token;
             readers.remove(attempt);
-            readers.put(attempt, new Reader(since + leaseMillis, byGrant ? ReaderState.GRANTED : ReaderState.HELD));
+            readers.put(attempt, new Reader(end, byGrant ? ReaderState.GRANTED : ReaderState.HELD));
             return token;
         }
         first = Math.max(token + 1, micros);
         token = first + tokens - 1;
         owner = attempt;
-        ends = since + leaseMillis;
+        ends = end;
         granted = byGrant;
         return first;
     }
@@ -210,15 +211,16 @@ final class MemoryRecord {
         }
     }
 
-    void endHold(String attempt, long keepMillis, long now) {
+    void endHold(String attempt, long keepMillis, long micros) {
+        long end = micros / 1_000 + keepMillis;
         previous = attempt;
-        since = now;
+        since = micros;
         if (owner.equals(attempt)) {
             granted = false;
-            ends = now + keepMillis;
+            ends = end;
             owner = keepMillis > 0 ? owner : "";
         } else if (keepMillis > 0) {
-            readers.computeIfPresent(attempt, (id, held) -> new Reader(now + keepMillis, ReaderState.KEPT));
+            readers.computeIfPresent(attempt, (id, held) -> new Reader(end, ReaderState.KEPT));
         } else {
             readers.remove(attempt);
         }
@@ -241,7 +243,7 @@ final class MemoryRecord {
         owner = "";
         granted = false;
         readers.clear();
-        since = micros / 1_000;
+        since = micros;
         serve(null, micros);
     }
 

@@ -24,7 +24,7 @@ final class MemoryScripts {
     /**
      * When a command was sent and what it says of waiting.
      *
-     * @param sent the earliest time of the store at which it was sent, ms
+     * @param sent the earliest time of the store at which it was sent, us
      * @param notAfter the last time of the store at which it may run, ms
      * @param aliveMillis how long a place in the queue is kept
      * @param grantMillis how long a grant lasts
@@ -42,13 +42,13 @@ final class MemoryScripts {
         if (records.stream().anyMatch(record -> record.hasEnded(me))) {
             return Optional.of(new AcquireReply.Ended());
         }
-        boolean doubtful = isDoubtful(records, sending, now);
+        boolean doubtful = isDoubtful(records, sending.sent(), micros);
         long left = doubtful ? Math.min(command.leaseMillis(), sending.notAfter() - now) : command.leaseMillis();
-        boolean hasty = doubtful && sending.notAfter() - sending.sent() < SHORTEST_MILLIS;
+        boolean hasty = doubtful && sending.notAfter() - sending.sent() / 1_000 < SHORTEST_MILLIS;
         long lease = hasty ? Math.min(command.leaseMillis(), SHORTEST_MILLIS) : left;
         int blocked = firstBlocked(records, command, micros);
         boolean takes = blocked == records.size() || (command.queue() && blocked > 0);
-        if (takes && 2 * left < Math.min(command.leaseMillis(), sending.notAfter() - sending.sent())) {
+        if (takes && 2 * left < Math.min(command.leaseMillis(), sending.notAfter() - sending.sent() / 1_000)) {
             return Optional.empty();
         }
         if (blocked == records.size()) {
@@ -67,12 +67,12 @@ final class MemoryScripts {
     }
 
     /** Takes out what is over, and returns whether a hold began or ended, or a waiter left, since a command was sent. */
-    private static boolean isDoubtful(List<MemoryRecord> records, Sending sending, long now) {
+    private static boolean isDoubtful(List<MemoryRecord> records, long sent, long micros) {
         boolean doubtful = false;
         for (MemoryRecord record : records) {
-            record.endLapsedHolds(now);
-            record.firstLive(now);
-            doubtful |= record.since >= sending.sent() && record.since <= now;
+            record.endLapsedHolds(micros / 1_000);
+            record.firstLive(micros / 1_000);
+            doubtful |= record.since >= sent && record.since <= micros;
         }
         return doubtful;
     }
@@ -133,10 +133,10 @@ final class MemoryScripts {
     }
 
     private static void letGo(MemoryRecord record, String attempt, long micros) {
-        record.leaveQueue(attempt, micros / 1_000);
+        record.leaveQueue(attempt, micros);
         if (record.isHolder(attempt, micros / 1_000)) {
             String previous = record.previous;
-            record.endHold(attempt, 0, micros / 1_000);
+            record.endHold(attempt, 0, micros);
             record.previous = previous;
         }
         record.serve(null, micros);
@@ -160,7 +160,7 @@ final class MemoryScripts {
             if (owns) {
                 record.takeBack(lastToken);
             }
-            record.endHold(me, record.isHolder(me, now) ? keepMillis : 0, now);
+            record.endHold(me, record.isHolder(me, now) ? keepMillis : 0, micros);
             record.endLapsedHolds(now);
             Place head = record.serve(null, micros);
             if (record.holdEnd() < before) {
@@ -170,7 +170,7 @@ final class MemoryScripts {
         }
         if (record.isQueued(me)) {
             boolean first = record.isFirst(me);
-            record.leaveQueue(me, now);
+            record.leaveQueue(me, micros);
             record.endLapsedHolds(now);
             Place head = record.serve(null, micros);
             if (first) {
@@ -204,7 +204,7 @@ final class MemoryScripts {
         if (owns) {
             record.takeBack(command.lastToken());
         }
-        record.endHold(me, 0, now);
+        record.endHold(me, 0, micros);
         record.endLapsedHolds(now);
         @Nullable Place head = command.ahead() ? null : record.serve(after, micros);
         if ((head == null || head.attempt().equals(after)) && record.isFreeFor(next.mode())) {

@@ -104,7 +104,7 @@ final class Arguments {
     }
 
     private long notAfter(long sent) {
-        return sent + traits.commandTimeout().toMillis();
+        return sent / 1_000 + traits.commandTimeout().toMillis();
     }
 
     private static void add(List<byte[]> arguments, long number) {

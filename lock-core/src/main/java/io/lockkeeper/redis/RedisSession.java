@@ -90,7 +90,7 @@ final class RedisSession {
         return driver.eval(script, lockNames.stream().map(names::lock).toList(), argv)
                 .thenApply(raw -> {
                     ScriptReply reply = new ScriptReply(raw);
-                    clocks.told(serverOf(lockNames), reply.serverMillis());
+                    clocks.told(serverOf(lockNames), reply.serverMicros());
                     reply.refuseForeign();
                     return reply;
                 });
@@ -117,7 +117,7 @@ final class RedisSession {
 
     private CompletableFuture<ScriptReply> evalInTime(
             LuaScript script, List<String> lockNames, LongFunction<List<byte[]>> argv, int sends) {
-        long sent = clocks.millis(serverOf(lockNames));
+        long sent = clocks.micros(serverOf(lockNames));
         return eval(script, lockNames, argv.apply(sent)).thenCompose(reply -> {
             if (!reply.is("LATE")) {
                 return CompletableFuture.completedFuture(reply);
@@ -149,7 +149,7 @@ final class RedisSession {
 
     private CompletableFuture<Long> prepare() {
         return driver.prepare(LuaScript.ALL).thenApply(time -> {
-            clocks.told(time);
+            clocks.told(TimeUnit.MILLISECONDS.toMicros(time));
             return time;
         });
     }

@@ -28,7 +28,7 @@ final class ScriptReply {
         return status.equals(expected);
     }
 
-    long serverMillis() {
+    long serverMicros() {
         return number(1);
     }
 
@@ -46,7 +46,7 @@ final class ScriptReply {
     AcquireReply toAcquireReply() {
         return switch (status) {
             case "ACQUIRED" -> new AcquireReply.Acquired(number(2), tokens());
-            case "QUEUED" -> new AcquireReply.Queued(text(2), number(3), serverMillis());
+            case "QUEUED" -> new AcquireReply.Queued(text(2), number(3), serverMicros() / 1_000);
             case "BUSY" -> new AcquireReply.Busy(text(2));
             case "ENDED" -> new AcquireReply.Ended();
             case "YOUNG" ->

@@ -13,6 +13,9 @@ final class ServerClock {
 
     private static final long REFRESH_NANOS = TimeUnit.SECONDS.toNanos(1);
 
+    /** Two clocks drift apart by less than a part in so many: NTP slews each of them by half a thousandth at most. */
+    private static final long DRIFT = 1_000;
+
     private final LongSupplier nanoTime;
     private final AtomicReference<@Nullable Sample> sample = new AtomicReference<>();
 
@@ -26,28 +29,30 @@ final class ServerClock {
     }
 
     /** Takes in the time that a reply told. */
-    void told(long serverMillis) {
+    void told(long serverMicros) {
         long now = nanoTime.getAsLong();
-        Sample fresh = new Sample(serverMillis, now);
+        Sample fresh = new Sample(serverMicros, now);
         // The later estimate is the better one; an old one gives way whatever it says, because local clocks drift.
         sample.accumulateAndGet(fresh, (old, next) -> {
             if (old == null || next == null || now - old.nanos > REFRESH_NANOS) {
                 return next;
             }
-            return next.serverMillis >= old.at(now) ? next : old;
+            return next.at(now) >= old.at(now) ? next : old;
         });
     }
 
-    /** Returns the earliest time that the server's clock can show now, in ms; 0 while nothing is known. */
-    long millis() {
+    /** Returns the earliest time that the server's clock can show now, in us; 0 while nothing is known. */
+    long micros() {
         Sample last = sample.get();
         return last == null ? 0 : last.at(nanoTime.getAsLong());
     }
 
-    private record Sample(long serverMillis, long nanos) {
+    private record Sample(long serverMicros, long nanos) {
 
         long at(long now) {
-            return serverMillis + TimeUnit.NANOSECONDS.toMillis(now - nanos);
+            long passed = TimeUnit.NANOSECONDS.toMicros(now - nanos);
+            // What the server did when it told the time is over: the next command comes at least 1 us later
+            return serverMicros + 1 + passed - passed / DRIFT;
         }
     }
 }

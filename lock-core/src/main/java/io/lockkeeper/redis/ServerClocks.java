@@ -15,19 +15,19 @@ final class ServerClocks {
     }
 
     /** Takes in the time of a server whose name does not matter: it stands for those that have said nothing yet. */
-    void told(long serverMillis) {
-        first.told(serverMillis);
+    void told(long serverMicros) {
+        first.told(serverMicros);
     }
 
     /** Takes in the time that a server told. */
-    void told(String server, long serverMillis) {
-        clock(server).told(serverMillis);
+    void told(String server, long serverMicros) {
+        clock(server).told(serverMicros);
     }
 
-    /** Returns the earliest time that a server's clock can show now, in ms; that of another one while it is unknown. */
-    long millis(String server) {
+    /** Returns the earliest time that a server's clock can show now, in us; that of another one while it is unknown. */
+    long micros(String server) {
         ServerClock own = clock(server);
-        return own.isKnown() ? own.millis() : first.millis();
+        return own.isKnown() ? own.micros() : first.micros();
     }
 
     private ServerClock clock(String server) {

@@ -9,12 +9,12 @@
 -- ARGV[3]  lease, ms
 -- ARGV[4]  how long a place in the queue is kept, ms; 0: do not queue
 -- ARGV[5]  grant time, ms     ARGV[6]  fencing tokens to reserve
--- ARGV[7]  the earliest server time at which this was sent, ms
+-- ARGV[7]  the earliest server time at which this was sent, us
 -- ARGV[8]  the last server time at which this may run, ms
 -- ARGV[9]  prefix of the grant channels                             ARGV[10] life of a tombstone, ms
 -- ARGV[11] the least time for which the server must be running, s; 0: any
 --
--- Replies, each with the server time in ms:
+-- Replies, each with the server time in us:
 --   ACQUIRED now lease_ms first_token...  the attempt holds the locks, for so long; the tokens are in the order of KEYS
 --   QUEUED now holder remaining_ms        it waits
 --   BUSY now holder remaining_ms          it does not wait, and somebody else holds a lock
@@ -32,12 +32,12 @@ channel_prefix, tombstone_ms = ARGV[9], tonumber(ARGV[10])
 local SHORTEST_MS = 250
 
 if now > not_after then
-  return { 'LATE', now }
+  return { 'LATE', micros }
 end
 if least_uptime > 0 then
   local uptime = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(%d+)')
   if tonumber(uptime) < least_uptime then
-    return { 'YOUNG', now }
+    return { 'YOUNG', micros }
   end
 end
 
@@ -45,10 +45,10 @@ local records = {}
 for i, key in ipairs(KEYS) do
   local record = read_record(key)
   if not record then
-    return { 'FOREIGN', now, key }
+    return { 'FOREIGN', micros, key }
   end
   if has_ended(record, me) then
-    return { 'ENDED', now }
+    return { 'ENDED', micros }
   end
   records[i] = record
 end
@@ -57,16 +57,17 @@ local doubtful = false
 for _, record in ipairs(records) do
   end_lapsed_holds(record)
   first_live(record)
-  doubtful = doubtful or (record.since >= sent and record.since <= now)
+  doubtful = doubtful or (record.since >= sent and record.since <= micros)
 end
 local left_ms = lease_ms
+local timeout_ms = not_after - math.floor(sent / 1000)
 if doubtful then
   -- This may be a late copy: wherever one has run before it, a hold has begun or ended since, or a waiter has left. What it
   -- takes lasts until the sender has given up.
   left_ms = math.min(lease_ms, not_after - now)
-  lease_ms = not_after - sent < SHORTEST_MS and math.min(lease_ms, SHORTEST_MS) or left_ms
+  lease_ms = timeout_ms < SHORTEST_MS and math.min(lease_ms, SHORTEST_MS) or left_ms
 end
-local too_short = 2 * left_ms < math.min(tonumber(ARGV[3]), not_after - sent)
+local too_short = 2 * left_ms < math.min(tonumber(ARGV[3]), timeout_ms)
 
 -- Finds the first lock that the attempt cannot have.
 local blocked, fresh
@@ -92,10 +93,10 @@ end
 -- Where it would take a lock, if only to hold it while it waits for the next one, that must last for a while.
 if too_short and (not blocked or (alive_ms > 0 and blocked > 1)) then
   save_changed()
-  return { 'LATE', now }
+  return { 'LATE', micros }
 end
 if not blocked then
-  local reply = { 'ACQUIRED', now, lease_ms }
+  local reply = { 'ACQUIRED', micros, lease_ms }
   for i, record in ipairs(records) do
     if not is_holder(record, me) then
       reply[3 + i] = own(record, me, mode, lease_ms, tokens, false)
@@ -147,7 +148,7 @@ local remaining_ms = hold_end(records[blocked]) - now
 if doubtful and blocked > 1 then
   remaining_ms = math.min(remaining_ms, math.floor(lease_ms / 2))
 end
-local reply = { alive_ms == 0 and 'BUSY' or 'QUEUED', now, holder(records[blocked]), remaining_ms }
+local reply = { alive_ms == 0 and 'BUSY' or 'QUEUED', micros, holder(records[blocked]), remaining_ms }
 for i, record in ipairs(records) do
   if i > blocked then
     let_go(record)

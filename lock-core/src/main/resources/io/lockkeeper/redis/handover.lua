@@ -12,7 +12,7 @@
 -- ARGV[10] prefix of the grant channels ARGV[11] life of a tombstone, ms
 -- ARGV[12] 1: the next attempt comes before those who wait; 0: after them
 --
--- Replies, each with the server time in ms:
+-- Replies, each with the server time in us:
 --   ACQUIRED now lease_ms first_token  the next attempt holds the lock
 --   QUEUED now holder remaining_ms     the next attempt waits
 --   NOT_HELD now                       the first attempt did not hold the lock any more; did nothing
@@ -25,23 +25,23 @@ local not_after, ahead = tonumber(ARGV[9]), ARGV[12] == '1'
 channel_prefix, tombstone_ms = ARGV[10], tonumber(ARGV[11])
 
 if now > not_after then
-  return { 'LATE', now }
+  return { 'LATE', micros }
 end
 local record = read_record(KEYS[1])
 if not record then
-  return { 'FOREIGN', now, KEYS[1] }
+  return { 'FOREIGN', micros, KEYS[1] }
 end
 if is_holder(record, next_attempt) then
   prolong(record, next_attempt, math.max(end_of(record, next_attempt), now + lease_ms))
   serve(record)
   save(record)
-  return { 'ACQUIRED', now, lease_ms, first_token(record, next_attempt) }
+  return { 'ACQUIRED', micros, lease_ms, first_token(record, next_attempt) }
 end
 if not is_holder(record, me) and (record.owner ~= me or record.previous == me) then
   if place_of(record, next_attempt) then
-    return { 'QUEUED', now, holder(record), math.max(0, hold_end(record) - now) }
+    return { 'QUEUED', micros, holder(record), math.max(0, hold_end(record) - now) }
   end
-  return { 'NOT_HELD', now }
+  return { 'NOT_HELD', micros }
 end
 
 if record.owner == me then
@@ -57,8 +57,8 @@ if (not head or head.attempt == next_attempt) and is_free_for(record, mode) then
   local first = own(record, next_attempt, mode, lease_ms, tokens, false)
   serve(record)
   save(record)
-  return { 'ACQUIRED', now, lease_ms, first }
+  return { 'ACQUIRED', micros, lease_ms, first }
 end
 enqueue(record, next_attempt, mode, now + alive_ms, grant_ms, tokens)
 save(record)
-return { 'QUEUED', now, holder(record), hold_end(record) - now }
+return { 'QUEUED', micros, holder(record), hold_end(record) - now }

@@ -2,7 +2,7 @@
 --
 -- KEYS[1]  the lock record
 --
--- Replies, each with the server time in ms:
+-- Replies, each with the server time in us:
 --   LOCK now mode token remaining_ms holders waiters  who holds the lock and who waits, as attempts one behind the other,
 --                                                     20 characters each, in the order in which they will be served
 --   FREE now                                          nobody holds it or waits for it
@@ -10,7 +10,7 @@
 
 local record = read_record(KEYS[1])
 if not record then
-  return { 'FOREIGN', now, KEYS[1] }
+  return { 'FOREIGN', micros, KEYS[1] }
 end
 end_lapsed_holds(record)
 local holders, waiters = record.owner, ''
@@ -23,6 +23,6 @@ for place = 1, #record.queue, WAITER do
   end
 end
 if holders == '' and waiters == '' then
-  return { 'FREE', now }
+  return { 'FREE', micros }
 end
-return { 'LOCK', now, record.mode, record.token, math.max(0, hold_end(record) - now), holders, waiters }
+return { 'LOCK', micros, record.mode, record.token, math.max(0, hold_end(record) - now), holders, waiters }

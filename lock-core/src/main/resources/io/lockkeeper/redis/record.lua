@@ -7,7 +7,7 @@
 --   token     highest fencing token given out or reserved
 --   first     first fencing token of the last owner
 --   until     end of the owner's hold, server time in ms; a hold past it has lapsed
---   since     when a hold began or ended last, or a waiter left, server time in ms
+--   since     when a hold began or ended last, or a waiter left, server time in us
 --   granted   1 while the owner was made owner by a grant and has not confirmed it
 --   previous  id of the attempt that released the lock last; also owner: it keeps the lock taken for a minimum time
 --   readers   attempts that hold the lock together, 34 characters each:
@@ -91,7 +91,7 @@ end
 -- Takes out a waiter who does not wait any more.
 local function leave_queue(record, place)
   remove_waiter(record, place)
-  record.since = now
+  record.since = micros
 end
 
 -- Returns when the last reader's hold ends; 0: there is none.
@@ -152,7 +152,7 @@ local function end_lapsed_holds(record)
     end
     record.owner = ''
     record.granted = false
-    record.since = math.max(record.since, record.ends)
+    record.since = math.max(record.since, record.ends * 1000)
     record.changed = true
   end
   for place = #record.readers - READER + 1, 1, -READER do
@@ -160,7 +160,7 @@ local function end_lapsed_holds(record)
       if reader_state(record, place) == 'G' then
         forget_client(record, string.sub(record.readers, place, place + 19))
       end
-      record.since = math.max(record.since, reader_until(record, place))
+      record.since = math.max(record.since, reader_until(record, place) * 1000)
       record.readers = replace(record.readers, place, READER, '')
       record.changed = true
     end
@@ -180,7 +180,7 @@ local function first_live(record)
       }
     end
     remove_waiter(record, 1)
-    record.since = math.max(record.since, alive_until)
+    record.since = math.max(record.since, alive_until * 1000 + 999)
   end
   return nil
 end
@@ -197,7 +197,7 @@ local function own(record, attempt, mode, lease_ms, tokens, granted)
     remove_waiter(record, place)
   end
   record.mode = MODES[mode]
-  record.since = now
+  record.since = micros
   record.changed = true
   if mode == 'R' then
     if record.token == 0 then
@@ -284,7 +284,7 @@ end
 local function end_hold(record, attempt, keep_ms)
   local place = reader_at(record, attempt)
   record.previous = attempt
-  record.since = now
+  record.since = micros
   if record.owner == attempt then
     record.granted = false
     if keep_ms > 0 then

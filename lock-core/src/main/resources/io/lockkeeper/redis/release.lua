@@ -6,7 +6,7 @@
 -- ARGV[3]  how long the locks stay taken, ms; 0: they are free at once
 -- ARGV[4]  prefix of the grant channels ARGV[5]  life of a tombstone, ms
 --
--- Replies, each with the server time in ms; of several locks the one that is lowest here:
+-- Replies, each with the server time in us; of several locks the one that is lowest here:
 --   RELEASED now     the attempt held the lock
 --   LEFT now         it waited
 --   ALREADY now      it had released the lock before
@@ -56,8 +56,8 @@ local worst = 1
 for i, key in ipairs(KEYS) do
   local record = read_record(key)
   if not record then
-    return { 'FOREIGN', now, key }
+    return { 'FOREIGN', micros, key }
   end
   worst = math.max(worst, release(record, i == 1))
 end
-return { ({ 'RELEASED', 'LEFT', 'ALREADY', 'NOT_HELD' })[worst], now }
+return { ({ 'RELEASED', 'LEFT', 'ALREADY', 'NOT_HELD' })[worst], micros }

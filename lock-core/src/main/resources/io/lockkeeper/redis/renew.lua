@@ -8,10 +8,10 @@
 -- ARGV[4i]     1: exactly that lease; 0: at least that, a later end stays: a renewal may come after an extension
 -- ARGV[4i+1]   fencing token that the record must have at least; 0: any
 --
--- Reply: the server time in ms, then for each lock 1: renewed, or 0: the attempt does not hold it any more
+-- Reply: the server time in us, then for each lock 1: renewed, or 0: the attempt does not hold it any more
 
 tombstone_ms = tonumber(ARGV[1])
-local reply = { now }
+local reply = { micros }
 for i, key in ipairs(KEYS) do
   local attempt, lease_ms = ARGV[4 * i - 2], tonumber(ARGV[4 * i - 1])
   local record = read_record(key)

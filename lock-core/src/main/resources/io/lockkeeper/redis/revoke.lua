@@ -3,7 +3,7 @@
 -- KEYS[1]  the lock record
 -- ARGV[1]  prefix of the grant channels ARGV[2]  life of a tombstone, ms
 --
--- Replies, each with the server time in ms:
+-- Replies, each with the server time in us:
 --   REVOKED now      somebody held the lock
 --   FREE now         nobody did
 --   FOREIGN now key  the key holds something that is not a lock record of this version
@@ -12,7 +12,7 @@ channel_prefix, tombstone_ms = ARGV[1], tonumber(ARGV[2])
 
 local record = read_record(KEYS[1])
 if not record then
-  return { 'FOREIGN', now, KEYS[1] }
+  return { 'FOREIGN', micros, KEYS[1] }
 end
 end_lapsed_holds(record)
 if holder(record) == '' then
@@ -20,7 +20,7 @@ if holder(record) == '' then
   if record.changed then
     save(record)
   end
-  return { 'FREE', now }
+  return { 'FREE', micros }
 end
 local function revoke(attempt)
   tell(record, attempt, 'revoke ' .. attempt)
@@ -32,7 +32,7 @@ end
 for place = 1, #record.readers, READER do
   revoke(string.sub(record.readers, place, place + 19))
 end
-record.owner, record.granted, record.readers, record.since = '', false, '', now
+record.owner, record.granted, record.readers, record.since = '', false, '', micros
 serve(record)
 save(record)
-return { 'REVOKED', now }
+return { 'REVOKED', micros }

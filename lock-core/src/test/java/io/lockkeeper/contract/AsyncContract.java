@@ -30,12 +30,16 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInfo;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** What a future of a lock does when its caller ends it, where it is completed, and that nothing is left behind. */
 @Timeout(60)
 public abstract class AsyncContract {
+
+    @RegisterExtension
+    final FencingOrder fencing = new FencingOrder();
 
     private static final Duration LEASE = Duration.ofSeconds(6);
 
@@ -68,7 +72,7 @@ public abstract class AsyncContract {
     }
 
     private LockTemplate instance(@Nullable Executor callbacks) {
-        LockTemplate.Builder builder = LockTemplate.builder(store())
+        LockTemplate.Builder builder = LockTemplate.builder(fencing.watch(store()))
                 .leaseTime(LEASE)
                 .shutdownWait(Duration.ZERO)
                 .listener(events);

@@ -19,11 +19,15 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Ten thousand callers wait for a thousand locks and are served, and a few threads suffice for all of it. */
 public abstract class AsyncCrowdContract {
+
+    @RegisterExtension
+    final FencingOrder fencing = new FencingOrder();
 
     private static final int NAMES = 1_000;
     private static final int WAITERS = 10_000;
@@ -53,7 +57,7 @@ public abstract class AsyncCrowdContract {
     protected abstract LockStore store();
 
     private LockTemplate instance() {
-        return LockTemplate.builder(store())
+        return LockTemplate.builder(fencing.watch(store()))
                 .leaseTime(leaseTime)
                 .shutdownWait(Duration.ZERO)
                 .build();

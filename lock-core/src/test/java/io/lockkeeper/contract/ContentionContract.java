@@ -15,9 +15,13 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Many threads of several instances on few locks: nobody is inside with another, nobody is forgotten, tokens rise. */
 public abstract class ContentionContract {
+
+    @RegisterExtension
+    final FencingOrder fencing = new FencingOrder();
 
     private static final int INSTANCES = 3;
     private static final int THREADS = 8;
@@ -65,7 +69,7 @@ public abstract class ContentionContract {
                 .withWaitTime(Duration.ofSeconds(30));
         try {
             for (int i = 0; i < INSTANCES; i++) {
-                instances.add(LockTemplate.builder(store())
+                instances.add(LockTemplate.builder(fencing.watch(store()))
                         .shutdownWait(Duration.ZERO)
                         .build());
             }

@@ -33,11 +33,6 @@ public abstract class LockContract extends StoreContract {
         return List.of(LockMode.EXCLUSIVE, LockMode.FAIR);
     }
 
-    private LockLease acquire(LockTemplate template, LockRequest request) {
-        LockLease lease = template.acquire(request);
-        return lease;
-    }
-
     private LockRequest request(LockMode mode) {
         return LockRequest.of(name).withMode(mode);
     }
@@ -50,7 +45,7 @@ public abstract class LockContract extends StoreContract {
     private void isRefusedToEverybodyElse(LockMode mode) {
         LockTemplate first = instance();
         LockTemplate second = instance();
-        try (LockLease lease = acquire(first, request(mode))) {
+        try (LockLease lease = first.acquire(request(mode))) {
             assertThat(lease.isHeld()).isTrue();
             assertThat(lease.name()).isEqualTo(name);
             assertThat(lease.names()).containsExactly(name);
@@ -92,9 +87,13 @@ public abstract class LockContract extends StoreContract {
     void tokensRiseFromHolderToHolder() {
         LockTemplate first = instance();
         LockTemplate second = instance();
+        long last = 0;
         for (int i = 0; i < 20; i++) {
-            acquire(i % 2 == 0 ? first : second, request(modes().get(i % 3 % modes().size())))
-                    .close();
+            LockMode mode = modes().get(i % 3 % modes().size());
+            try (LockLease lease = (i % 2 == 0 ? first : second).acquire(request(mode))) {
+                assertThat(lease.fencingToken()).isGreaterThan(last);
+                last = lease.fencingToken();
+            }
         }
     }
 
@@ -160,13 +159,12 @@ public abstract class LockContract extends StoreContract {
         LockTemplate first = instance();
         LockTemplate second = instance();
         for (LockMode mode : modes()) {
-            LockLease held = acquire(first, request(mode));
+            LockLease held = first.acquire(request(mode));
             CompletableFuture<LockLease> waiting = second.acquireAsync(request(mode));
             assertThatThrownBy(() -> waiting.get(100, TimeUnit.MILLISECONDS))
                     .isInstanceOf(java.util.concurrent.TimeoutException.class);
             held.close();
-            LockLease next = waiting.get(1, TimeUnit.SECONDS);
-            next.close();
+            waiting.get(1, TimeUnit.SECONDS).close();
         }
     }
 

@@ -16,6 +16,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.TestInfo;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -25,6 +26,9 @@ import org.junit.jupiter.params.provider.EnumSource;
 @ParameterizedClass
 @EnumSource(LockViews.View.class)
 abstract class LockViews {
+
+    @RegisterExtension
+    final FencingOrder fencing = new FencingOrder();
 
     /** Twice the grant time that follows from it: a place that nobody claims is noticed. */
     static final Duration LEASE = Duration.ofSeconds(6);
@@ -70,7 +74,7 @@ abstract class LockViews {
 
     /** Returns a new instance. */
     LockTemplate instance() {
-        LockTemplate template = LockTemplate.builder(store())
+        LockTemplate template = LockTemplate.builder(fencing.watch(store()))
                 .leaseTime(LEASE)
                 .shutdownWait(Duration.ZERO)
                 .build();

@@ -3,28 +3,12 @@ package io.lockkeeper.contract;
 import io.lockkeeper.LockListener;
 import io.lockkeeper.LockMode;
 import java.util.List;
-import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 
-/** Keeps all events, and finds out where fencing tokens do not rise. */
+/** Keeps all events. */
 public final class RecordingListener implements LockListener {
 
     private final List<Object> events = new CopyOnWriteArrayList<>();
-    private final Map<String, Long> lastTokens = new ConcurrentHashMap<>();
-    private final List<String> faults = new CopyOnWriteArrayList<>();
-
-    /** Called under the lock, so that two calls for one name never overlap. */
-    void holds(String name, long token) {
-        Long last = lastTokens.put(name, token);
-        if (last != null && token <= last) {
-            faults.add(name + ": token " + token + " after " + last);
-        }
-    }
-
-    List<String> tokenFaults() {
-        return faults;
-    }
 
     /** Returns all events, in their order. */
     List<Object> all() {

@@ -23,12 +23,16 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInfo;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** What a request may ask for beyond a lock: a lease that ends by itself, and attempts instead of a place in the queue. */
 @Timeout(60)
 public abstract class RequestContract {
+
+    @RegisterExtension
+    final FencingOrder fencing = new FencingOrder();
 
     /** The grant time is half of it, and shorter than the fixed lease. */
     private static final Duration LEASE = Duration.ofMillis(1_500);
@@ -54,7 +58,7 @@ public abstract class RequestContract {
     }
 
     private LockTemplate instance() {
-        LockTemplate template = LockTemplate.builder(store())
+        LockTemplate template = LockTemplate.builder(fencing.watch(store()))
                 .leaseTime(LEASE)
                 .shutdownWait(Duration.ZERO)
                 .listener(events)

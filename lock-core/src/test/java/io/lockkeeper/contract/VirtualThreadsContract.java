@@ -22,10 +22,14 @@ import jdk.jfr.Recording;
 import jdk.jfr.consumer.RecordedEvent;
 import jdk.jfr.consumer.RecordingFile;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Ten thousand virtual threads of two instances on a hundred locks: all are served, and none keeps its carrier. */
 public abstract class VirtualThreadsContract {
+
+    @RegisterExtension
+    final FencingOrder fencing = new FencingOrder();
 
     private static final int THREADS = 10_000;
     private static final int NAMES = 100;
@@ -49,8 +53,10 @@ public abstract class VirtualThreadsContract {
         assumeTrue(jdk >= VIRTUAL_THREADS, "virtual threads came with JDK 21");
         int[] counters = new int[NAMES];
         try (Recording recording = new Recording();
-                LockTemplate first = LockTemplate.builder(store()).build();
-                LockTemplate second = LockTemplate.builder(store()).build()) {
+                LockTemplate first =
+                        LockTemplate.builder(fencing.watch(store())).build();
+                LockTemplate second =
+                        LockTemplate.builder(fencing.watch(store())).build()) {
             // A thread that loads a class is pinned, in anybody's code: it is done before.
             serve(List.of(first, second), new int[NAMES]);
             recording.enable(PINNED).withThreshold(Duration.ZERO).withStackTrace();

@@ -159,9 +159,9 @@ final class CommandGenerator {
     }
 
     private Acquire acquire(Asker asker) {
-        long travel = random.nextInt(10) < 6 ? random.nextInt(3) : random.nextInt((int) (timeout + timeout / 8));
-        long sent = micros / 1_000 - travel;
-        return new Acquire(asker, sent, sent + timeout);
+        long travelMillis = random.nextInt(10) < 6 ? random.nextInt(3) : random.nextInt((int) (timeout + timeout / 8));
+        long travel = travelMillis == 0 ? random.nextInt(3) : travelMillis * 1_000 + random.nextInt(1_000);
+        return new Acquire(asker, micros - travel, (micros - travel) / 1_000 + timeout);
     }
 
     private ModelCommand earlier() {

@@ -35,7 +35,7 @@ sealed interface ModelCommand {
             long grantMillis,
             int tokens) {}
 
-    /** Asks for locks, or asks again. */
+    /** Asks for locks, or asks again; {@code sent} in us, {@code notAfter} in ms. */
     record Acquire(Asker asker, long sent, long notAfter) implements ModelCommand {
 
         @Override

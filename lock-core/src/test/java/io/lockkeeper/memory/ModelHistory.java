@@ -42,7 +42,7 @@ final class ModelHistory {
     }
 
     private void noteLapse(String attempt, Snapshot record, long now) {
-        record.endOf(attempt).filter(end -> end <= now).ifPresent(end -> endings.putIfAbsent(attempt, end));
+        record.endOf(attempt).filter(end -> end <= now).ifPresent(end -> endings.putIfAbsent(attempt, end * 1_000));
     }
 
     private Optional<String> lateCopy(Acquire copy, List<Snapshot> before, List<Snapshot> after) {
@@ -65,7 +65,7 @@ final class ModelHistory {
     }
 
     private void noteEndings(Step step, Call call, Snapshot before, Snapshot after) {
-        long now = step.millis();
+        long now = step.micros();
         String by = step.command().by();
         if (step.command() instanceof Acquire && call.reply().startsWith("BUSY")) {
             endings.putIfAbsent(by, now);
@@ -75,12 +75,13 @@ final class ModelHistory {
             endings.put(by, now);
         }
         if (step.command() instanceof Revoke && !before.equals(after)) {
-            before.holders(now).forEach(holder -> endings.put(holder, now));
+            before.holders(step.millis()).forEach(holder -> endings.put(holder, now));
         }
         before.queue().stream()
                 .filter(waiter -> !waiter.attempt().equals(by) && !hasPart(after, waiter.attempt()))
-                .forEach(waiter ->
-                        endings.putIfAbsent(waiter.attempt(), Math.min(waiter.aliveUntil(), before.lastLapse(now))));
+                .forEach(waiter -> endings.putIfAbsent(
+                        waiter.attempt(),
+                        Math.min(waiter.aliveUntil() * 1_000 + 999, before.lastLapse(step.millis()) * 1_000)));
     }
 
     private static boolean hasPart(Snapshot record, String attempt) {

@@ -94,27 +94,26 @@ final class ModelRun {
 
     private String reply(Step step, List<MemoryRecord> touched, List<String> arguments) {
         ModelCommand command = step.command();
-        long now = step.millis();
         if (command instanceof Acquire acquire) {
             claim(arguments, acquire.asker());
             add(arguments, acquire.sent(), acquire.notAfter(), CHANNEL_PREFIX, TOMBSTONE_MILLIS, 0);
             return MemoryScripts.acquire(touched, claim(acquire.asker()), sending(acquire), step.micros())
-                    .map(reply -> text(reply, now))
-                    .orElse("LATE " + now);
+                    .map(reply -> text(reply, step.micros()))
+                    .orElse("LATE " + step.micros());
         } else if (command instanceof Release release) {
             long last = lastToken(release, release.asker(), release.used());
             add(arguments, release.by(), last, release.keepMillis(), CHANNEL_PREFIX, TOMBSTONE_MILLIS);
             return text(MemoryScripts.release(touched, release.by(), last, release.keepMillis(), step.micros())) + " "
-                    + now;
+                    + step.micros();
         } else if (command instanceof HandOver handOver) {
             return handOver(handOver, touched.get(0), step, arguments);
         } else if (command instanceof Renew renew) {
             return renew(renew, touched, step, arguments);
         } else if (command instanceof Revoke) {
             add(arguments, CHANNEL_PREFIX, TOMBSTONE_MILLIS);
-            return (MemoryScripts.revoke(touched.get(0), step.micros()) ? "REVOKED " : "FREE ") + now;
+            return (MemoryScripts.revoke(touched.get(0), step.micros()) ? "REVOKED " : "FREE ") + step.micros();
         }
-        return inspect(touched.get(0), now);
+        return inspect(touched.get(0), step.micros());
     }
 
     private String handOver(HandOver command, MemoryRecord record, Step step, List<String> arguments) {
@@ -126,8 +125,8 @@ final class ModelRun {
         Sending sending = new Sending(0, command.notAfter(), next.aliveMillis(), next.grantMillis());
         Optional<HandOverReply> reply = MemoryScripts.handOver(
                 record, new HandOverCommand(command.by(), last, claim(next), command.ahead()), sending, step.micros());
-        return reply.map(answer -> answer.wasHeld() ? text(answer.next(), step.millis()) : "NOT_HELD " + step.millis())
-                .orElse("LATE " + step.millis());
+        return reply.map(answer -> answer.wasHeld() ? text(answer.next(), step.micros()) : "NOT_HELD " + step.micros())
+                .orElse("LATE " + step.micros());
     }
 
     private String renew(Renew command, List<MemoryRecord> touched, Step step, List<String> arguments) {
@@ -135,7 +134,7 @@ final class ModelRun {
                 .map(renewal -> renewal.raise() == 0 ? 0 : record(renewal.name()).token + renewal.raise())
                 .toList());
         add(arguments, TOMBSTONE_MILLIS);
-        StringBuilder reply = new StringBuilder().append(step.millis());
+        StringBuilder reply = new StringBuilder().append(step.micros());
         for (int i = 0; i < touched.size(); i++) {
             Renewal renewal = command.renewals().get(i);
             add(arguments, renewal.attempt(), renewal.leaseMillis(), renewal.exact() ? 1 : 0, least.get(i));
@@ -146,18 +145,18 @@ final class ModelRun {
         return reply.toString();
     }
 
-    private static String inspect(MemoryRecord record, long now) {
-        Optional<StoredLock> lock = record.inspect(now);
+    private static String inspect(MemoryRecord record, long micros) {
+        Optional<StoredLock> lock = record.inspect(micros / 1_000);
         return lock.map(seen -> String.join(
                         " ",
                         "LOCK",
-                        "" + now,
+                        "" + micros,
                         seen.mode().name().toLowerCase(Locale.ROOT),
                         "" + seen.token(),
                         "" + seen.remainingMillis(),
                         String.join("", seen.holders()),
                         String.join("", seen.waiters())))
-                .orElse("FREE " + now);
+                .orElse("FREE " + micros);
     }
 
     private long lastToken(ModelCommand command, Asker asker, int used) {
@@ -169,17 +168,17 @@ final class ModelRun {
                 .get(0);
     }
 
-    private static String text(AcquireReply reply, long now) {
+    private static String text(AcquireReply reply, long micros) {
         if (reply instanceof AcquireReply.Acquired acquired) {
             String tokens =
                     acquired.firstTokens().stream().map(token -> " " + token).collect(Collectors.joining());
-            return "ACQUIRED " + now + " " + acquired.leaseMillis() + tokens;
+            return "ACQUIRED " + micros + " " + acquired.leaseMillis() + tokens;
         } else if (reply instanceof AcquireReply.Queued queued) {
-            return "QUEUED " + now + " " + queued.holder() + " " + queued.remainingMillis();
+            return "QUEUED " + micros + " " + queued.holder() + " " + queued.remainingMillis();
         } else if (reply instanceof AcquireReply.Busy busy) {
-            return "BUSY " + now + " " + busy.holder();
+            return "BUSY " + micros + " " + busy.holder();
         }
-        return "ENDED " + now;
+        return "ENDED " + micros;
     }
 
     private static String text(ReleaseReply reply) {

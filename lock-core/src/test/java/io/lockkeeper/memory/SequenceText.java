@@ -49,7 +49,7 @@ final class SequenceText {
 
     private String text(ModelCommand command) {
         if (command instanceof Acquire acquire) {
-            return "acquire " + text(acquire.asker()) + " sent " + (acquire.sent() - start) + " notAfter "
+            return "acquire " + text(acquire.asker()) + " sent " + (acquire.sent() - 1_000 * start) + " us notAfter "
                     + (acquire.notAfter() - start);
         } else if (command instanceof Release release) {
             return "release " + text(release.asker()) + " used " + release.used() + " keep " + release.keepMillis();

@@ -61,7 +61,8 @@ class RedisScriptTest {
     }
 
     private List<String> acquire(String attempt, long lease, long alive, long grant, long sent) {
-        return run(LuaScript.ACQUIRE, attempt, "X", lease, alive, grant, 3, sent, sent + 2_000, "ch:", 30_000, 0);
+        return run(
+                LuaScript.ACQUIRE, attempt, "X", lease, alive, grant, 3, 1_000 * sent, sent + 2_000, "ch:", 30_000, 0);
     }
 
     private List<String> release(String attempt, long lastToken) {
@@ -190,8 +191,8 @@ class RedisScriptTest {
     @Test
     void theLongestTimesAndTheLargestReservationFitIntoTheLists() {
         long endless = 20_000_000_000_000L;
-        run(LuaScript.ACQUIRE, C1, "R", endless, 0, LONG, 1, now(), now() + 2_000, "ch:", 30_000, 0);
-        run(LuaScript.ACQUIRE, A1, "X", LONG, endless, endless, 10_000, now(), now() + 2_000, "ch:", 30_000, 0);
+        run(LuaScript.ACQUIRE, C1, "R", endless, 0, LONG, 1, 1_000 * now(), now() + 2_000, "ch:", 30_000, 0);
+        run(LuaScript.ACQUIRE, A1, "X", LONG, endless, endless, 10_000, 1_000 * now(), now() + 2_000, "ch:", 30_000, 0);
         acquire(B1, LONG, LONG, LONG);
         release(C1, 0);
         assertThat(owner()).isEqualTo(A1);
