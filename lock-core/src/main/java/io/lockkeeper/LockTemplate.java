@@ -4,6 +4,7 @@ import io.lockkeeper.store.DaemonThreads;
 import io.lockkeeper.store.LockStore;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -111,6 +112,21 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
     public <T extends @Nullable Object> CompletableFuture<T> executeAsync(
             LockRequest request, Function<LockLease, ? extends CompletionStage<T>> action) {
         return AsyncExecution.run(acquireAsync(request), action);
+    }
+
+    @Override
+    public <B extends @Nullable Object, T extends @Nullable Object> CompletableFuture<T> executeUntil(
+            LockRequest request,
+            Collection<? extends LockLease> enclosing,
+            LockedAction<? extends B, ?> action,
+            Function<? super B, ? extends @Nullable CompletionStage<T>> end) {
+        StageExecution<B, T> execution = new StageExecution<>(action, end, engine::releaseAsync);
+        try {
+            return execution.run(engine.enterAsync(defaults.waiting(request), enclosing));
+        } catch (RuntimeException refused) {
+            // Such as an upgrade: whoever waits for a stage looks for failures nowhere else.
+            return CompletableFuture.failedFuture(refused);
+        }
     }
 
     @Override

@@ -13,12 +13,13 @@ import io.lockkeeper.store.ClientIds;
 import io.lockkeeper.store.DaemonThreads;
 import io.lockkeeper.store.LockStore;
 import io.lockkeeper.store.StoreTraits;
-import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import org.jspecify.annotations.Nullable;
 
@@ -116,19 +117,71 @@ final class CohortLockEngine implements LockEngine {
 
     @Override
     public LockLease enter(LockRequest request) {
-        List<LevelLease> levels = new ArrayList<>(1);
-        for (ThreadHold hold : holds(request, true)) {
-            List<String> names = request.names().stream()
-                    .filter(hold.lease().names()::contains)
-                    .toList();
-            levels.add(hold.enter(request.mode(), names));
+        limits.check(request);
+        List<LevelLease> levels = threadHolds.reenter(request, List.of());
+        LockRequest missing = without(request, levels);
+        if (missing != null) {
+            try {
+                levels.add(threadHolds.begin(await(missing), missing));
+            } catch (RuntimeException | Error failure) {
+                levels.forEach(LevelLease::close);
+                throw failure;
+            }
         }
+        levels.forEach(LevelLease::enterThread);
+        return together(request, levels);
+    }
+
+    @Override
+    public CompletableFuture<Level> enterAsync(LockRequest request, Collection<? extends LockLease> enclosing) {
+        limits.check(request);
+        boolean nested = threadHolds.isInside(enclosing);
+        List<LevelLease> levels = threadHolds.reenter(request, enclosing);
+        LockRequest missing = without(request, levels);
+        if (missing == null) {
+            return CompletableFuture.completedFuture(together(request, levels));
+        }
+        Moment asked = clock.now();
+        CompletableFuture<HeldLease> acquisition = acquisitions.begin(missing, nested);
+        CompletableFuture<Level> result = new CompletableFuture<>();
+        Executor where = acquisition.isDone() ? Runnable::run : leases.callbacks();
+        acquisition.whenComplete((lease, failure) -> where.execute(() -> {
+            if (lease != null) {
+                report(missing, asked, lease);
+                levels.add(threadHolds.begin(lease, missing));
+                if (result.complete(together(request, levels))) {
+                    return;
+                }
+                lease.giveBack();
+            }
+            levels.forEach(LevelLease::close);
+            if (lease == null && !result.isDone()) {
+                result.completeExceptionally(report(missing, asked, failure));
+            }
+        }));
+        result.whenComplete((level, failure) -> acquisition.cancel(false));
+        return result;
+    }
+
+    private static Level together(LockRequest request, List<LevelLease> levels) {
         return levels.size() == 1 ? levels.get(0) : new JointLease(request.names(), request.mode(), levels);
     }
 
     @Override
+    public void releaseAsync(LockLease lease, Runnable then) {
+        leases.callbacks().execute(() -> {
+            lease.close();
+            then.run();
+        });
+    }
+
+    @Override
     public void lock(LockRequest request, boolean interruptibly) {
-        holds(request, interruptibly).get(0).lock(request.mode());
+        limits.check(request);
+        if (!threadHolds.relock(request)) {
+            HeldLease lease = interruptibly ? await(request) : awaitUninterruptibly(request);
+            threadHolds.add(lease).lock(request.mode());
+        }
     }
 
     @Override
@@ -173,22 +226,13 @@ final class CohortLockEngine implements LockEngine {
         return "held=" + leases.size() + ", names=" + acquisitions.names();
     }
 
-    /** Returns this thread's holds of all names that are asked for: those it has, and one more of what is missing. */
-    private List<ThreadHold> holds(LockRequest request, boolean interruptibly) {
-        limits.check(request);
-        List<ThreadHold> holds = threadHolds.reentered(request);
-        LockRequest missing = holds.isEmpty() ? request : without(request, holds);
-        if (missing != null) {
-            holds.add(threadHolds.add(interruptibly ? await(missing) : awaitUninterruptibly(missing)));
+    /** Returns a request for the names that are in none of some levels; null: there are none. */
+    private static @Nullable LockRequest without(LockRequest request, List<LevelLease> levels) {
+        if (levels.isEmpty()) {
+            return request;
         }
-        return holds;
-    }
-
-    /** Returns a request for the names that are in none of some holds; null: there are none. */
-    private static @Nullable LockRequest without(LockRequest request, List<ThreadHold> holds) {
         List<String> missing = request.names().stream()
-                .filter(name ->
-                        holds.stream().noneMatch(hold -> hold.lease().names().contains(name)))
+                .filter(name -> levels.stream().noneMatch(level -> level.names().contains(name)))
                 .toList();
         return missing.isEmpty()
                 ? null

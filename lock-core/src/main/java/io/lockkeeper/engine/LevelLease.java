@@ -1,26 +1,57 @@
 package io.lockkeeper.engine;
 
-import io.lockkeeper.LockLease;
+import io.lockkeeper.LockEngine;
 import io.lockkeeper.LockLostException;
 import io.lockkeeper.LockMode;
 import io.lockkeeper.ReleaseResult;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
-/** One level of a thread's hold: the lease that all levels share, but for its end. */
-final class LevelLease implements LockLease {
+/** One level of a hold: the lease that all levels share, but for its end. */
+final class LevelLease implements LockEngine.Level {
 
-    private final ThreadHold hold;
+    private final Hold hold;
+    private final ThreadHolds holder;
     private final LockMode mode;
     private final List<String> names;
     private final AtomicBoolean released = new AtomicBoolean();
 
-    LevelLease(ThreadHold hold, LockMode mode, List<String> names) {
+    /** What the thread that is inside by this level has of the hold; null: there is none. */
+    private final AtomicReference<@Nullable ThreadHold> inside = new AtomicReference<>();
+
+    /** Makes a level that the hold counts already, and no thread. */
+    LevelLease(Hold hold, ThreadHolds holder, LockMode mode, List<String> names) {
         this.hold = hold;
+        this.holder = holder;
         this.mode = mode;
         this.names = names;
+    }
+
+    Hold hold() {
+        return hold;
+    }
+
+    boolean isLiveIn(ThreadHolds engine) {
+        return holder == engine && !released.get();
+    }
+
+    @Override
+    public Runnable enterThread() {
+        ThreadHold mine = holder.mine(hold);
+        mine.attach(mode);
+        inside.set(mine);
+        return this::leaveThread;
+    }
+
+    private void leaveThread() {
+        ThreadHold left = inside.getAndSet(null);
+        if (left != null) {
+            left.detach(mode);
+        }
     }
 
     @Override
@@ -83,12 +114,17 @@ final class LevelLease implements LockLease {
 
     @Override
     public ReleaseResult release() {
-        return released.compareAndSet(false, true) ? hold.leave(mode) : ReleaseResult.ALREADY_RELEASED;
+        if (!released.compareAndSet(false, true)) {
+            return ReleaseResult.ALREADY_RELEASED;
+        }
+        leaveThread();
+        return hold.leave(mode);
     }
 
     @Override
     public void close() {
         if (released.compareAndSet(false, true)) {
+            leaveThread();
             hold.leaveAndLog(mode);
         }
     }

@@ -5,6 +5,7 @@ import io.lockkeeper.contract.InspectionContract;
 import io.lockkeeper.contract.LockContract;
 import io.lockkeeper.contract.ReadWriteContract;
 import io.lockkeeper.contract.SeveralNamesContract;
+import io.lockkeeper.contract.StageContract;
 import io.lockkeeper.store.LockStore;
 import io.lockkeeper.testing.Connections;
 import io.lockkeeper.testing.RedisServer;
@@ -53,6 +54,14 @@ abstract class RedisContracts {
 
     @Nested
     class SeveralNames extends SeveralNamesContract {
+        @Override
+        protected LockStore store() {
+            return newStore();
+        }
+    }
+
+    @Nested
+    class Stages extends StageContract {
         @Override
         protected LockStore store() {
             return newStore();
