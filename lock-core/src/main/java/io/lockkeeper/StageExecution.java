@@ -57,12 +57,10 @@ final class StageExecution<B extends @Nullable Object, T extends @Nullable Objec
     }
 
     private B inside(LockEngine.Level level) throws Throwable {
-        Runnable leave = level.enterThread();
-        LockContext.enter(level);
+        Runnable leave = LockContext.enterThread(level);
         try {
             return action.run(level);
         } finally {
-            LockContext.leave();
             leave.run();
         }
     }

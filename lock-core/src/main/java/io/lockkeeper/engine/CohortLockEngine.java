@@ -128,7 +128,7 @@ final class CohortLockEngine implements LockEngine {
                 throw failure;
             }
         }
-        levels.forEach(LevelLease::enterThread);
+        levels.forEach(LevelLease::bindToThread);
         return together(request, levels);
     }
 

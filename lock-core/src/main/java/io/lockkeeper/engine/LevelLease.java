@@ -20,8 +20,8 @@ final class LevelLease implements LockEngine.Level {
     private final List<String> names;
     private final AtomicBoolean released = new AtomicBoolean();
 
-    /** What the thread that is inside by this level has of the hold; null: there is none. */
-    private final AtomicReference<@Nullable ThreadHold> inside = new AtomicReference<>();
+    /** Takes out the thread that this level belongs to; null: it belongs to none. */
+    private final AtomicReference<@Nullable Runnable> owner = new AtomicReference<>();
 
     /** Makes a level that the hold counts already, and no thread. */
     LevelLease(Hold hold, ThreadHolds holder, LockMode mode, List<String> names) {
@@ -43,14 +43,18 @@ final class LevelLease implements LockEngine.Level {
     public Runnable enterThread() {
         ThreadHold mine = holder.mine(hold);
         mine.attach(mode);
-        inside.set(mine);
-        return this::leaveThread;
+        return () -> mine.detach(mode);
     }
 
-    private void leaveThread() {
-        ThreadHold left = inside.getAndSet(null);
-        if (left != null) {
-            left.detach(mode);
+    /** Makes this a level of the thread, which is inside until the level ends. */
+    void bindToThread() {
+        owner.set(enterThread());
+    }
+
+    private void leaveOwner() {
+        Runnable leave = owner.getAndSet(null);
+        if (leave != null) {
+            leave.run();
         }
     }
 
@@ -117,14 +121,14 @@ final class LevelLease implements LockEngine.Level {
         if (!released.compareAndSet(false, true)) {
             return ReleaseResult.ALREADY_RELEASED;
         }
-        leaveThread();
+        leaveOwner();
         return hold.leave(mode);
     }
 
     @Override
     public void close() {
         if (released.compareAndSet(false, true)) {
-            leaveThread();
+            leaveOwner();
             hold.leaveAndLog(mode);
         }
     }

@@ -198,7 +198,7 @@ class ThreadHoldsTest {
     private LevelLease enter(HeldLease first) {
         List<LevelLease> again = holds.reenter(CohortFixture.REQUEST, List.of());
         LevelLease level = again.isEmpty() ? holds.begin(first, CohortFixture.REQUEST) : again.get(0);
-        level.enterThread();
+        level.bindToThread();
         return level;
     }
 
