@@ -1,6 +1,5 @@
 package io.lockkeeper;
 
-import io.lockkeeper.store.DaemonThreads;
 import io.lockkeeper.store.LockStore;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -67,7 +66,9 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
 
     @Override
     public CompletableFuture<LockLease> acquireAsync(LockRequest request) {
-        return engine.acquireAsync(defaults.waiting(request));
+        CompletableFuture<LockLease> result = new CompletableFuture<>();
+        engine.acquireAsync(defaults.waiting(request), result);
+        return result;
     }
 
     @Override
@@ -111,7 +112,9 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
     @Override
     public <T extends @Nullable Object> CompletableFuture<T> executeAsync(
             LockRequest request, Function<LockLease, ? extends CompletionStage<T>> action) {
-        return AsyncExecution.run(acquireAsync(request), action);
+        AsyncExecution<T> execution = new AsyncExecution<>(action, engine::releaseAsync);
+        engine.acquireAsync(defaults.waiting(request), execution.acquisition());
+        return execution.result();
     }
 
     @Override
@@ -310,9 +313,13 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
         }
 
         /**
-         * Sets where callbacks and asynchronous completions run.
+         * Sets where the callbacks of losses run, and everything that hangs on the futures of
+         * {@link LockTemplate#acquireAsync} and {@link LockTemplate#executeAsync}.
          *
-         * @param executor the executor; unless set, daemon threads that the template makes as it needs them
+         * @param executor the executor, which must have threads of its own: a task on the thread of the call would block
+         *     the answers of the store. Unless set, daemon threads of the template: four suffice for any number of
+         *     callbacks that do not block, there are more where those block, and losses come first. What a set
+         *     executor refuses runs on such threads too.
          * @return this builder
          */
         public Builder executor(Executor executor) {
@@ -349,7 +356,7 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
         }
 
         private LockEngine.Settings settings() {
-            Executor callbacks = executor == null ? DaemonThreads.cached("lockkeeper-callback") : executor;
+            Executor callbacks = executor == null ? new CallbackThreads() : executor;
             return new LockEngine.Settings(
                     leaseTime,
                     maxPasses,

@@ -29,6 +29,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class CohortLockEngine implements LockEngine {
 
+    /** Nothing that runs there waits for anything. */
+    private static final int BACKGROUND_THREADS = 2;
+
     private final Leases leases;
     private final Acquisitions acquisitions;
     private final Inspection inspection;
@@ -60,7 +63,7 @@ final class CohortLockEngine implements LockEngine {
     /** Wires an engine over a store, and opens the store. */
     static CohortLockEngine open(LockStore store, Settings settings, TimeSource clock) {
         ThreadScheduler scheduler = new ThreadScheduler("lockkeeper-timer");
-        ExecutorService background = DaemonThreads.cached("lockkeeper-command");
+        ExecutorService background = DaemonThreads.limited("lockkeeper-command", BACKGROUND_THREADS);
         Leases leases = new Leases(store, clock, scheduler, settings, background);
         Instances instances = new Instances(store);
         StorePort port = new StorePort(store, ClientIds.next(), scheduler, background, leases, instances);
@@ -94,25 +97,46 @@ final class CohortLockEngine implements LockEngine {
     }
 
     @Override
-    public CompletableFuture<LockLease> acquireAsync(LockRequest request) {
+    public void acquireAsync(LockRequest request, CompletableFuture<LockLease> result) {
         limits.check(request);
         Moment asked = clock.now();
         CompletableFuture<HeldLease> acquisition = acquisitions.begin(request, false);
-        CompletableFuture<LockLease> result = new CompletableFuture<>();
-        acquisition.whenComplete((lease, failure) -> leases.callbacks().execute(() -> {
-            if (lease == null && !result.isDone()) {
-                result.completeExceptionally(report(request, asked, failure));
-            } else if (lease == null) {
-                // The caller has given up; nothing failed.
-                return;
-            } else if (!result.complete(lease)) {
-                lease.giveBack();
-            } else {
+        acquisition.whenComplete((lease, failure) -> leases.completions().execute(() -> {
+            if (lease != null) {
+                // Told first: whoever receives the lease may release it at once.
                 report(request, asked, lease);
+                if (!result.complete(lease)) {
+                    lease.giveBack();
+                }
+            } else if (!result.isDone()) {
+                // Otherwise the caller has given up; nothing failed.
+                result.completeExceptionally(report(request, asked, failure));
             }
         }));
         result.whenComplete((lease, failure) -> acquisition.cancel(false));
-        return result;
+    }
+
+    @Override
+    public void releaseAsync(LockLease lease, Runnable then) {
+        Executor executor = leases.completions();
+        if (lease instanceof HeldLease own) {
+            own.closeAsync().whenComplete((released, never) -> executor.execute(then));
+            return;
+        }
+        // Not here: where a level that reads is left, the end of one that excludes waits for the store.
+        executor.execute(() -> {
+            CompletableFuture<?> released = CompletableFuture.allOf(
+                    levels((Level) lease).stream().map(LevelLease::closeAsync).toArray(CompletableFuture<?>[]::new));
+            if (released.isDone()) {
+                then.run();
+            } else {
+                released.whenComplete((done, never) -> executor.execute(then));
+            }
+        });
+    }
+
+    private static List<LevelLease> levels(Level level) {
+        return level instanceof JointLease joint ? joint.levels() : List.of((LevelLease) level);
     }
 
     @Override
@@ -144,7 +168,7 @@ final class CohortLockEngine implements LockEngine {
         Moment asked = clock.now();
         CompletableFuture<HeldLease> acquisition = acquisitions.begin(missing, nested);
         CompletableFuture<Level> result = new CompletableFuture<>();
-        Executor where = acquisition.isDone() ? Runnable::run : leases.callbacks();
+        Executor where = acquisition.isDone() ? Runnable::run : leases.completions();
         acquisition.whenComplete((lease, failure) -> where.execute(() -> {
             if (lease != null) {
                 report(missing, asked, lease);
@@ -154,7 +178,7 @@ final class CohortLockEngine implements LockEngine {
                 }
                 lease.giveBack();
             }
-            levels.forEach(LevelLease::close);
+            levels.forEach(LevelLease::closeAsync);
             if (lease == null && !result.isDone()) {
                 result.completeExceptionally(report(missing, asked, failure));
             }
@@ -165,14 +189,6 @@ final class CohortLockEngine implements LockEngine {
 
     private static Level together(LockRequest request, List<LevelLease> levels) {
         return levels.size() == 1 ? levels.get(0) : new JointLease(request.names(), request.mode(), levels);
-    }
-
-    @Override
-    public void releaseAsync(LockLease lease, Runnable then) {
-        leases.callbacks().execute(() -> {
-            lease.close();
-            then.run();
-        });
     }
 
     @Override

@@ -3,6 +3,7 @@ package io.lockkeeper.engine;
 import io.lockkeeper.LockMode;
 import io.lockkeeper.LockUpgradeException;
 import io.lockkeeper.ReleaseResult;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.UnaryOperator;
 
 /**
@@ -54,6 +55,10 @@ final class Hold {
         if (leaveLevel(mode)) {
             lease.close();
         }
+    }
+
+    CompletableFuture<?> leaveAsync(LockMode mode) {
+        return leaveLevel(mode) ? lease.closeAsync() : CompletableFuture.completedFuture(ReleaseResult.RELEASED);
     }
 
     /** One at a time: a level that began during the downgrade would take the hold for exclusive. */

@@ -6,6 +6,7 @@ import io.lockkeeper.LockMode;
 import io.lockkeeper.ReleaseResult;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
@@ -123,6 +124,15 @@ final class LevelLease implements LockEngine.Level {
         }
         leaveOwner();
         return hold.leave(mode);
+    }
+
+    /** As {@link #close()}, but without waiting for the store where it ends the hold. */
+    CompletableFuture<?> closeAsync() {
+        if (!released.compareAndSet(false, true)) {
+            return CompletableFuture.completedFuture(ReleaseResult.ALREADY_RELEASED);
+        }
+        leaveOwner();
+        return hold.leaveAsync(mode);
     }
 
     @Override

@@ -45,6 +45,7 @@ class ModuleArchitectureTest {
                         "io.lockkeeper.engine..",
                         "io.lockkeeper.store..",
                         "io.lockkeeper.redis..",
+                        "io.lockkeeper.quorum..",
                         "io.lockkeeper.memory..",
                         "io.lockkeeper.autoconfigure..",
                         "org.springframework.boot..",
@@ -63,6 +64,7 @@ class ModuleArchitectureTest {
                         "io.lockkeeper.engine",
                         "io.lockkeeper.store",
                         "io.lockkeeper.redis",
+                        "io.lockkeeper.quorum",
                         "io.lockkeeper.memory")
                 .should()
                 .dependOnClassesThat()
