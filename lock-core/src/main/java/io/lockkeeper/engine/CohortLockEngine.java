@@ -125,8 +125,8 @@ final class CohortLockEngine implements LockEngine {
         }
         // Not here: where a level that reads is left, the end of one that excludes waits for the store.
         executor.execute(() -> {
-            CompletableFuture<?> released = CompletableFuture.allOf(
-                    levels((Level) lease).stream().map(LevelLease::closeAsync).toArray(CompletableFuture<?>[]::new));
+            CompletableFuture<?> released =
+                    lease instanceof JointLease joint ? joint.closeAsync() : ((LevelLease) lease).closeAsync();
             if (released.isDone()) {
                 then.run();
             } else {
@@ -135,35 +135,31 @@ final class CohortLockEngine implements LockEngine {
         });
     }
 
-    private static List<LevelLease> levels(Level level) {
-        return level instanceof JointLease joint ? joint.levels() : List.of((LevelLease) level);
-    }
-
     @Override
     public LockLease enter(LockRequest request) {
         limits.check(request);
-        List<LevelLease> levels = threadHolds.reenter(request, List.of());
-        LockRequest missing = without(request, levels);
+        Entry entry = new Entry(request, threadHolds.reenter(request, List.of()));
+        LockRequest missing = entry.missing();
         if (missing != null) {
             try {
-                levels.add(threadHolds.begin(await(missing), missing));
+                entry.add(threadHolds.begin(await(missing), missing));
             } catch (RuntimeException | Error failure) {
-                levels.forEach(LevelLease::close);
+                entry.close();
                 throw failure;
             }
         }
-        levels.forEach(LevelLease::bindToThread);
-        return together(request, levels);
+        entry.bindToThread();
+        return entry.level();
     }
 
     @Override
     public CompletableFuture<Level> enterAsync(LockRequest request, Collection<? extends LockLease> enclosing) {
         limits.check(request);
         boolean nested = threadHolds.isInside(enclosing);
-        List<LevelLease> levels = threadHolds.reenter(request, enclosing);
-        LockRequest missing = without(request, levels);
+        Entry entry = new Entry(request, threadHolds.reenter(request, enclosing));
+        LockRequest missing = entry.missing();
         if (missing == null) {
-            return CompletableFuture.completedFuture(together(request, levels));
+            return CompletableFuture.completedFuture(entry.level());
         }
         Moment asked = clock.now();
         CompletableFuture<HeldLease> acquisition = acquisitions.begin(missing, nested);
@@ -172,23 +168,19 @@ final class CohortLockEngine implements LockEngine {
         acquisition.whenComplete((lease, failure) -> where.execute(() -> {
             if (lease != null) {
                 report(missing, asked, lease);
-                levels.add(threadHolds.begin(lease, missing));
-                if (result.complete(together(request, levels))) {
+                entry.add(threadHolds.begin(lease, missing));
+                if (result.complete(entry.level())) {
                     return;
                 }
                 lease.giveBack();
             }
-            levels.forEach(LevelLease::closeAsync);
+            entry.closeAsync();
             if (lease == null && !result.isDone()) {
                 result.completeExceptionally(report(missing, asked, failure));
             }
         }));
         result.whenComplete((level, failure) -> acquisition.cancel(false));
         return result;
-    }
-
-    private static Level together(LockRequest request, List<LevelLease> levels) {
-        return levels.size() == 1 ? levels.get(0) : new JointLease(request.names(), request.mode(), levels);
     }
 
     @Override
@@ -240,27 +232,6 @@ final class CohortLockEngine implements LockEngine {
     @Override
     public String toString() {
         return "held=" + leases.size() + ", names=" + acquisitions.names();
-    }
-
-    /** Returns a request for the names that are in none of some levels; null: there are none. */
-    private static @Nullable LockRequest without(LockRequest request, List<LevelLease> levels) {
-        if (levels.isEmpty()) {
-            return request;
-        }
-        List<String> missing = request.names().stream()
-                .filter(name -> levels.stream().noneMatch(level -> level.names().contains(name)))
-                .toList();
-        return missing.isEmpty()
-                ? null
-                : new LockRequest(
-                        missing,
-                        request.mode(),
-                        request.waitTime(),
-                        request.leaseTime(),
-                        request.retryCount(),
-                        request.retryDelay(),
-                        request.minHoldTime(),
-                        request.label());
     }
 
     /** Keeps its place through interrupts, and sets the flag again at the end. */

@@ -8,6 +8,7 @@ import java.time.Duration;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 
@@ -114,6 +115,11 @@ final class JointLease implements LockEngine.Level {
             case UNKNOWN -> 2;
             case LOST -> 3;
         };
+    }
+
+    CompletableFuture<?> closeAsync() {
+        return CompletableFuture.allOf(
+                levels.stream().map(LevelLease::closeAsync).toArray(CompletableFuture<?>[]::new));
     }
 
     @Override
