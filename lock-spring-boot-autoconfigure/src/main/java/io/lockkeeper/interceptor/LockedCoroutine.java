@@ -2,12 +2,16 @@ package io.lockkeeper.interceptor;
 
 import io.lockkeeper.LockContext;
 import io.lockkeeper.LockLease;
+import java.lang.reflect.Method;
 import java.util.List;
 import kotlin.coroutines.AbstractCoroutineContextElement;
 import kotlin.coroutines.Continuation;
 import kotlin.coroutines.CoroutineContext;
+import kotlinx.coroutines.Job;
 import kotlinx.coroutines.ThreadContextElement;
 import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Publisher;
+import org.springframework.core.CoroutinesUtils;
 
 /** Puts whichever thread runs a coroutine under the coroutine's leases, while it does. Only loaded where Kotlin is there. */
 final class LockedCoroutine extends AbstractCoroutineContextElement implements ThreadContextElement<List<Runnable>> {
@@ -32,6 +36,13 @@ final class LockedCoroutine extends AbstractCoroutineContextElement implements T
         if (args[last] instanceof Continuation<?> caller) {
             args[last] = new Caller<>(caller, caller.getContext().plus(new LockedCoroutine(leases)));
         }
+    }
+
+    /** Calls a suspend function in the context of the caller, whose continuation is the last argument. */
+    @SuppressWarnings("NullAway") // Arguments may be null there, and the bean of a proxied call is not.
+    static Publisher<?> call(Method function, @Nullable Object bean, @Nullable Object[] args) {
+        CoroutineContext context = ((Continuation<?>) args[args.length - 1]).getContext();
+        return CoroutinesUtils.invokeSuspendingFunction(context.minusKey(Job.Key), function, bean, args);
     }
 
     @Override

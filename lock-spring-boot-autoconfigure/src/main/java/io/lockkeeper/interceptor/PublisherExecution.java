@@ -7,7 +7,6 @@ import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import org.springframework.aop.ProxyMethodInvocation;
-import org.springframework.core.CoroutinesUtils;
 import org.springframework.core.ReactiveAdapter;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
@@ -89,10 +88,9 @@ final class PublisherExecution implements LockedExecution {
         }
     }
 
-    @SuppressWarnings("NullAway") // Arguments may be null there, and the bean of a proxied call is not.
     private static Publisher<?> suspending(Fallback.Candidate instead, MethodInvocation call, @Nullable Object[] args) {
         @Nullable Object[] all = Arrays.copyOf(args, args.length + 1);
         all[args.length] = call.getArguments()[call.getArguments().length - 1];
-        return CoroutinesUtils.invokeSuspendingFunction(instead.method(), call.getThis(), all);
+        return LockedCoroutine.call(instead.method(), call.getThis(), all);
     }
 }
