@@ -26,6 +26,9 @@ final class Attempt {
     @Nullable
     Grant early;
 
+    /** How soon the lock is free, where that news overtook the answer to the question. */
+    long freeInMillis = Long.MAX_VALUE;
+
     /** Whether the hold was taken away by force before we knew of it. */
     boolean revoked;
 

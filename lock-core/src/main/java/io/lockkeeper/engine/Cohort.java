@@ -155,7 +155,7 @@ final class Cohort {
                 state.afterTheEnd(asked, effects);
             } else if (state.phase == Phase.QUEUED) {
                 asked.pollFailure = failure;
-                effects.answer(() -> port.pollLater(this, asked, times.pollMillis()));
+                effects.answer(() -> port.pollLater(this, asked, state.askAgainMillis()));
             } else {
                 state.failed(asked, failure, effects);
             }
@@ -201,8 +201,11 @@ final class Cohort {
     void freeIn(String attempt, long remainingMillis) {
         decide(background, effects -> {
             Attempt waiting = state.attempt;
-            if (waiting != null && waiting.id.equals(attempt) && state.phase == Phase.QUEUED) {
-                effects.answer(() -> port.pollLater(this, waiting, remainingMillis));
+            if (waiting != null && waiting.id.equals(attempt)) {
+                waiting.freeInMillis = remainingMillis;
+                if (state.phase == Phase.QUEUED) {
+                    effects.answer(() -> port.pollLater(this, waiting, remainingMillis));
+                }
             }
         });
     }

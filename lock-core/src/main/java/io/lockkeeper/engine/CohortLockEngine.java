@@ -98,7 +98,12 @@ final class CohortLockEngine implements LockEngine {
 
     @Override
     public void acquireAsync(LockRequest request, CompletableFuture<LockLease> result) {
-        limits.check(request);
+        try {
+            limits.check(request);
+        } catch (RuntimeException refusal) {
+            result.completeExceptionally(refusal);
+            return;
+        }
         Moment asked = clock.now();
         CompletableFuture<HeldLease> acquisition = acquisitions.begin(request, false);
         acquisition.whenComplete((lease, failure) -> leases.completions().execute(() -> {

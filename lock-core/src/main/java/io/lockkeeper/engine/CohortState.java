@@ -74,6 +74,11 @@ final class CohortState {
         }
     }
 
+    /** Soon: what failed may have been the claim of a grant, which does not last long. */
+    long askAgainMillis() {
+        return Math.min(times.pollMillis(), ASK_AGAIN_MILLIS);
+    }
+
     /** An attempt failed before it had a place: the callers who hear of the store for the first time are told. */
     void failed(Attempt asked, StoreException failure, Effects effects) {
         drop(asked);
@@ -147,7 +152,7 @@ final class CohortState {
         } else {
             Attempt next = beginAttempt(Phase.QUEUED, false);
             next.pollFailure = failure;
-            effects.answer(() -> port.pollLater(cohort, next, Math.min(times.pollMillis(), ASK_AGAIN_MILLIS)));
+            effects.answer(() -> port.pollLater(cohort, next, askAgainMillis()));
         }
     }
 
@@ -237,7 +242,9 @@ final class CohortState {
             asked.early = null;
             grantTo(asked, early, effects);
         } else {
-            effects.answer(() -> port.pollLater(cohort, asked, answer.remainingMillis()));
+            long remaining = Math.min(answer.remainingMillis(), asked.freeInMillis);
+            asked.freeInMillis = Long.MAX_VALUE;
+            effects.answer(() -> port.pollLater(cohort, asked, remaining));
         }
     }
 
@@ -274,7 +281,7 @@ final class CohortState {
         long lastToken = ended.claim.names().size() > 1 ? 0 : ended.token();
         if (waiters.isEmpty()) {
             rest(effects);
-            effects.command(() -> settle(result, port.release(cohort, ended.attempt, lastToken, keepMillis)));
+            effects.command(() -> settle(result, Downgrades.release(port, ended, lastToken, keepMillis)));
         } else {
             Attempt next = beginAttempt(Phase.ASKING, false);
             effects.command(() -> settle(result, port.handOver(ended, lastToken, next)));

@@ -6,7 +6,6 @@ import io.lockkeeper.store.ClaimMode;
 import io.lockkeeper.store.HandOverCommand;
 import io.lockkeeper.store.HandOverReply;
 import io.lockkeeper.store.LockStore;
-import io.lockkeeper.store.ReleaseCommand;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
@@ -51,8 +50,7 @@ final class Downgrades {
      */
     HeldLease downgrade(HeldLease exclusive) {
         Tenure before = exclusive.tenure();
-        Claim claim = new Claim(
-                before.claim.names(), ClaimMode.READ, before.claim.leaseMillis(), before.fixedEnd() != null, 0);
+        Claim claim = reading(before);
         Cohort cohort = Cohort.holding(claim, port, times, background);
         Tenure reader = new Tenure(
                 cohort,
@@ -65,9 +63,33 @@ final class Downgrades {
             return exclusive;
         }
         HeldLease lease = cohort.adopt(reader, exclusive.request().withMode(LockMode.READ));
+        reader.begunAfter(before);
         exclusive.becomes(lease);
+        // Nobody else looks at the deadline until the store has answered.
+        scheduler.schedule(lease::isHeld, reader.deadline().nanosFrom(keeper.clock()));
         tell(before, reader).join();
         return lease;
+    }
+
+    /** A hold with a fixed end keeps it, also where that was changed by an extension. */
+    private Claim reading(Tenure before) {
+        Moment end = before.fixedEnd();
+        long lease = before.claim.leaseMillis();
+        if (end != null) {
+            long remaining = TimeUnit.NANOSECONDS.toMillis(end.nanosFrom(keeper.clock())) + 1;
+            lease = remaining + Claim.marginMillis(remaining);
+        }
+        return new Claim(before.claim.names(), ClaimMode.READ, lease, end != null, 0);
+    }
+
+    /** Ends a hold; one that began as a downgrade of which nothing was heard yet ends under both of its attempts. */
+    static CompletableFuture<Boolean> release(CohortPort port, Tenure ended, long lastToken, long keepMillis) {
+        CompletableFuture<Boolean> own = port.release(ended.cohort, ended.attempt, lastToken, keepMillis);
+        Tenure before = ended.unconfirmed();
+        return before == null
+                ? own
+                : port.release(before.cohort, before.attempt, 0, keepMillis)
+                        .thenCombine(own, (wasHeldBefore, wasHeld) -> wasHeldBefore || wasHeld);
     }
 
     private CompletableFuture<?> tell(Tenure before, Tenure reader) {
@@ -82,15 +104,18 @@ final class Downgrades {
 
     private void told(Tenure before, Tenure reader, Moment sent, @Nullable HandOverReply reply) {
         if (reader.isOver()) {
-            for (String attempt : List.of(before.attempt, reader.attempt)) {
-                background.execute(() -> store.release(new ReleaseCommand(reader.claim.names(), attempt, 0, 0)));
-            }
+            // A command of the downgrade may still be on its way.
+            port.abandon(
+                    before.cohort, new Attempt(before.attempt, keeper.clock().now()));
+            port.abandon(
+                    reader.cohort, new Attempt(reader.attempt, keeper.clock().now()));
         } else if (reply == null && reader.deadline().hasPassed(keeper.clock())) {
             keeper.lose(reader, "its lease ended before the store took the downgrade");
         } else if (reply == null) {
             scheduler.schedule(
                     () -> background.execute(() -> tell(before, reader)), TimeUnit.MILLISECONDS.toNanos(RETRY_MILLIS));
         } else if (reply.next() instanceof AcquireReply.Acquired acquired) {
+            reader.begunAfter(null);
             reader.renewed(times.deadline(acquired.leaseMillis(), sent), sent);
             port.watch(reader);
         } else {

@@ -44,7 +44,7 @@ final class Entry {
 
     /** Returns all levels as one. */
     LockEngine.Level level() {
-        return levels.size() == 1 ? levels.get(0) : new JointLease(request.names(), request.mode(), levels);
+        return levels.size() == 1 ? levels.get(0) : new JointLease(request.names(), request.mode(), levels).joined();
     }
 
     void bindToThread() {

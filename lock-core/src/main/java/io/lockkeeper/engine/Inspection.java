@@ -19,8 +19,8 @@ import java.util.concurrent.CompletableFuture;
 /** Looks at locks for operators. */
 final class Inspection implements LockInspector {
 
-    /** So many names are looked at for each lock that is asked for: some were released a moment ago. */
-    private static final int NAMES_PER_LOCK = 20;
+    /** So many names are looked at: most may be of locks that were released a moment ago. */
+    private static final int MOST_NAMES = 100_000;
 
     private static final int AT_ONCE = 100;
 
@@ -100,8 +100,7 @@ final class Inspection implements LockInspector {
         if (limit < 1) {
             throw new IllegalArgumentException("The limit must be 1 or more, but is " + limit);
         }
-        int names = (int) Math.min(Integer.MAX_VALUE, (long) limit * NAMES_PER_LOCK);
-        List<String> candidates = Leases.answer(namePattern, store.find(namePattern, names));
+        List<String> candidates = Leases.answer(namePattern, store.find(namePattern, Math.max(limit, MOST_NAMES)));
         List<LockStatus> found = new ArrayList<>();
         for (int from = 0; from < candidates.size() && found.size() < limit; from += AT_ONCE) {
             List<CompletableFuture<Optional<LockStatus>>> answers =

@@ -35,6 +35,13 @@ final class JointLease implements LockEngine.Level {
         return () -> leave.forEach(Runnable::run);
     }
 
+    /** The first loss frees what was taken last, for this lease alone or not: it ends with the others. */
+    JointLease joined() {
+        LevelLease last = levels.get(levels.size() - 1);
+        onLost(lost -> last.release());
+        return this;
+    }
+
     @Override
     public String name() {
         return names.get(0);

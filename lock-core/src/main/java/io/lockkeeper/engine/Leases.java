@@ -153,18 +153,20 @@ final class Leases implements LeaseKeeper {
         }
         Moment sent = clock.now();
         Moment end = sent.plusMillis(leaseMillis);
-        boolean shared = tenure.claim.isShared();
+        boolean shared = tenure.claim.isShared() && !tenure.claim.fixed();
         if (shared) {
             lease.endAt(end);
             scheduler.schedule(lease::isHeld, end.nanosFrom(clock));
         } else {
-            // The store may have the new end from now on, whether its answer comes or not.
             tenure.limit(end, sent);
             watchdog.rewatch(tenure);
         }
+        // Never an exact end: a copy that comes late would cut off what a later extension was promised. A hold whose
+        // end comes
+        // nearer is released by us when that has come.
         long storeMillis = leaseMillis + Claim.marginMillis(leaseMillis);
         List<CompletableFuture<Boolean>> renewals = store.renew(tenure.claim.names().stream()
-                .map(name -> new RenewCommand(name, tenure.attempt, storeMillis, !shared, 0))
+                .map(name -> new RenewCommand(name, tenure.attempt, storeMillis, false, 0))
                 .toList());
         if (!answer(lease.name(), Watchdog.all(renewals))) {
             lose(tenure, "the store says that it ended");

@@ -29,6 +29,9 @@ final class Tenure {
     private volatile Moment deadline;
     private volatile boolean mayPass = true;
 
+    /** The hold that this one follows by a downgrade, while the store has not confirmed that; null: none. */
+    private volatile @Nullable Tenure unconfirmed;
+
     /** When another end was asked for; null: never. */
     private @Nullable Moment limited;
 
@@ -66,6 +69,15 @@ final class Tenure {
     /** Returns the tokens of the present holder, in the order of the claim's names. Guarded by the cohort. */
     List<Long> tokens() {
         return passes == 0 ? firstTokens : List.of(token());
+    }
+
+    void begunAfter(@Nullable Tenure before) {
+        unconfirmed = before;
+    }
+
+    @Nullable
+    Tenure unconfirmed() {
+        return unconfirmed;
     }
 
     Collection<HeldLease> holders() {

@@ -16,6 +16,9 @@ import org.jspecify.annotations.Nullable;
 /** The commands over the records of locks: what the scripts are for the Redis store, step by step. */
 final class MemoryScripts {
 
+    /** Nobody can do anything with a shorter hold, however short the command timeout is. */
+    private static final long SHORTEST_MILLIS = 400;
+
     private MemoryScripts() {}
 
     /**
@@ -40,10 +43,11 @@ final class MemoryScripts {
             return Optional.of(new AcquireReply.Ended());
         }
         boolean doubtful = isDoubtful(records, sending, now);
-        long lease = doubtful ? Math.min(command.leaseMillis(), sending.notAfter() - now) : command.leaseMillis();
+        long left = doubtful ? Math.min(command.leaseMillis(), sending.notAfter() - now) : command.leaseMillis();
+        long lease = Math.min(command.leaseMillis(), Math.max(left, SHORTEST_MILLIS));
         int blocked = firstBlocked(records, command, micros);
         boolean takes = blocked == records.size() || (command.queue() && blocked > 0);
-        if (takes && 2 * lease < Math.min(command.leaseMillis(), sending.notAfter() - sending.sent())) {
+        if (takes && 2 * left < Math.min(command.leaseMillis(), sending.notAfter() - sending.sent())) {
             return Optional.empty();
         }
         if (blocked == records.size()) {

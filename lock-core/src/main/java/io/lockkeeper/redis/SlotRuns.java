@@ -44,13 +44,24 @@ final class SlotRuns {
                 longer.add(acquired);
                 return acquire(command, runs, longer);
             }
-            if (reply instanceof AcquireReply.Queued || taken.isEmpty()) {
+            if (reply instanceof AcquireReply.Queued queued) {
+                return CompletableFuture.completedFuture(whileHeld(queued, taken));
+            }
+            if (taken.isEmpty()) {
                 return CompletableFuture.completedFuture(reply);
             }
             List<String> held =
                     runs.subList(0, taken.size()).stream().flatMap(List::stream).toList();
             return release(new ReleaseCommand(held, command.attempt(), 0, 0)).thenApply(released -> reply);
         });
+    }
+
+    /** What is held while the attempt waits may last for a short time only: it is asked for again before that. */
+    private static AcquireReply whileHeld(AcquireReply.Queued queued, List<AcquireReply.Acquired> taken) {
+        long soonest =
+                taken.stream().mapToLong(held -> held.leaseMillis() / 2).min().orElse(queued.remainingMillis());
+        return new AcquireReply.Queued(
+                queued.holder(), Math.min(soonest, queued.remainingMillis()), queued.storeMillis());
     }
 
     private AcquireCommand part(AcquireCommand command, List<List<String>> runs, int index) {

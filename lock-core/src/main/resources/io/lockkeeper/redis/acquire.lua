@@ -28,6 +28,9 @@ local grant_ms, tokens, sent, not_after = tonumber(ARGV[5]), tonumber(ARGV[6]), 
 local least_uptime = tonumber(ARGV[11])
 channel_prefix, tombstone_ms = ARGV[9], tonumber(ARGV[10])
 
+-- Nobody can do anything with a shorter hold, however short the command timeout is.
+local SHORTEST_MS = 400
+
 if now > not_after then
   return { 'LATE', now }
 end
@@ -56,12 +59,14 @@ for _, record in ipairs(records) do
   first_live(record)
   doubtful = doubtful or (record.since >= sent and record.since <= now)
 end
+local left_ms = lease_ms
 if doubtful then
   -- This may be a late copy: wherever one has run before it, a hold has begun or ended since, or a waiter has left. What it
   -- takes lasts until the sender has given up.
-  lease_ms = math.min(lease_ms, not_after - now)
+  left_ms = math.min(lease_ms, not_after - now)
+  lease_ms = math.min(lease_ms, math.max(left_ms, SHORTEST_MS))
 end
-local too_short = 2 * lease_ms < math.min(tonumber(ARGV[3]), not_after - sent)
+local too_short = 2 * left_ms < math.min(tonumber(ARGV[3]), not_after - sent)
 
 -- Finds the first lock that the attempt cannot have.
 local blocked, fresh

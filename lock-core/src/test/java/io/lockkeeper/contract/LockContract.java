@@ -35,7 +35,6 @@ public abstract class LockContract extends StoreContract {
 
     private LockLease acquire(LockTemplate template, LockRequest request) {
         LockLease lease = template.acquire(request);
-        events.holds(lease.name(), lease.fencingToken());
         return lease;
     }
 
@@ -167,7 +166,6 @@ public abstract class LockContract extends StoreContract {
                     .isInstanceOf(java.util.concurrent.TimeoutException.class);
             held.close();
             LockLease next = waiting.get(1, TimeUnit.SECONDS);
-            events.holds(next.name(), next.fencingToken());
             next.close();
         }
     }

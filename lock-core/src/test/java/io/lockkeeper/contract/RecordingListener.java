@@ -1,6 +1,7 @@
 package io.lockkeeper.contract;
 
 import io.lockkeeper.LockListener;
+import io.lockkeeper.LockMode;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -37,6 +38,10 @@ public final class RecordingListener implements LockListener {
 
     @Override
     public void onAcquired(Acquired event) {
+        if (event.request().mode() != LockMode.READ) {
+            // Told by the holder before it can release.
+            holds(event.request().names().get(0), event.fencingToken());
+        }
         events.add(event);
     }
 

@@ -65,6 +65,18 @@ class CohortRevocationTest {
     }
 
     @Test
+    void theNewsThatALockIsSoonFreeMayOvertakeTheAnswer() {
+        fixture.enters();
+
+        cohort.freeIn("attempt1", 700);
+        fixture.queued();
+        cohort.freeIn("attempt1", 300);
+        cohort.freeIn("attempt2", 100);
+
+        assertThat(port.polls).containsExactly(700L, 300L);
+    }
+
+    @Test
     void anAttemptThatTheStoreCallsEndedStartsOver() {
         Waiter waiter = fixture.enters();
         fixture.queued();

@@ -141,7 +141,7 @@ class CohortStoreTest {
 
         fixture.fail();
         assertThat(waiter.outcome).isNotDone();
-        assertThat(port.polls).containsExactly(20_000L, 5_000L);
+        assertThat(port.polls).containsExactly(20_000L, 500L);
 
         cohort.expire(waiter, new CompletableFuture<>());
         assertFailure(waiter, LockStoreException.class);

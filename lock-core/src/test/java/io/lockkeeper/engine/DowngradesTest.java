@@ -107,12 +107,14 @@ class DowngradesTest {
         CompletableFuture<HeldLease> downgraded = downgrade(exclusive);
         last(store.handOvers).fail();
         HeldLease reader = await(downgraded);
-        reader.release();
+        assertThat(reader.release()).isEqualTo(ReleaseResult.RELEASED);
+        assertThat(fixture.port.releases)
+                .extracting(FakePort.Ended::attempt)
+                .containsExactlyInAnyOrder(exclusive.tenure().attempt, reader.tenure().attempt);
         fixture.time.pass(Duration.ofMillis(200));
         last(store.handOvers).fail();
 
-        assertThat(store.releases)
-                .extracting(sent -> sent.command().attempt())
+        assertThat(fixture.port.abandoned)
                 .containsExactlyInAnyOrder(exclusive.tenure().attempt, reader.tenure().attempt);
         fixture.time.pass(Duration.ofSeconds(10));
         assertThat(store.handOvers).hasSize(2);
