@@ -30,6 +30,23 @@ public final class LockContext {
                         + " bean, so that the call did not pass through the bean's proxy."));
     }
 
+    /**
+     * Puts this thread under a lease, for work that continues on another thread than the one on which it began, such as a
+     * coroutine: the lease becomes the current one, and where it came from {@code executeStage}, {@code executeUntil} or
+     * an annotated method, the thread enters its locks again as if it had acquired them.
+     *
+     * @param lease the lease, which the caller keeps from ending meanwhile
+     * @return takes the thread out again; to be called on the same thread, in the reverse order
+     */
+    public static Runnable enterThread(LockLease lease) {
+        Runnable leave = lease instanceof LockEngine.Level level ? level.enterThread() : () -> {};
+        enter(lease);
+        return () -> {
+            leave();
+            leave.run();
+        };
+    }
+
     static void enter(LockLease lease) {
         Deque<LockLease> leases = LEASES.get();
         if (leases == null) {

@@ -2,6 +2,7 @@ package io.lockkeeper;
 
 import io.lockkeeper.store.LockStore;
 import java.time.Duration;
+import java.util.Collection;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
@@ -32,7 +33,7 @@ public interface LockEngine extends AutoCloseable {
     void acquireAsync(LockRequest request, CompletableFuture<LockLease> result);
 
     /**
-     * Releases a lease that {@link #acquireAsync} gave, without waiting for the answer of the store.
+     * Releases a lease that {@link #acquireAsync} or {@link #enterAsync} gave, without waiting for the answer of the store.
      *
      * @param lease the lease
      * @param then runs on the executor when it is known what came of it, which is logged as by {@link LockLease#close()}
@@ -48,6 +49,19 @@ public interface LockEngine extends AutoCloseable {
      * @throws LockException as {@link LockOperations#execute(LockRequest, LockedAction)} says
      */
     LockLease enter(LockRequest request);
+
+    /**
+     * Enters a lock without blocking. The level belongs to no thread but those that {@link Level#enterThread} puts into
+     * it.
+     *
+     * @param request what to lock, complete
+     * @param enclosing leases under which the caller runs, besides those of this thread: what they hold is entered again.
+     *     Only levels of this engine count.
+     * @return the level to come: done already where the lock is there at once, and else completed on the executor. A
+     *     caller that cancels it gives up the place; a level that nobody received has ended.
+     * @throws LockException where the lock is held already, and must not be entered again
+     */
+    CompletableFuture<Level> enterAsync(LockRequest request, Collection<? extends LockLease> enclosing);
 
     /**
      * Lets this thread enter a lock, as {@link #enter}, until the matching {@link #unlock}.
@@ -98,6 +112,17 @@ public interface LockEngine extends AutoCloseable {
     /** Refuses new work, waits for what is held as the settings say, releases the rest and closes the store. */
     @Override
     void close();
+
+    /** A lease that threads may be inside of, for a while, wherever it was acquired. */
+    interface Level extends LockLease {
+
+        /**
+         * Puts this thread inside: it enters the names again as if it had acquired them, until the result is called.
+         *
+         * @return takes the thread out again; to be called by the same thread
+         */
+        Runnable enterThread();
+    }
 
     /**
      * What an engine works with.

@@ -1,5 +1,7 @@
 package io.lockkeeper;
 
+import java.util.Collection;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -14,6 +16,8 @@ import org.jspecify.annotations.Nullable;
  * enters the same lock again without asking the store, with the same fencing token, and the times of the inner request
  * are ignored. {@code acquire} and {@code tryAcquire} return a lease of their own each time, which may move to another
  * thread and is therefore never reentrant.
+ *
+ * <p>{@code executeStage} binds the hold to the thread that runs the work, and then to the stage that the work returns.
  */
 public interface LockOperations {
 
@@ -143,6 +147,40 @@ public interface LockOperations {
      */
     <T extends @Nullable Object> CompletableFuture<T> executeAsync(
             LockRequest request, Function<LockLease, ? extends CompletionStage<T>> action);
+
+    /**
+     * Runs asynchronous work while the running thread holds a lock, as {@link #execute} does, and keeps the lock until the
+     * stage that the work returns is completed. A thread that holds the lock already enters it again. Once the work has
+     * returned, the hold belongs to the stage alone: the thread is no longer inside, nor is what continues the stage.
+     *
+     * @param request what to lock; without a wait time, the template's default holds
+     * @param action the work, which runs on this thread where the lock is there at once, and else on the template's
+     *     executor; null from it counts as a stage that is completed with null
+     * @return completed as the stage is, or with what the work threw, or with the exception that {@code execute} would
+     *     throw; in each case after the release, and never on the thread that completed the stage. A caller that cancels
+     *     or completes it first gives up the place, or cancels the stage and ends the hold.
+     */
+    default <T extends @Nullable Object> CompletableFuture<T> executeStage(
+            LockRequest request, LockedAction<? extends @Nullable CompletionStage<T>, ?> action) {
+        return executeUntil(request, List.of(), action, stage -> stage);
+    }
+
+    /**
+     * Makes something that goes on after it was made, such as a publisher, while the running thread holds a lock, and keeps
+     * the lock until its end; else as {@link #executeStage}.
+     *
+     * @param request what to lock; without a wait time, the template's default holds
+     * @param enclosing leases of such forms under which the caller runs although its thread does not: what they hold is
+     *     entered again. Others have no effect.
+     * @param action makes it, on a thread that is inside the lock
+     * @param end called with it on the same thread, which is outside again; gives the stage that is completed at its end
+     * @return completed as that stage is; see {@link #executeStage}
+     */
+    <B extends @Nullable Object, T extends @Nullable Object> CompletableFuture<T> executeUntil(
+            LockRequest request,
+            Collection<? extends LockLease> enclosing,
+            LockedAction<? extends B, ?> action,
+            Function<? super B, ? extends @Nullable CompletionStage<T>> end);
 
     /**
      * Returns a view of an exclusive lock for code written against {@link java.util.concurrent.locks.Lock}.

@@ -3,6 +3,7 @@ package io.lockkeeper;
 import io.lockkeeper.store.LockStore;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -114,6 +115,21 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
         AsyncExecution<T> execution = new AsyncExecution<>(action, engine::releaseAsync);
         engine.acquireAsync(defaults.waiting(request), execution.acquisition());
         return execution.result();
+    }
+
+    @Override
+    public <B extends @Nullable Object, T extends @Nullable Object> CompletableFuture<T> executeUntil(
+            LockRequest request,
+            Collection<? extends LockLease> enclosing,
+            LockedAction<? extends B, ?> action,
+            Function<? super B, ? extends @Nullable CompletionStage<T>> end) {
+        StageExecution<B, T> execution = new StageExecution<>(action, end, engine::releaseAsync);
+        try {
+            return execution.run(engine.enterAsync(defaults.waiting(request), enclosing));
+        } catch (RuntimeException refused) {
+            // Such as an upgrade: whoever waits for a stage looks for failures nowhere else.
+            return CompletableFuture.failedFuture(refused);
+        }
     }
 
     @Override

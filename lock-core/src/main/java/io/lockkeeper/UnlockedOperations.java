@@ -1,6 +1,7 @@
 package io.lockkeeper;
 
 import java.time.Duration;
+import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -98,6 +99,19 @@ final class UnlockedOperations implements LockOperations {
     }
 
     @Override
+    public <B extends @Nullable Object, T extends @Nullable Object> CompletableFuture<T> executeUntil(
+            LockRequest request,
+            Collection<? extends LockLease> enclosing,
+            LockedAction<? extends B, ?> action,
+            Function<? super B, ? extends @Nullable CompletionStage<T>> end) {
+        StageExecution<B, T> execution = new StageExecution<>(action, end, (level, then) -> {
+            level.close();
+            then.run();
+        });
+        return execution.run(CompletableFuture.completedFuture(new UnlockedLease(request, nextToken())));
+    }
+
+    @Override
     public DistributedLock lock(String name) {
         return new UnlockedLock(LockRequest.of(name));
     }
@@ -129,7 +143,7 @@ final class UnlockedOperations implements LockOperations {
     }
 
     /** A lease of nothing: held until it is released. */
-    static final class UnlockedLease implements LockLease {
+    static final class UnlockedLease implements LockEngine.Level {
 
         private static final Duration FOREVER = Duration.ofSeconds(Long.MAX_VALUE);
 
@@ -140,6 +154,11 @@ final class UnlockedOperations implements LockOperations {
         UnlockedLease(LockRequest request, long token) {
             this.request = request;
             this.token = token;
+        }
+
+        @Override
+        public Runnable enterThread() {
+            return () -> {};
         }
 
         @Override

@@ -13,12 +13,13 @@ import io.lockkeeper.store.ClientIds;
 import io.lockkeeper.store.DaemonThreads;
 import io.lockkeeper.store.LockStore;
 import io.lockkeeper.store.StoreTraits;
-import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import org.jspecify.annotations.Nullable;
 
@@ -122,25 +123,78 @@ final class CohortLockEngine implements LockEngine {
 
     @Override
     public void releaseAsync(LockLease lease, Runnable then) {
-        ((HeldLease) lease).closeAsync().whenComplete((released, never) -> leases.completions()
-                .execute(then));
+        Executor executor = leases.completions();
+        if (lease instanceof HeldLease own) {
+            own.closeAsync().whenComplete((released, never) -> executor.execute(then));
+            return;
+        }
+        // Not here: where a level that reads is left, the end of one that excludes waits for the store.
+        executor.execute(() -> {
+            CompletableFuture<?> released =
+                    lease instanceof JointLease joint ? joint.closeAsync() : ((LevelLease) lease).closeAsync();
+            if (released.isDone()) {
+                then.run();
+            } else {
+                released.whenComplete((done, never) -> executor.execute(then));
+            }
+        });
     }
 
     @Override
     public LockLease enter(LockRequest request) {
-        List<LevelLease> levels = new ArrayList<>(1);
-        for (ThreadHold hold : holds(request, true)) {
-            List<String> names = request.names().stream()
-                    .filter(hold.lease().names()::contains)
-                    .toList();
-            levels.add(hold.enter(request.mode(), names));
+        limits.check(request);
+        Entry entry = new Entry(request, threadHolds.reenter(request, List.of()));
+        LockRequest missing = entry.missing();
+        if (missing != null) {
+            try {
+                entry.add(threadHolds.begin(await(missing), missing));
+            } catch (RuntimeException | Error failure) {
+                entry.close();
+                throw failure;
+            }
         }
-        return levels.size() == 1 ? levels.get(0) : new JointLease(request.names(), request.mode(), levels).joined();
+        entry.bindToThread();
+        return entry.level();
+    }
+
+    @Override
+    public CompletableFuture<Level> enterAsync(LockRequest request, Collection<? extends LockLease> enclosing) {
+        limits.check(request);
+        boolean nested = threadHolds.isInside(enclosing);
+        Entry entry = new Entry(request, threadHolds.reenter(request, enclosing));
+        LockRequest missing = entry.missing();
+        if (missing == null) {
+            return CompletableFuture.completedFuture(entry.level());
+        }
+        Moment asked = clock.now();
+        CompletableFuture<HeldLease> acquisition = acquisitions.begin(missing, nested);
+        CompletableFuture<Level> result = new CompletableFuture<>();
+        Executor where = acquisition.isDone() ? Runnable::run : leases.completions();
+        acquisition.whenComplete((lease, failure) -> where.execute(() -> {
+            if (lease != null) {
+                report(missing, asked, lease);
+                entry.add(threadHolds.begin(lease, missing));
+                if (result.complete(entry.level())) {
+                    return;
+                }
+                lease.giveBack();
+            }
+            entry.closeAsync();
+            if (lease == null && !result.isDone()) {
+                result.completeExceptionally(report(missing, asked, failure));
+            }
+        }));
+        result.whenComplete((level, failure) -> acquisition.cancel(false));
+        return result;
     }
 
     @Override
     public void lock(LockRequest request, boolean interruptibly) {
-        holds(request, interruptibly).get(0).lock(request.mode());
+        limits.check(request);
+        if (!threadHolds.relock(request)) {
+            HeldLease lease = interruptibly ? await(request) : awaitUninterruptibly(request);
+            threadHolds.add(lease).lock(request.mode());
+        }
     }
 
     @Override
@@ -183,36 +237,6 @@ final class CohortLockEngine implements LockEngine {
     @Override
     public String toString() {
         return "held=" + leases.size() + ", names=" + acquisitions.names();
-    }
-
-    /** Returns this thread's holds of all names that are asked for: those it has, and one more of what is missing. */
-    private List<ThreadHold> holds(LockRequest request, boolean interruptibly) {
-        limits.check(request);
-        List<ThreadHold> holds = threadHolds.reentered(request);
-        LockRequest missing = holds.isEmpty() ? request : without(request, holds);
-        if (missing != null) {
-            holds.add(threadHolds.add(interruptibly ? await(missing) : awaitUninterruptibly(missing)));
-        }
-        return holds;
-    }
-
-    /** Returns a request for the names that are in none of some holds; null: there are none. */
-    private static @Nullable LockRequest without(LockRequest request, List<ThreadHold> holds) {
-        List<String> missing = request.names().stream()
-                .filter(name ->
-                        holds.stream().noneMatch(hold -> hold.lease().names().contains(name)))
-                .toList();
-        return missing.isEmpty()
-                ? null
-                : new LockRequest(
-                        missing,
-                        request.mode(),
-                        request.waitTime(),
-                        request.leaseTime(),
-                        request.retryCount(),
-                        request.retryDelay(),
-                        request.minHoldTime(),
-                        request.label());
     }
 
     /** Keeps its place through interrupts, and sets the flag again at the end. */

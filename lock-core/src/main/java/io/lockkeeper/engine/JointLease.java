@@ -1,6 +1,6 @@
 package io.lockkeeper.engine;
 
-import io.lockkeeper.LockLease;
+import io.lockkeeper.LockEngine;
 import io.lockkeeper.LockLostException;
 import io.lockkeeper.LockMode;
 import io.lockkeeper.ReleaseResult;
@@ -8,11 +8,12 @@ import java.time.Duration;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 
-/** Levels of several holds of one thread, some of which it had before: held while all are held. */
-final class JointLease implements LockLease {
+/** Levels of several holds, some of which were there before: held while all are held. */
+final class JointLease implements LockEngine.Level {
 
     private final List<String> names;
     private final LockMode mode;
@@ -22,6 +23,16 @@ final class JointLease implements LockLease {
         this.names = names;
         this.mode = mode;
         this.levels = levels;
+    }
+
+    List<LevelLease> levels() {
+        return levels;
+    }
+
+    @Override
+    public Runnable enterThread() {
+        List<Runnable> leave = levels.stream().map(LevelLease::enterThread).toList();
+        return () -> leave.forEach(Runnable::run);
     }
 
     /** The first loss frees what was taken last, for this lease alone or not: it ends with the others. */
@@ -111,6 +122,11 @@ final class JointLease implements LockLease {
             case UNKNOWN -> 2;
             case LOST -> 3;
         };
+    }
+
+    CompletableFuture<?> closeAsync() {
+        return CompletableFuture.allOf(
+                levels.stream().map(LevelLease::closeAsync).toArray(CompletableFuture<?>[]::new));
     }
 
     @Override

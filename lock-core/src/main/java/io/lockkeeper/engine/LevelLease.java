@@ -1,26 +1,62 @@
 package io.lockkeeper.engine;
 
-import io.lockkeeper.LockLease;
+import io.lockkeeper.LockEngine;
 import io.lockkeeper.LockLostException;
 import io.lockkeeper.LockMode;
 import io.lockkeeper.ReleaseResult;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
-/** One level of a thread's hold: the lease that all levels share, but for its end. */
-final class LevelLease implements LockLease {
+/** One level of a hold: the lease that all levels share, but for its end. */
+final class LevelLease implements LockEngine.Level {
 
-    private final ThreadHold hold;
+    private final Hold hold;
+    private final ThreadHolds holder;
     private final LockMode mode;
     private final List<String> names;
     private final AtomicBoolean released = new AtomicBoolean();
 
-    LevelLease(ThreadHold hold, LockMode mode, List<String> names) {
+    /** Takes out the thread that this level belongs to; null: it belongs to none. */
+    private final AtomicReference<@Nullable Runnable> owner = new AtomicReference<>();
+
+    /** Makes a level that the hold counts already, and no thread. */
+    LevelLease(Hold hold, ThreadHolds holder, LockMode mode, List<String> names) {
         this.hold = hold;
+        this.holder = holder;
         this.mode = mode;
         this.names = names;
+    }
+
+    Hold hold() {
+        return hold;
+    }
+
+    boolean isLiveIn(ThreadHolds engine) {
+        return holder == engine && !released.get();
+    }
+
+    @Override
+    public Runnable enterThread() {
+        ThreadHold mine = holder.mine(hold);
+        mine.attach(mode);
+        return () -> mine.detach(mode);
+    }
+
+    /** Makes this a level of the thread, which is inside until the level ends. */
+    void bindToThread() {
+        owner.set(enterThread());
+    }
+
+    private void leaveOwner() {
+        Runnable leave = owner.getAndSet(null);
+        if (leave != null) {
+            leave.run();
+        }
     }
 
     @Override
@@ -83,12 +119,26 @@ final class LevelLease implements LockLease {
 
     @Override
     public ReleaseResult release() {
-        return released.compareAndSet(false, true) ? hold.leave(mode) : ReleaseResult.ALREADY_RELEASED;
+        if (!released.compareAndSet(false, true)) {
+            return ReleaseResult.ALREADY_RELEASED;
+        }
+        leaveOwner();
+        return hold.leave(mode);
+    }
+
+    /** As {@link #close()}, but without waiting for the store where it ends the hold. */
+    CompletableFuture<?> closeAsync() {
+        if (!released.compareAndSet(false, true)) {
+            return CompletableFuture.completedFuture(ReleaseResult.ALREADY_RELEASED);
+        }
+        leaveOwner();
+        return hold.leaveAsync(mode);
     }
 
     @Override
     public void close() {
         if (released.compareAndSet(false, true)) {
+            leaveOwner();
             hold.leaveAndLog(mode);
         }
     }

@@ -1,33 +1,31 @@
 package io.lockkeeper.engine;
 
 import io.lockkeeper.LockMode;
-import io.lockkeeper.ReleaseResult;
-import java.util.List;
-import java.util.function.UnaryOperator;
 
 /**
- * A thread's hold of a name, or of several that it asked for together: one lease, and the levels that share it. The last
- * level to end releases the lease. When the last exclusive level ends and levels that read are left, the hold goes on as
- * that of a reader.
+ * What one thread has of a hold: the levels that it entered itself, and those in whose work it is at the moment. It is
+ * inside the lock while it has any.
  */
 final class ThreadHold {
 
     private final ThreadHolds thread;
-    private final UnaryOperator<HeldLease> downgrade;
-    private volatile HeldLease lease;
+    private final Hold hold;
     private int exclusiveLevels;
     private int readLevels;
     private int exclusiveLocks;
     private int readLocks;
 
-    ThreadHold(HeldLease lease, ThreadHolds thread, UnaryOperator<HeldLease> downgrade) {
-        this.lease = lease;
+    ThreadHold(Hold hold, ThreadHolds thread) {
+        this.hold = hold;
         this.thread = thread;
-        this.downgrade = downgrade;
+    }
+
+    Hold hold() {
+        return hold;
     }
 
     HeldLease lease() {
-        return lease;
+        return hold.lease();
     }
 
     synchronized boolean isEntered() {
@@ -38,19 +36,14 @@ final class ThreadHold {
         return mode == LockMode.READ ? readLevels : exclusiveLevels;
     }
 
-    /** Begins a level for some of the names of this hold. */
-    LevelLease enter(LockMode mode, List<String> names) {
-        count(mode, 1);
-        return new LevelLease(this, mode, names);
-    }
-
-    synchronized void lock(LockMode mode) {
-        count(mode, 1);
-        if (mode == LockMode.READ) {
-            readLocks++;
-        } else {
-            exclusiveLocks++;
+    /** Begins a level that {@link #unlock} ends; false: the hold is over. */
+    boolean lock(LockMode mode) {
+        if (!hold.enter(mode)) {
+            return false;
         }
+        attach(mode);
+        countLock(mode, 1);
+        return true;
     }
 
     /** Ends a level that was entered by {@link #lock}; false: there is none. */
@@ -59,56 +52,41 @@ final class ThreadHold {
             if ((mode == LockMode.READ ? readLocks : exclusiveLocks) == 0) {
                 return false;
             }
+            countLock(mode, -1);
+        }
+        detach(mode);
+        hold.leaveAndLog(mode);
+        return true;
+    }
+
+    /** Puts this thread into a level of the hold. */
+    synchronized void attach(LockMode mode) {
+        if (mode == LockMode.READ) {
+            readLevels++;
+        } else {
+            exclusiveLevels++;
+        }
+    }
+
+    /** Takes this thread out of a level, which may go on without it; may be called by another thread. */
+    void detach(LockMode mode) {
+        synchronized (this) {
             if (mode == LockMode.READ) {
-                readLocks--;
+                readLevels--;
             } else {
-                exclusiveLocks--;
+                exclusiveLevels--;
             }
         }
-        leaveAndLog(mode);
-        return true;
-    }
-
-    /** Ends a level; the outermost releases the lease. A lost lease is reported by every level. */
-    ReleaseResult leave(LockMode mode) {
-        if (leaveLevel(mode)) {
-            return lease.release();
-        }
-        return lease.isHeld() || lease.isReleased() ? ReleaseResult.RELEASED : ReleaseResult.LOST;
-    }
-
-    void leaveAndLog(LockMode mode) {
-        if (leaveLevel(mode)) {
-            lease.close();
+        if (!isEntered()) {
+            thread.forget(lease().names());
         }
     }
 
-    private boolean leaveLevel(LockMode mode) {
-        boolean toReader;
-        synchronized (this) {
-            count(mode, -1);
-            toReader = exclusiveLevels == 0 && readLevels > 0 && isDowngradable();
-        }
-        if (toReader) {
-            lease = downgrade.apply(lease);
-        }
-        if (isEntered()) {
-            return false;
-        }
-        thread.forget(lease.names());
-        return true;
-    }
-
-    /** A set of locks stays as it is until its last level ends. */
-    private boolean isDowngradable() {
-        return lease.mode() != LockMode.READ && lease.names().size() == 1;
-    }
-
-    private synchronized void count(LockMode mode, int change) {
+    private synchronized void countLock(LockMode mode, int change) {
         if (mode == LockMode.READ) {
-            readLevels += change;
+            readLocks += change;
         } else {
-            exclusiveLevels += change;
+            exclusiveLocks += change;
         }
     }
 }

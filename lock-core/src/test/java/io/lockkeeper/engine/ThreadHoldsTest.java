@@ -14,17 +14,14 @@ import org.junit.jupiter.api.Test;
 /** The levels of a thread's hold: who ends what, and what is left of a hold that is over. */
 class ThreadHoldsTest {
 
-    private static final List<String> NAMES = List.of("stock");
-
     private final CohortFixture fixture = new CohortFixture();
     private final ThreadHolds holds = new ThreadHolds(lease -> lease);
     private final HeldLease lease = fixture.holds(100);
-    private final ThreadHold hold = holds.add(lease);
 
     @Test
     void anInnerLevelEndsOnlyItself() {
-        LevelLease outer = hold.enter(LockMode.EXCLUSIVE, NAMES);
-        LevelLease inner = hold.enter(LockMode.EXCLUSIVE, NAMES);
+        LevelLease outer = enter();
+        LevelLease inner = enter();
         assertThat(holds.levels("stock", LockMode.EXCLUSIVE)).isEqualTo(2);
 
         assertThat(inner.release()).isEqualTo(ReleaseResult.RELEASED);
@@ -39,7 +36,7 @@ class ThreadHoldsTest {
 
     @Test
     void theOutermostLevelEndsTheHold() {
-        hold.enter(LockMode.EXCLUSIVE, NAMES).release();
+        enter().release();
 
         assertThat(lease.isHeld()).isFalse();
         assertThat(fixture.port.releases).hasSize(1);
@@ -49,8 +46,8 @@ class ThreadHoldsTest {
 
     @Test
     void levelsMayEndInAnyOrder() {
-        LevelLease outer = hold.enter(LockMode.EXCLUSIVE, NAMES);
-        LevelLease inner = hold.enter(LockMode.EXCLUSIVE, NAMES);
+        LevelLease outer = enter();
+        LevelLease inner = enter();
 
         outer.close();
         assertThat(inner.isHeld()).isTrue();
@@ -61,19 +58,19 @@ class ThreadHoldsTest {
 
     @Test
     void unlockEndsOnlyLevelsThatLockEntered() {
-        hold.enter(LockMode.EXCLUSIVE, NAMES);
-        hold.lock(LockMode.EXCLUSIVE);
+        enter();
+        assertThat(holds.relock(CohortFixture.REQUEST)).isTrue();
 
-        assertThat(hold.unlock(LockMode.EXCLUSIVE)).isTrue();
-        assertThat(hold.unlock(LockMode.EXCLUSIVE)).isFalse();
+        assertThat(holds.find("stock").unlock(LockMode.EXCLUSIVE)).isTrue();
+        assertThat(holds.find("stock").unlock(LockMode.EXCLUSIVE)).isFalse();
         assertThat(holds.levels("stock", LockMode.EXCLUSIVE)).isEqualTo(1);
         assertThat(lease.isHeld()).isTrue();
     }
 
     @Test
     void anotherThreadMayEndALevel() {
-        LevelLease outer = hold.enter(LockMode.EXCLUSIVE, NAMES);
-        LevelLease inner = hold.enter(LockMode.EXCLUSIVE, NAMES);
+        LevelLease outer = enter();
+        LevelLease inner = enter();
 
         onAnotherThread(inner::close);
         assertThat(holds.levels("stock", LockMode.EXCLUSIVE)).isEqualTo(1);
@@ -86,11 +83,11 @@ class ThreadHoldsTest {
 
     @Test
     void aNameThatAnotherThreadReleasedCanBeHeldAgain() {
-        LevelLease level = hold.enter(LockMode.EXCLUSIVE, NAMES);
+        LevelLease level = enter();
         onAnotherThread(level::close);
 
         HeldLease again = new CohortFixture().holds(200);
-        holds.add(again).enter(LockMode.EXCLUSIVE, NAMES);
+        enter(again);
 
         assertThat(holds.lease("stock", LockMode.EXCLUSIVE)).contains(again);
         assertThat(holds.levels("stock", LockMode.EXCLUSIVE)).isEqualTo(1);
@@ -98,7 +95,7 @@ class ThreadHoldsTest {
 
     @Test
     void aThreadSeesOnlyWhatItHolds() {
-        hold.enter(LockMode.EXCLUSIVE, NAMES);
+        enter();
 
         onAnotherThread(() -> {
             assertThat(holds.find("stock")).isNull();
@@ -109,8 +106,8 @@ class ThreadHoldsTest {
 
     @Test
     void everyLevelOfALostHoldReportsTheLoss() {
-        LevelLease outer = hold.enter(LockMode.EXCLUSIVE, NAMES);
-        LevelLease inner = hold.enter(LockMode.EXCLUSIVE, NAMES);
+        LevelLease outer = enter();
+        LevelLease inner = enter();
         fixture.leases.lose(lease.tenure(), "the store says that it ended");
 
         assertThatThrownBy(inner::ensureHeld).isInstanceOf(LockLostException.class);
@@ -121,11 +118,11 @@ class ThreadHoldsTest {
 
     @Test
     void aLostHoldStaysTheThreadsHoldUntilItsLastLevelEnds() {
-        LevelLease level = hold.enter(LockMode.EXCLUSIVE, NAMES);
+        LevelLease level = enter();
         fixture.leases.lose(lease.tenure(), "the store says that it ended");
 
-        assertThat(holds.find("stock")).isSameAs(hold);
-        assertThatThrownBy(() -> hold.lease().ensureHeld()).isInstanceOf(LockLostException.class);
+        assertThat(holds.find("stock").lease()).isSameAs(lease);
+        assertThatThrownBy(this::enter).isInstanceOf(LockLostException.class);
 
         level.close();
         assertThat(holds.find("stock")).isNull();
@@ -133,12 +130,80 @@ class ThreadHoldsTest {
 
     @Test
     void aLeaseOfItsOwnIsRefusedToTheThreadThatHoldsTheName() {
-        hold.enter(LockMode.EXCLUSIVE, NAMES);
+        enter();
 
         assertThatIllegalStateException()
                 .isThrownBy(() -> holds.refuseHeld(CohortFixture.REQUEST))
                 .withMessageContaining("'stock'");
         onAnotherThread(() -> holds.refuseHeld(CohortFixture.REQUEST));
+    }
+
+    @Test
+    void aLevelGoesOnWithoutTheThreadThatLeavesIt() {
+        LevelLease level = holds.begin(lease, CohortFixture.REQUEST);
+        assertThat(holds.isEmpty()).isTrue();
+
+        Runnable leave = level.enterThread();
+        assertThat(holds.levels("stock", LockMode.EXCLUSIVE)).isEqualTo(1);
+        leave.run();
+
+        assertThat(holds.isEmpty()).isTrue();
+        assertThat(level.isHeld()).isTrue();
+        onAnotherThread(level::close);
+        assertThat(lease.isHeld()).isFalse();
+    }
+
+    @Test
+    void aLevelOfNoThreadOutlivesTheThreadsOwn() {
+        LevelLease own = enter();
+        LevelLease stage = again(List.of());
+
+        own.close();
+
+        assertThat(holds.isEmpty()).isTrue();
+        assertThat(stage.isHeld()).isTrue();
+        stage.close();
+        assertThat(lease.isHeld()).isFalse();
+    }
+
+    @Test
+    void whatLeasesAroundTheCallerHoldIsEnteredAgain() {
+        LevelLease outer = holds.begin(lease, CohortFixture.REQUEST);
+
+        onAnotherThread(() -> {
+            LevelLease inner = again(List.of(outer));
+            assertThat(inner.fencingToken()).isEqualTo(outer.fencingToken());
+            outer.close();
+            assertThat(inner.isHeld()).isTrue();
+            inner.close();
+        });
+
+        assertThat(lease.isHeld()).isFalse();
+    }
+
+    @Test
+    void whatIsOverOrOfAnotherEngineIsNotEnteredAgain() {
+        LevelLease over = holds.begin(lease, CohortFixture.REQUEST);
+        over.close();
+        LevelLease foreign = new ThreadHolds(same -> same).begin(new CohortFixture().holds(200), CohortFixture.REQUEST);
+
+        assertThat(holds.reenter(CohortFixture.REQUEST, List.of(over, foreign))).isEmpty();
+        assertThat(holds.isInside(List.of(over, foreign))).isFalse();
+    }
+
+    private LevelLease enter() {
+        return enter(lease);
+    }
+
+    private LevelLease enter(HeldLease first) {
+        List<LevelLease> again = holds.reenter(CohortFixture.REQUEST, List.of());
+        LevelLease level = again.isEmpty() ? holds.begin(first, CohortFixture.REQUEST) : again.get(0);
+        level.bindToThread();
+        return level;
+    }
+
+    private LevelLease again(List<LevelLease> enclosing) {
+        return holds.reenter(CohortFixture.REQUEST, enclosing).get(0);
     }
 
     private static void onAnotherThread(Runnable work) {

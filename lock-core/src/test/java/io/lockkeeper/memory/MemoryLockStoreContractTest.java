@@ -6,6 +6,7 @@ import io.lockkeeper.contract.LockContract;
 import io.lockkeeper.contract.ReadWriteContract;
 import io.lockkeeper.contract.RequestContract;
 import io.lockkeeper.contract.SeveralNamesContract;
+import io.lockkeeper.contract.StageContract;
 import io.lockkeeper.store.LockStore;
 import org.junit.jupiter.api.Nested;
 
@@ -31,6 +32,14 @@ class MemoryLockStoreContractTest {
 
     @Nested
     class SeveralNames extends SeveralNamesContract {
+        @Override
+        protected LockStore store() {
+            return first.peer();
+        }
+    }
+
+    @Nested
+    class Stages extends StageContract {
         @Override
         protected LockStore store() {
             return first.peer();

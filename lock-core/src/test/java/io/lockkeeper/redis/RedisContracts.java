@@ -6,6 +6,7 @@ import io.lockkeeper.contract.LockContract;
 import io.lockkeeper.contract.ReadWriteContract;
 import io.lockkeeper.contract.RequestContract;
 import io.lockkeeper.contract.SeveralNamesContract;
+import io.lockkeeper.contract.StageContract;
 import io.lockkeeper.store.LockStore;
 import io.lockkeeper.testing.Connections;
 import java.util.function.Function;
@@ -61,6 +62,14 @@ abstract class RedisContracts {
 
     @Nested
     class SeveralNames extends SeveralNamesContract {
+        @Override
+        protected LockStore store() {
+            return newStore();
+        }
+    }
+
+    @Nested
+    class Stages extends StageContract {
         @Override
         protected LockStore store() {
             return newStore();

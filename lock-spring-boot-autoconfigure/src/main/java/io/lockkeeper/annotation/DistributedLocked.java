@@ -20,6 +20,23 @@ import org.springframework.core.annotation.AliasFor;
  * private, static or final. Every annotated method is checked when the application starts; what is wrong with it stops
  * the start.
  *
+ * <p>A method may also return {@link java.util.concurrent.CompletableFuture}, {@link
+ * java.util.concurrent.CompletionStage}, a {@code Mono}, a {@code Flux} or another type that Spring's reactive adapters
+ * know, or be a suspend function of Kotlin. Then no thread waits for the lock, and it is held until the result is complete,
+ * failed or cancelled:
+ *
+ * <ul>
+ *   <li>All failures arrive through the result, which ends after the release, on a thread of the template; after a
+ *       cancellation nobody waits for the release.
+ *   <li>The thread that runs the method is inside the lock until the method returns. What continues the stage, or the
+ *       operators of the publisher, are not: {@link io.lockkeeper.LockContext} is empty there, and blocking code that asks
+ *       for the same lock waits.
+ *   <li>A publisher locks at each subscription, and not before. The leases are in the Reactor context, so that annotated
+ *       publishers and suspend functions inside enter the lock again; the innermost is there under
+ *       {@code LockLease.class}.
+ *   <li>Every thread that runs the coroutine of a suspend function is inside the lock while it does.
+ * </ul>
+ *
  * <p>Every text attribute may contain <code>${placeholders}</code>. Durations are written {@code "2s"}, {@code "500ms"},
  * {@code "1m30s"} or {@code "PT2S"}, always with a unit.
  *
@@ -83,13 +100,15 @@ public @interface DistributedLocked {
      * after them. Without an exception, or with {@link LockNotAcquiredException} or a supertype of it, it runs when
      * others hold the lock; with {@link LockStoreException} or {@link io.lockkeeper.LockException}, when the store
      * failed. Of several the most specific one runs. Its own exceptions reach the caller. What the annotated method
-     * throws never leads to it. It runs without the lock.
+     * throws never leads to it. It runs without the lock. It returns the same kind of result; that of a suspend function may
+     * be one, too.
      */
     String fallbackMethod() default "";
 
     /**
-     * Whether the method is skipped when others hold the lock, as suits scheduled work: the call returns null or an empty
-     * {@link java.util.Optional}. A store that fails is never skipped.
+     * Whether the method is skipped when others hold the lock, as suits scheduled work: the call returns null, an empty
+     * {@link java.util.Optional}, a future that is completed with null, or an empty publisher. A store that fails is never
+     * skipped.
      */
     boolean skipWhenLocked() default false;
 

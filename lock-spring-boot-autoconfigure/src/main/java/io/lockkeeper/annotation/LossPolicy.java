@@ -8,12 +8,17 @@ public enum LossPolicy {
     /** The method goes on, and its result is returned. */
     REPORT,
 
-    /** The method goes on; when it has returned, the caller gets a {@link LockLostException} instead of the result. */
+    /**
+     * The method goes on; when it has ended, or the stage or publisher that it returned, the caller gets a
+     * {@link LockLostException} instead of the result. What the method failed with itself reaches the caller with the loss
+     * suppressed in it.
+     */
     FAIL,
 
     /**
-     * The thread of the method is interrupted at once; the caller gets a {@link LockLostException} instead of the result
-     * or of the interruption.
+     * The thread of the method is interrupted at once; a stage that it returned is completed with a
+     * {@link LockLostException}, a publisher or coroutine is cancelled. The caller gets the {@link LockLostException}
+     * instead of the result or of the interruption.
      */
     INTERRUPT
 }

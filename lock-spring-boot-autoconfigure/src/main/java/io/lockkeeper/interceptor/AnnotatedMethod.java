@@ -79,7 +79,7 @@ record AnnotatedMethod(Method method, Method declaration, Class<?> targetClass, 
 
     /** Returns the method's name and parameter types. */
     String signature() {
-        return signature(method.getName(), method.getParameterTypes());
+        return signature(method.getName(), SuspendingMethods.parameterTypes(method));
     }
 
     /** Writes a method as a reader of its source would. */

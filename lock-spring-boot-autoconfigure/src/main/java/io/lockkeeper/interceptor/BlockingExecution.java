@@ -32,12 +32,10 @@ final class BlockingExecution implements LockedExecution {
 
     private static @Nullable Object withoutLock(MethodLockSpec spec, MethodInvocation call, LockException failure)
             throws Throwable {
-        if (spec.skipWhenLocked() && failure instanceof LockNotAcquiredException) {
+        if (spec.skips(failure)) {
             return spec.skippedResult();
         }
-        Fallback fallback = spec.fallback();
-        Fallback.Candidate instead =
-                fallback == null ? null : fallback.forFailure(failure).orElse(null);
+        Fallback.Candidate instead = spec.fallbackFor(failure);
         if (instead == null) {
             throw failure;
         }

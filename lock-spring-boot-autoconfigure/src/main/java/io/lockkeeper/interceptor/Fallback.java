@@ -54,7 +54,18 @@ record Fallback(List<Candidate> candidates) {
             // A failing store is no answer to who holds the lock: only those who ask for it by name get it.
             return failure instanceof LockStoreException
                     ? failureType == LockStoreException.class || failureType == LockException.class
-                    : failureType.isInstance(failure);
+                    : failure instanceof LockNotAcquiredException && failureType.isInstance(failure);
+        }
+
+        /** Returns the arguments of a call, and the failure where the method takes it. */
+        @Nullable
+        Object[] arguments(@Nullable Object[] args, LockException failure) {
+            if (failureType == null) {
+                return args;
+            }
+            @Nullable Object[] all = Arrays.copyOf(args, args.length + 1);
+            all[args.length] = failure;
+            return all;
         }
 
         private int depth() {
@@ -76,13 +87,9 @@ record Fallback(List<Candidate> candidates) {
          */
         @Nullable
         Object invoke(@Nullable Object target, @Nullable Object[] args, LockException failure) throws Throwable {
-            @Nullable Object[] all = args;
-            if (failureType != null) {
-                all = Arrays.copyOf(args, args.length + 1);
-                all[args.length] = failure;
-            }
             try {
-                return method.invoke(Modifier.isStatic(method.getModifiers()) ? null : target, all);
+                return method.invoke(
+                        Modifier.isStatic(method.getModifiers()) ? null : target, arguments(args, failure));
             } catch (InvocationTargetException thrown) {
                 throw thrown.getTargetException();
             }

@@ -44,6 +44,7 @@ final class FallbackFinder {
         List<Method> named = Arrays.stream(ReflectionUtils.getUniqueDeclaredMethods(owner.targetClass()))
                 .filter(method -> method.getName().equals(name))
                 .filter(method -> !method.isSynthetic() && !method.equals(owner.method()))
+                .filter(method -> !SuspendingMethods.isSuspending(method) || isSuspending())
                 .toList();
         List<Method> matching = named.stream().filter(this::hasParameters).toList();
         if (matching.isEmpty()) {
@@ -63,10 +64,14 @@ final class FallbackFinder {
         return new Fallback(matching.stream().map(this::candidate).toList());
     }
 
+    private boolean isSuspending() {
+        return SuspendingMethods.isSuspending(owner.method());
+    }
+
     private Candidate candidate(Method method) {
         ReflectionUtils.makeAccessible(method);
-        int count = method.getParameterCount();
-        return new Candidate(method, count == parameterTypes.length ? null : method.getParameterTypes()[count - 1]);
+        Class<?>[] types = SuspendingMethods.parameterTypes(method);
+        return new Candidate(method, types.length == parameterTypes.length ? null : types[types.length - 1]);
     }
 
     private boolean hasParameters(Method method) {
@@ -109,17 +114,20 @@ final class FallbackFinder {
     }
 
     private static String signature(Method method) {
-        return AnnotatedMethod.signature(method.getName(), method.getParameterTypes());
+        return AnnotatedMethod.signature(method.getName(), SuspendingMethods.parameterTypes(method));
     }
 
     private Class<?>[] parameterTypes(Method method) {
-        return IntStream.range(0, method.getParameterCount())
+        return IntStream.range(0, SuspendingMethods.parameterCount(method))
                 .mapToObj(index -> ResolvableType.forMethodParameter(method, index, owner.targetClass())
                         .resolve(method.getParameterTypes()[index]))
                 .toArray(Class<?>[]::new);
     }
 
     private Class<?> returnType(Method method) {
+        if (SuspendingMethods.isSuspending(method)) {
+            return SuspendingMethods.returnType(method);
+        }
         return ResolvableType.forMethodReturnType(method, owner.targetClass()).resolve(method.getReturnType());
     }
 }

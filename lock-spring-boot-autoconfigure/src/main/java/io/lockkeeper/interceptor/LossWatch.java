@@ -3,7 +3,6 @@ package io.lockkeeper.interceptor;
 import io.lockkeeper.LockInterruptedException;
 import io.lockkeeper.LockLease;
 import io.lockkeeper.LockLostException;
-import io.lockkeeper.ReleaseResult;
 import io.lockkeeper.annotation.LossPolicy;
 import java.io.InterruptedIOException;
 import java.net.SocketTimeoutException;
@@ -15,6 +14,12 @@ import org.jspecify.annotations.Nullable;
 final class LossWatch {
 
     private static final int MAX_CAUSES = 32;
+
+    /** What runs under the watch. */
+    interface Body {
+        @Nullable
+        Object run() throws Throwable;
+    }
 
     private final LockLease lease;
     private final boolean interrupts;
@@ -38,21 +43,34 @@ final class LossWatch {
      */
     @Nullable
     Object run(MethodInvocation body) throws Throwable {
+        Object result = begin(body::proceed);
+        LockLostException lost = loss();
+        if (lost != null) {
+            throw lost;
+        }
+        return result;
+    }
+
+    /**
+     * Runs the beginning of a body on this thread; how the body ends is not yet known when it returns.
+     *
+     * @param body the beginning
+     * @return what it returns, whether the lock was lost or not
+     * @throws Throwable as {@link #run}
+     */
+    @Nullable
+    Object begin(Body body) throws Throwable {
         boolean wasInterrupted = thread.isInterrupted();
         if (interrupts) {
             lease.onLost(this::lost);
         }
         Object result;
         try {
-            result = body.proceed();
+            result = body.run();
         } catch (Throwable failure) {
             throw outcome(failure, end(wasInterrupted));
         }
         end(wasInterrupted);
-        LockLostException lost = loss();
-        if (lost != null) {
-            throw lost;
-        }
         return result;
     }
 
@@ -75,7 +93,7 @@ final class LossWatch {
 
     private Throwable outcome(Throwable failure, boolean interruptedByUs) {
         LockLostException lost = loss();
-        if (lost == null || isIn(lost, failure)) {
+        if (lost == null || Losses.isIn(lost, failure)) {
             return failure;
         }
         if (interruptedByUs && isInterruption(failure)) {
@@ -92,27 +110,7 @@ final class LossWatch {
                 return loss;
             }
         }
-        if (lease.isHeld()) {
-            return null;
-        }
-        try {
-            lease.ensureHeld();
-            return null;
-        } catch (LockLostException notHeld) {
-            // A body that has released its lease itself has not lost it.
-            return lease.release() == ReleaseResult.LOST ? notHeld : null;
-        }
-    }
-
-    private static boolean isIn(Throwable sought, Throwable failure) {
-        Throwable cause = failure;
-        for (int i = 0; cause != null && i < MAX_CAUSES; i++) {
-            if (cause == sought) {
-                return true;
-            }
-            cause = cause.getCause();
-        }
-        return false;
+        return Losses.of(lease);
     }
 
     private static boolean isInterruption(Throwable failure) {

@@ -1,5 +1,7 @@
 package io.lockkeeper.interceptor;
 
+import io.lockkeeper.LockException;
+import io.lockkeeper.LockNotAcquiredException;
 import io.lockkeeper.LockOperations;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.annotation.LossPolicy;
@@ -39,5 +41,15 @@ record MethodLockSpec(
      */
     LockRequest request(@Nullable Object target, @Nullable Object[] args) {
         return constantRequest != null ? constantRequest : settings.request(names.of(target, args));
+    }
+
+    /** Returns whether a call is skipped that has no lock for a given reason; a store that fails is no reason. */
+    boolean skips(LockException failure) {
+        return skipWhenLocked && failure instanceof LockNotAcquiredException;
+    }
+
+    /** Returns what runs instead of a call that has no lock for a given reason; null: the caller gets the reason. */
+    Fallback.@Nullable Candidate fallbackFor(LockException failure) {
+        return fallback == null ? null : fallback.forFailure(failure).orElse(null);
     }
 }

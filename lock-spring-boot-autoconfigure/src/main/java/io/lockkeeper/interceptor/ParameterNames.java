@@ -21,7 +21,7 @@ record ParameterNames(Map<String, Integer> indexes, int count, boolean missing) 
 
     /** Finds the names: those of the annotated declaration, and those of the method that implements it. */
     static ParameterNames of(AnnotatedMethod method) {
-        int count = method.method().getParameterCount();
+        int count = SuspendingMethods.parameterCount(method.method());
         Map<String, Integer> indexes = new LinkedHashMap<>();
         boolean known = add(method.declaration(), indexes);
         if (!method.declaration().equals(method.method())) {
@@ -39,7 +39,8 @@ record ParameterNames(Map<String, Integer> indexes, int count, boolean missing) 
         if (names == null) {
             return false;
         }
-        for (int i = 0; i < names.length; i++) {
+        int count = Math.min(names.length, SuspendingMethods.parameterCount(method));
+        for (int i = 0; i < count; i++) {
             String name = names[i];
             if (name != null) {
                 indexes.putIfAbsent(name, i);

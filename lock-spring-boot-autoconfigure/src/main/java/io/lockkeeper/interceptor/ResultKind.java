@@ -1,17 +1,21 @@
 package io.lockkeeper.interceptor;
 
+import java.lang.reflect.Method;
+import java.util.Arrays;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Flow;
 import java.util.concurrent.Future;
 import org.jspecify.annotations.Nullable;
-import org.springframework.core.KotlinDetector;
+import org.springframework.core.ReactiveAdapter;
 import org.springframework.core.ReactiveAdapterRegistry;
 import org.springframework.core.ResolvableType;
+import org.springframework.util.ClassUtils;
 
 /** What a method's return type says about how it is run, and about how a call is skipped. */
 final class ResultKind {
@@ -22,21 +26,32 @@ final class ResultKind {
             OptionalLong.class, OptionalLong.empty(),
             OptionalDouble.class, OptionalDouble.empty());
 
-    private final AnnotatedMethod method;
-    private final Class<?> returnType;
+    private static final String FLOW = "kotlinx.coroutines.flow.Flow";
+    private static final boolean REACTOR =
+            ClassUtils.isPresent("reactor.core.publisher.Flux", ResultKind.class.getClassLoader());
 
-    private ResultKind(AnnotatedMethod method, Class<?> returnType) {
-        this.method = method;
+    private final boolean suspending;
+    private final Class<?> returnType;
+    private final boolean neverNull;
+
+    private ResultKind(boolean suspending, Class<?> returnType, boolean neverNull) {
+        this.suspending = suspending;
         this.returnType = returnType;
+        this.neverNull = neverNull;
     }
 
     /** Looks at the return type of a method, as it is in the bean's class. */
     static ResultKind of(AnnotatedMethod method) {
-        Class<?> declared = method.method().getReturnType();
-        return new ResultKind(
-                method,
-                ResolvableType.forMethodReturnType(method.method(), method.targetClass())
-                        .resolve(declared));
+        Method declared = method.method();
+        if (SuspendingMethods.isSuspending(declared)) {
+            Class<?> type = SuspendingMethods.returnType(declared);
+            boolean neverNull =
+                    type != void.class && !type.getName().equals(FLOW) && !SuspendingMethods.mayReturnNull(declared);
+            return new ResultKind(true, type, neverNull);
+        }
+        Class<?> type = ResolvableType.forMethodReturnType(declared, method.targetClass())
+                .resolve(declared.getReturnType());
+        return new ResultKind(false, type, false);
     }
 
     /**
@@ -45,42 +60,100 @@ final class ResultKind {
      * @param faults receives a kind that cannot be run
      */
     LockedExecution execution(Faults faults) {
-        if (isAsynchronous()) {
+        if (suspending) {
+            return suspendingExecution(faults);
+        }
+        if (returnType == CompletableFuture.class || returnType == CompletionStage.class) {
+            return new StageExecution();
+        }
+        ReactiveAdapter adapter = adapter();
+        if (adapter != null && returnType.isAssignableFrom(adapter.getReactiveType()) && !isRunning()) {
+            return PublisherExecution.of(adapter);
+        }
+        if (adapter != null || isAsynchronous()) {
             faults.add(
                     "",
-                    "returns " + kind() + ", which ends after the method; such methods cannot be locked yet",
-                    "Return the value itself, or use LockOperations.executeAsync inside the method");
+                    "returns a " + returnType.getSimpleName()
+                            + ", which ends after the method, and of whose end nothing tells",
+                    remedy());
         }
         return new BlockingExecution();
     }
 
-    private boolean isAsynchronous() {
-        return KotlinDetector.isSuspendingFunction(method.method())
-                || CompletionStage.class.isAssignableFrom(returnType)
-                || Future.class.isAssignableFrom(returnType)
-                || Flow.Publisher.class.isAssignableFrom(returnType)
-                || ReactiveAdapterRegistry.getSharedInstance().getAdapter(returnType) != null;
+    private LockedExecution suspendingExecution(Faults faults) {
+        if (!SuspendingMethods.areRunnable()) {
+            faults.add(
+                    "",
+                    "is a suspend function, and Spring needs kotlinx-coroutines-reactor and kotlin-reflect to run it",
+                    "Add them to the class path");
+            return new BlockingExecution();
+        }
+        boolean flow = returnType.getName().equals(FLOW);
+        return PublisherExecution.ofSuspending(flow ? adapter() : null);
     }
 
-    private String kind() {
-        return KotlinDetector.isSuspendingFunction(method.method())
-                ? "the result of a suspend function"
-                : "a " + returnType.getSimpleName();
+    private @Nullable ReactiveAdapter adapter() {
+        return REACTOR ? ReactiveAdapterRegistry.getSharedInstance().getAdapter(returnType) : null;
+    }
+
+    /** Whether what is returned runs already, so that it cannot be put under a lock that comes later. */
+    private boolean isRunning() {
+        return Future.class.isAssignableFrom(returnType)
+                || CompletionStage.class.isAssignableFrom(returnType)
+                || isOf("kotlinx.coroutines.Job");
+    }
+
+    private boolean isAsynchronous() {
+        return isRunning()
+                || Flow.Publisher.class.isAssignableFrom(returnType)
+                || isOf("org.reactivestreams.Publisher")
+                || isOf(FLOW);
+    }
+
+    /** By name, because the type may not be there. */
+    private boolean isOf(String interfaceName) {
+        return isOf(returnType, interfaceName);
+    }
+
+    private static boolean isOf(@Nullable Class<?> type, String interfaceName) {
+        return type != null
+                && (type.getName().equals(interfaceName)
+                        || isOf(type.getSuperclass(), interfaceName)
+                        || Arrays.stream(type.getInterfaces()).anyMatch(each -> isOf(each, interfaceName)));
+    }
+
+    private String remedy() {
+        if (isOf("kotlinx.coroutines.Job")) {
+            return "Make it a suspend function, or return the value itself";
+        }
+        return Future.class.isAssignableFrom(returnType) || CompletionStage.class.isAssignableFrom(returnType)
+                ? "Return CompletableFuture or CompletionStage, or the value itself"
+                : "Return a type that Spring's ReactiveAdapterRegistry knows, with reactor-core on the class path";
     }
 
     /**
-     * Returns what a skipped call returns: null, or an empty optional.
+     * Returns the value that a skipped call has: null, or an empty optional. A skipped stage has the value null, and a
+     * skipped publisher has none.
      *
      * @param faults receives a type that can say neither
      */
     @Nullable
     Object skippedResult(Faults faults) {
-        if (returnType.isPrimitive() && returnType != void.class) {
+        ReactiveAdapter adapter = suspending ? null : adapter();
+        boolean alwaysHasValue = adapter != null && !adapter.supportsEmpty();
+        if (alwaysHasValue || (returnType.isPrimitive() && returnType != void.class)) {
             faults.add(
                     "skipWhenLocked",
                     "a skipped call cannot return " + returnType.getSimpleName(),
                     "Return void, Optional or a type that may be null, or leave skipWhenLocked out");
         }
-        return SKIPPED.get(returnType);
+        Object skipped = SKIPPED.get(returnType);
+        if (neverNull && skipped == null) {
+            faults.add(
+                    "skipWhenLocked",
+                    "a skipped call returns null, which " + returnType.getSimpleName() + " excludes",
+                    "Write " + returnType.getSimpleName() + "?, or leave skipWhenLocked out");
+        }
+        return skipped;
     }
 }

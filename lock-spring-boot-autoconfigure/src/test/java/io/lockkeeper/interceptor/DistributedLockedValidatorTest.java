@@ -13,6 +13,7 @@ import io.lockkeeper.annotation.DistributedLocked;
 import io.lockkeeper.memory.MemoryLockStore;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
@@ -178,7 +179,7 @@ class DistributedLockedValidatorTest {
         public final void sealed() {}
 
         @DistributedLocked
-        public CompletableFuture<Void> later() {
+        public Future<Void> later() {
             return CompletableFuture.completedFuture(null);
         }
     }

@@ -9,11 +9,14 @@ import io.lockkeeper.annotation.DistributedLocked;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.Flow;
 import java.util.concurrent.Future;
+import kotlinx.coroutines.CompletableDeferredKt;
+import kotlinx.coroutines.Deferred;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import reactor.core.publisher.ConnectableFlux;
+import reactor.core.publisher.Flux;
 
 class MethodLockSpecTest {
 
@@ -80,9 +83,10 @@ class MethodLockSpecTest {
                 "skipsPrimitive | skipWhenLocked | cannot return int",
                 "skipsWithFallback | skipWhenLocked | does not go together with fallbackMethod",
                 "unknownTemplate | lockTemplate | there is no bean 'elsewhere'",
-                "future | `` | returns a CompletableFuture",
+                "ownFuture | `` | returns a Promise",
                 "plainFuture | `` | returns a Future",
-                "publisher | `` | returns a Publisher"
+                "ownPublisher | `` | returns a ConnectableFlux",
+                "deferred | `` | returns a Deferred"
             })
     void whatCannotWorkIsAFault(String method, String attribute, String problem) {
         assertThat(fixture.faults(Wrong.class, method)).singleElement().satisfies(fault -> {
@@ -182,18 +186,25 @@ class MethodLockSpecTest {
         void unknownTemplate() {}
 
         @DistributedLocked
-        CompletableFuture<String> future() {
-            return CompletableFuture.completedFuture("");
+        Promise ownFuture() {
+            return new Promise();
         }
 
         @DistributedLocked
         Future<String> plainFuture() {
-            return future();
+            return ownFuture();
         }
 
         @DistributedLocked
-        Flow.Publisher<String> publisher() {
-            return subscriber -> {};
+        ConnectableFlux<String> ownPublisher() {
+            return Flux.just("").publish();
+        }
+
+        @DistributedLocked
+        Deferred<String> deferred() {
+            return CompletableDeferredKt.CompletableDeferred(null);
         }
     }
+
+    static class Promise extends CompletableFuture<String> {}
 }

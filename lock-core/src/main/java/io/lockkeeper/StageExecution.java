@@ -1,0 +1,90 @@
+package io.lockkeeper;
+
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Future;
+import java.util.function.BiConsumer;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Runs work in a level that is on its way, and ends the level when the stage that follows from the work is completed.
+ *
+ * @param <B> what the work returns
+ * @param <T> the result of the stage
+ */
+final class StageExecution<B extends @Nullable Object, T extends @Nullable Object> {
+
+    private final LockedAction<? extends B, ?> action;
+    private final Function<? super B, ? extends @Nullable CompletionStage<T>> end;
+    private final BiConsumer<LockEngine.Level, Runnable> release;
+    private final CompletableFuture<T> result = new CompletableFuture<>();
+
+    StageExecution(
+            LockedAction<? extends B, ?> action,
+            Function<? super B, ? extends @Nullable CompletionStage<T>> end,
+            BiConsumer<LockEngine.Level, Runnable> release) {
+        this.action = action;
+        this.end = end;
+        this.release = release;
+    }
+
+    CompletableFuture<T> run(CompletableFuture<LockEngine.Level> entering) {
+        entering.whenComplete((level, failure) -> {
+            if (level == null) {
+                result.completeExceptionally(failure);
+            } else if (result.isDone()) {
+                // The caller has cancelled or completed the result, and nobody else would end the level.
+                release.accept(level, () -> {});
+            } else {
+                follow(begin(level), level);
+            }
+        });
+        result.whenComplete((value, failure) -> entering.cancel(false));
+        return result;
+    }
+
+    private CompletionStage<T> begin(LockEngine.Level level) {
+        CompletionStage<T> stage;
+        try {
+            stage = end.apply(inside(level));
+        } catch (Throwable failure) {
+            return CompletableFuture.failedFuture(failure);
+        }
+        @SuppressWarnings("NullAway") // A null stage counts as one that is completed with null.
+        CompletionStage<T> work = stage == null ? CompletableFuture.completedFuture(null) : stage;
+        return work;
+    }
+
+    private B inside(LockEngine.Level level) throws Throwable {
+        Runnable leave = LockContext.enterThread(level);
+        try {
+            return action.run(level);
+        } finally {
+            leave.run();
+        }
+    }
+
+    /** The level ends once, with the stage or with the result, whichever is first; the result waits for the release. */
+    private void follow(CompletionStage<T> stage, LockEngine.Level level) {
+        CompletableFuture<T> ended = new CompletableFuture<>();
+        stage.whenComplete((value, failure) -> complete(ended, value, failure));
+        ended.whenComplete((value, failure) -> release.accept(level, () -> complete(result, value, failure)));
+        result.whenComplete((value, failure) -> {
+            ended.cancel(true);
+            if (stage instanceof Future<?> work) {
+                // Last, because there are stages that refuse it with an exception.
+                work.cancel(true);
+            }
+        });
+    }
+
+    private static <T extends @Nullable Object> void complete(
+            CompletableFuture<T> future, T value, @Nullable Throwable failure) {
+        if (failure == null) {
+            future.complete(value);
+        } else {
+            future.completeExceptionally(failure);
+        }
+    }
+}

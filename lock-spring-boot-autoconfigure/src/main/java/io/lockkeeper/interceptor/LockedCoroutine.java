@@ -1,0 +1,73 @@
+package io.lockkeeper.interceptor;
+
+import io.lockkeeper.LockContext;
+import io.lockkeeper.LockLease;
+import java.lang.reflect.Method;
+import java.util.List;
+import kotlin.coroutines.AbstractCoroutineContextElement;
+import kotlin.coroutines.Continuation;
+import kotlin.coroutines.CoroutineContext;
+import kotlinx.coroutines.Job;
+import kotlinx.coroutines.ThreadContextElement;
+import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Publisher;
+import org.springframework.core.CoroutinesUtils;
+
+/** Puts whichever thread runs a coroutine under the coroutine's leases, while it does. Only loaded where Kotlin is there. */
+final class LockedCoroutine extends AbstractCoroutineContextElement implements ThreadContextElement<List<Runnable>> {
+
+    private static final CoroutineContext.Key<LockedCoroutine> KEY = new CoroutineContext.Key<>() {};
+
+    private final List<LockLease> leases;
+
+    private LockedCoroutine(List<LockLease> leases) {
+        super(KEY);
+        this.leases = leases;
+    }
+
+    /**
+     * Lets the coroutine of a call run under leases.
+     *
+     * @param args the arguments of the call, of which the last is replaced
+     * @param leases all leases that the body may rely on, the innermost last
+     */
+    static void enter(@Nullable Object[] args, List<LockLease> leases) {
+        int last = args.length - 1;
+        if (args[last] instanceof Continuation<?> caller) {
+            args[last] = new Caller<>(caller, caller.getContext().plus(new LockedCoroutine(leases)));
+        }
+    }
+
+    /** Calls a suspend function in the context of the caller, whose continuation is the last argument. */
+    @SuppressWarnings("NullAway") // Arguments may be null there, and the bean of a proxied call is not.
+    static Publisher<?> call(Method function, @Nullable Object bean, @Nullable Object[] args) {
+        CoroutineContext context = ((Continuation<?>) args[args.length - 1]).getContext();
+        return CoroutinesUtils.invokeSuspendingFunction(context.minusKey(Job.Key), function, bean, args);
+    }
+
+    @Override
+    public List<Runnable> updateThreadContext(CoroutineContext context) {
+        return leases.stream().map(LockContext::enterThread).toList();
+    }
+
+    @Override
+    public void restoreThreadContext(CoroutineContext context, List<Runnable> leave) {
+        for (int i = leave.size() - 1; i >= 0; i--) {
+            leave.get(i).run();
+        }
+    }
+
+    /** The caller, in whose context the coroutine of the body begins. */
+    private record Caller<T>(Continuation<T> continuation, CoroutineContext context) implements Continuation<T> {
+
+        @Override
+        public CoroutineContext getContext() {
+            return context;
+        }
+
+        @Override
+        public void resumeWith(Object result) {
+            continuation.resumeWith(result);
+        }
+    }
+}

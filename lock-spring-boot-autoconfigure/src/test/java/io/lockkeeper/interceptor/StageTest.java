@@ -1,0 +1,142 @@
+package io.lockkeeper.interceptor;
+
+import static io.lockkeeper.interceptor.LockedApplication.runner;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lockkeeper.LockContext;
+import io.lockkeeper.LockNotAcquiredException;
+import io.lockkeeper.LockTemplate;
+import io.lockkeeper.annotation.DistributedLocked;
+import io.lockkeeper.memory.MemoryLockStore;
+import io.lockkeeper.store.LockStore;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicReference;
+import org.aspectj.lang.JoinPoint;
+import org.aspectj.lang.annotation.Aspect;
+import org.aspectj.lang.annotation.Before;
+import org.junit.jupiter.api.Test;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.core.annotation.Order;
+import org.springframework.core.task.TaskExecutor;
+import org.springframework.scheduling.annotation.Async;
+import org.springframework.scheduling.annotation.EnableAsync;
+
+/** Stages under locks; what they share with all kinds of results is in the matrix. */
+class StageTest {
+
+    private static final Duration SOON = Duration.ofSeconds(20);
+
+    private final ApplicationContextRunner runner = runner().withBean(Shop.class);
+
+    @Test
+    void theBodyRunsOnTheCallersThreadWhereTheLockIsThereAtOnce() {
+        runner.run(context -> assertThat(context.getBean(Shop.class).thread())
+                .succeedsWithin(SOON)
+                .isSameAs(Thread.currentThread()));
+    }
+
+    @Test
+    void theBodyRunsOnTheTemplatesExecutorWhereTheStoreHasToBeAsked() {
+        runner.withBean(LockStore.class, () -> new FailingStore(new MemoryLockStore()))
+                .run(context -> assertThat(context.getBean(Shop.class).thread())
+                        .succeedsWithin(SOON)
+                        .satisfies(thread -> assertThat(thread.getName()).startsWith("lockkeeper-callback")));
+    }
+
+    @Test
+    void aThreadThatHoldsTheLockEntersItAgainAndTheStageOutlivesIt() {
+        runner.run(context -> {
+            Shop shop = context.getBean(Shop.class);
+            LockTemplate template = context.getBean(LockTemplate.class);
+            CompletableFuture<String> end = new CompletableFuture<>();
+            CompletionStage<String> inner = shop.outer(shop, end);
+            assertThat(template.lock("shop").isLocked()).isTrue();
+            assertThat(template.lock("shop").isHeldByCurrentThread()).isFalse();
+            assertThat(shop.thread())
+                    .failsWithin(SOON)
+                    .withThrowableThat()
+                    .withCauseInstanceOf(LockNotAcquiredException.class);
+            end.complete("done");
+            assertThat(inner.toCompletableFuture()).succeedsWithin(SOON).isEqualTo("done");
+            assertThat(template.lock("shop").isLocked()).isFalse();
+        });
+    }
+
+    @Test
+    void anAsynchronousMethodIsLockedOnItsWorkerUntilItsStageIsCompleted() {
+        runner.withUserConfiguration(Workers.class).withBean(Background.class).run(context -> {
+            CompletableFuture<String> result = context.getBean(Background.class).work();
+            assertThat(result).succeedsWithin(SOON).isEqualTo("worker [background]");
+            assertThat(context.getBean(LockTemplate.class).lock("background").isLocked())
+                    .isFalse();
+        });
+    }
+
+    @Test
+    void aspectsBetweenTheLockAndTheMethodKnowTheCallOnAnyThread() {
+        runner.withBean(LockStore.class, () -> new FailingStore(new MemoryLockStore()))
+                .withBean(Inner.class)
+                .run(context -> {
+                    assertThat(context.getBean(Shop.class).thread()).succeedsWithin(SOON);
+                    assertThat(context.getBean(Inner.class).seen).hasValue("thread");
+                });
+    }
+
+    static class Shop {
+
+        @DistributedLocked("shop")
+        public CompletableFuture<Thread> thread() {
+            return CompletableFuture.completedFuture(Thread.currentThread());
+        }
+
+        @DistributedLocked("shop")
+        public CompletionStage<String> stage(CompletableFuture<String> end) {
+            return end;
+        }
+
+        @DistributedLocked("shop")
+        public CompletionStageHolder outerHolder(Shop self, CompletableFuture<String> end) {
+            return new CompletionStageHolder(self.stage(end));
+        }
+
+        public CompletionStage<String> outer(Shop self, CompletableFuture<String> end) {
+            return self.outerHolder(self, end).stage();
+        }
+    }
+
+    record CompletionStageHolder(CompletionStage<String> stage) {}
+
+    @Configuration(proxyBeanMethods = false)
+    @EnableAsync(proxyTargetClass = true)
+    static class Workers {
+        @Bean
+        TaskExecutor taskExecutor() {
+            return task -> new Thread(task, "worker").start();
+        }
+    }
+
+    static class Background {
+        @Async
+        @DistributedLocked("background")
+        public CompletableFuture<String> work() {
+            return CompletableFuture.completedFuture(Thread.currentThread().getName() + " "
+                    + LockContext.require().names());
+        }
+    }
+
+    @Aspect
+    @Order
+    static class Inner {
+
+        final AtomicReference<String> seen = new AtomicReference<>();
+
+        @Before("execution(* io.lockkeeper.interceptor.StageTest.Shop.thread())")
+        public void before(JoinPoint call) {
+            seen.set(call.getSignature().getName());
+        }
+    }
+}
