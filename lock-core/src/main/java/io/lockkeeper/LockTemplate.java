@@ -204,6 +204,7 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
         private Duration shutdownWait = Duration.ofSeconds(25);
         private String instanceName = "";
         private @Nullable Executor executor;
+        private @Nullable LockSurroundings surroundings;
 
         Builder(LockStore store) {
             this.store = Objects.requireNonNull(store, "store must not be null");
@@ -316,6 +317,19 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
         }
 
         /**
+         * Sets what is asked before each acquisition, and may refuse it or hold the lock on beyond its release. What is
+         * held on belongs to the calling thread: {@link LockTemplate#acquire} and {@link LockTemplate#tryAcquire} then
+         * enter a lock again that the thread holds.
+         *
+         * @param surroundings what surrounds acquisitions; nothing unless set
+         * @return this builder
+         */
+        public Builder surroundings(LockSurroundings surroundings) {
+            this.surroundings = Objects.requireNonNull(surroundings, "surroundings must not be null");
+            return this;
+        }
+
+        /**
          * Builds the template and opens the store.
          *
          * @return the template
@@ -329,7 +343,9 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
                                     + LockEngine.Factory.class.getName()
                                     + " of lock-core is missing, perhaps after repackaging"))
                     .create(store, settings());
-            return new LockTemplate(engine, new Defaults(waitTime, retryDelay));
+            return new LockTemplate(
+                    surroundings == null ? engine : new SurroundedEngine(engine, surroundings),
+                    new Defaults(waitTime, retryDelay));
         }
 
         private LockEngine.Settings settings() {

@@ -3,6 +3,7 @@ package io.lockkeeper.autoconfigure;
 import io.lockkeeper.LockInspector;
 import io.lockkeeper.LockListener;
 import io.lockkeeper.LockOperations;
+import io.lockkeeper.LockSurroundings;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.interceptor.DistributedLockedAdvisor;
 import io.lockkeeper.interceptor.DistributedLockedValidator;
@@ -36,7 +37,7 @@ import org.springframework.core.env.Environment;
             "org.springframework.boot.autoconfigure.data.redis.RedisAutoConfiguration"
         })
 @EnableConfigurationProperties(LockkeeperProperties.class)
-@Import(AutoProxyCreatorRegistrar.class)
+@Import({AutoProxyCreatorRegistrar.class, TransactionConfiguration.class})
 public final class LockkeeperAutoConfiguration {
 
     private static final Logger log = LoggerFactory.getLogger(LockkeeperAutoConfiguration.class);
@@ -101,6 +102,7 @@ public final class LockkeeperAutoConfiguration {
                 LockkeeperProperties properties,
                 ObjectProvider<LockStore> stores,
                 ObjectProvider<LockListener> listeners,
+                ObjectProvider<LockSurroundings> surroundings,
                 Environment environment) {
             LockStore store = stores.getIfAvailable();
             if (store == null) {
@@ -117,6 +119,7 @@ public final class LockkeeperAutoConfiguration {
                     .shutdownWait(properties.shutdown().waitTime())
                     .instanceName(name == null ? environment.getProperty("spring.application.name", "") : name);
             listeners.orderedStream().forEach(builder::listener);
+            surroundings.ifAvailable(builder::surroundings);
             return builder.build();
         }
     }

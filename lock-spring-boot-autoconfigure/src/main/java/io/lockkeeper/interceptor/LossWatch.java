@@ -43,17 +43,29 @@ final class LossWatch {
             lease.onLost(this::lost);
         }
         Object result;
+        GuardedBodies.enter(this);
         try {
             result = body.proceed();
         } catch (Throwable failure) {
             throw outcome(failure, end(wasInterrupted));
+        } finally {
+            GuardedBodies.leave();
         }
         end(wasInterrupted);
+        ensureHeld();
+        return result;
+    }
+
+    /**
+     * Does nothing while the lock is held, or was released by the body itself.
+     *
+     * @throws LockLostException if it is lost
+     */
+    void ensureHeld() {
         LockLostException lost = loss();
         if (lost != null) {
             throw lost;
         }
-        return result;
     }
 
     private synchronized void lost(LockLostException lost) {
@@ -100,7 +112,12 @@ final class LossWatch {
             return null;
         } catch (LockLostException notHeld) {
             // A body that has released its lease itself has not lost it.
-            return lease.release() == ReleaseResult.LOST ? notHeld : null;
+            boolean lost = lease.release() == ReleaseResult.LOST;
+            synchronized (this) {
+                // The answer to the release comes only once.
+                loss = lost && loss == null ? notHeld : loss;
+                return loss;
+            }
         }
     }
 

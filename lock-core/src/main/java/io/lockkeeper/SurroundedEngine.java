@@ -1,0 +1,116 @@
+package io.lockkeeper;
+
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * An engine that asks what surrounds an acquisition. Surrounding work that holds a lock on is one more level of the
+ * thread's hold, so that the same thread enters the lock again until that work has ended.
+ */
+final class SurroundedEngine implements LockEngine {
+
+    private final LockEngine engine;
+    private final LockSurroundings surroundings;
+
+    SurroundedEngine(LockEngine engine, LockSurroundings surroundings) {
+        this.engine = engine;
+        this.surroundings = surroundings;
+    }
+
+    @Override
+    public LockLease acquire(LockRequest request) {
+        Consumer<LockLease> keeper = ask(request);
+        return keeper == null ? engine.acquire(request) : enter(request, keeper);
+    }
+
+    @Override
+    public CompletableFuture<LockLease> acquireAsync(LockRequest request) {
+        Consumer<LockLease> keeper = surroundings.beforeAcquisition(request, false);
+        CompletableFuture<LockLease> acquisition = engine.acquireAsync(request);
+        return keeper == null ? acquisition : KeptLease.of(acquisition, keeper);
+    }
+
+    @Override
+    public LockLease enter(LockRequest request) {
+        return enter(request, ask(request));
+    }
+
+    @Override
+    public void lock(LockRequest request, boolean interruptibly) {
+        Consumer<LockLease> keeper = ask(request);
+        engine.lock(request, interruptibly);
+        if (keeper == null) {
+            return;
+        }
+        try {
+            keeper.accept(engine.enter(request));
+        } catch (RuntimeException | Error failure) {
+            engine.unlock(request.names().get(0), request.mode());
+            throw failure;
+        }
+    }
+
+    @Override
+    public void unlock(String name, LockMode mode) {
+        engine.unlock(name, mode);
+    }
+
+    @Override
+    public Optional<LockLease> held(String name, LockMode mode) {
+        return engine.held(name, mode);
+    }
+
+    @Override
+    public int holdCount(String name, LockMode mode) {
+        return engine.holdCount(name, mode);
+    }
+
+    @Override
+    public boolean isLocked(String name, LockMode mode) {
+        return engine.isLocked(name, mode);
+    }
+
+    @Override
+    public LockInspector inspector() {
+        return engine.inspector();
+    }
+
+    @Override
+    public void close() {
+        engine.close();
+    }
+
+    @Override
+    public String toString() {
+        return engine.toString();
+    }
+
+    private @Nullable Consumer<LockLease> ask(LockRequest request) {
+        return surroundings.beforeAcquisition(request, isHeldByThread(request));
+    }
+
+    private LockLease enter(LockRequest request, @Nullable Consumer<LockLease> keeper) {
+        LockLease lease = engine.enter(request);
+        if (keeper != null) {
+            try {
+                keeper.accept(engine.enter(request));
+            } catch (RuntimeException | Error failure) {
+                lease.close();
+                throw failure;
+            }
+        }
+        return lease;
+    }
+
+    private boolean isHeldByThread(LockRequest request) {
+        for (String name : request.names()) {
+            if (engine.held(name, LockMode.EXCLUSIVE).isEmpty()
+                    && engine.held(name, LockMode.READ).isEmpty()) {
+                return false;
+            }
+        }
+        return true;
+    }
+}
