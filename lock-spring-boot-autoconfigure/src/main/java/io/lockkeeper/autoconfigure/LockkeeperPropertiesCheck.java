@@ -1,6 +1,5 @@
 package io.lockkeeper.autoconfigure;
 
-import io.lockkeeper.autoconfigure.LockkeeperProperties.Mode;
 import io.lockkeeper.autoconfigure.LockkeeperProperties.Redis;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
@@ -37,9 +36,6 @@ final class LockkeeperPropertiesCheck {
         }
         atLeast("handover.max-time", properties.handover().maxTime(), Duration.ZERO, "choose a time such as 50ms");
         atLeast("shutdown.wait", properties.shutdown().waitTime(), Duration.ZERO, "choose 0 not to wait");
-        if (properties.mode() == Mode.ASPECTJ) {
-            reject("mode", "is not supported yet: choose proxy");
-        }
         checkRedisTimes(properties.redis(), properties.leaseTime());
         checkReplication(properties.redis());
     }
