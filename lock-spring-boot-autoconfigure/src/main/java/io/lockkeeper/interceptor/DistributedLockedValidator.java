@@ -1,7 +1,6 @@
 package io.lockkeeper.interceptor;
 
 import io.lockkeeper.annotation.DistributedLocked;
-import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -20,7 +19,6 @@ import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.support.AbstractBeanDefinition;
-import org.springframework.core.MethodIntrospector;
 import org.springframework.core.annotation.AnnotationUtils;
 import org.springframework.util.ClassUtils;
 
@@ -108,7 +106,7 @@ public final class DistributedLockedValidator implements SmartInitializingSingle
 
     private List<DistributedLockedFault> check(BeanType bean, List<String> names) {
         List<DistributedLockedFault> found = new ArrayList<>(0);
-        Collection<AnnotatedMethod> methods = annotatedMethods(bean.type()).values();
+        Collection<AnnotatedMethod> methods = annotatedMethods(bean.type());
         List<String> unlocked = methods.isEmpty() ? List.of() : unlocked(names);
         for (AnnotatedMethod method : methods) {
             Faults faults = new Faults(method);
@@ -160,21 +158,20 @@ public final class DistributedLockedValidator implements SmartInitializingSingle
 
     private static void requireWeaver(Set<BeanType> types) {
         List<AnnotatedMethod> methods = types.stream()
-                .flatMap(bean -> annotatedMethods(bean.type()).values().stream())
+                .flatMap(bean -> annotatedMethods(bean.type()).stream())
                 .toList();
         if (!methods.isEmpty() && methods.stream().noneMatch(method -> WeavingCheck.isWoven(method.method()))) {
             throw new WeaverMissingException(methods.size());
         }
     }
 
-    private static Map<Method, AnnotatedMethod> annotatedMethods(Class<?> type) {
+    private static Collection<AnnotatedMethod> annotatedMethods(Class<?> type) {
         try {
-            return MethodIntrospector.selectMethods(type, (MethodIntrospector.MetadataLookup<AnnotatedMethod>)
-                    method -> AnnotatedMethod.find(method, type));
+            return AnnotatedMethod.allOf(type);
         } catch (LinkageError unreadable) {
             // Such a bean is usable as long as nobody asks for all of its methods.
             log.debug("The methods of {} could not be read", type, unreadable);
-            return Map.of();
+            return List.of();
         }
     }
 

@@ -84,7 +84,8 @@ class ModuleArchitectureTest {
                 .resideInAPackage("io.lockkeeper.weaving")
                 .should()
                 .dependOnClassesThat()
-                .resideInAnyPackage("io.lockkeeper.interceptor..", "io.lockkeeper.autoconfigure..", "org.springframework..")
+                .resideInAnyPackage(
+                        "io.lockkeeper.interceptor..", "io.lockkeeper.autoconfigure..", "org.springframework..")
                 .because("it is reached from classes of the application, woven or not")
                 .check(all);
     }

@@ -34,6 +34,7 @@ class DistributedLockedValidatorTest {
                             "alsoWrong() name",
                             "everything(String) name",
                             "everything(String) name",
+                            "everything(String) value",
                             "everything(String) waitTime",
                             "everything(String) leaseTime",
                             "everything(String) retryCount",
@@ -155,6 +156,7 @@ class DistributedLockedValidatorTest {
     @SuppressWarnings("unused")
     static class EverythingWrong {
         @DistributedLocked(
+                value = "order",
                 name = {"'order:' + #id", "#{#other}"},
                 waitTime = "soon",
                 leaseTime = "-1s",
