@@ -8,12 +8,15 @@ public enum LossPolicy {
     /** The method goes on, and its result is returned. */
     REPORT,
 
-    /** The method goes on; when it has returned, the caller gets a {@link LockLostException} instead of the result. */
+    /**
+     * The method goes on; when it has returned, the caller gets a {@link LockLostException} instead of the result. A
+     * transaction that began inside the lock rolls back instead of committing.
+     */
     FAIL,
 
     /**
      * The thread of the method is interrupted at once; the caller gets a {@link LockLostException} instead of the result
-     * or of the interruption.
+     * or of the interruption. A transaction that began inside the lock rolls back instead of committing.
      */
     INTERRUPT
 }

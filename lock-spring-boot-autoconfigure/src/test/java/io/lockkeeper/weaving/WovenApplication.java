@@ -10,15 +10,22 @@ import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.util.List;
 import java.util.Locale;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.ImportAutoConfiguration;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.AdviceMode;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.annotation.AliasFor;
+import org.springframework.transaction.TransactionDefinition;
+import org.springframework.transaction.annotation.EnableTransactionManagement;
+import org.springframework.transaction.annotation.Transactional;
+import org.springframework.transaction.support.AbstractPlatformTransactionManager;
+import org.springframework.transaction.support.DefaultTransactionStatus;
 
 /** Runs in a JVM of its own, and prints what each call of an annotated method holds. */
 public final class WovenApplication {
@@ -42,6 +49,9 @@ public final class WovenApplication {
             say("final class " + context.getBean(Sealed.class).sell());
             say("not a bean " + new Shop().sell("chair"));
             say("nobody waits: " + shop.busy());
+            context.getBean(Transactions.class).events.clear();
+            context.getBean(Seller.class).sell();
+            say("transaction " + context.getBean(Transactions.class).events);
             say("acquired " + context.getBean(Counter.class).acquired.get());
         }
         say("after the end " + new Shop().unlocked());
@@ -63,6 +73,7 @@ public final class WovenApplication {
     }
 
     @Configuration(proxyBeanMethods = false)
+    @EnableTransactionManagement(mode = AdviceMode.ASPECTJ)
     @ImportAutoConfiguration(LockkeeperAutoConfiguration.class)
     static class Beans {
         @Bean
@@ -81,18 +92,72 @@ public final class WovenApplication {
         }
 
         @Bean
-        Counter counter() {
-            return new Counter();
+        Counter counter(Transactions transactions) {
+            return new Counter(transactions);
+        }
+
+        @Bean
+        Transactions transactions() {
+            return new Transactions();
+        }
+
+        @Bean
+        Seller seller() {
+            return new Seller();
         }
     }
 
     static class Counter implements LockListener {
         private final AtomicInteger acquired = new AtomicInteger();
+        private final Transactions transactions;
+
+        Counter(Transactions transactions) {
+            this.transactions = transactions;
+        }
 
         @Override
         public void onAcquired(Acquired event) {
             acquired.incrementAndGet();
+            transactions.events.add("lock");
         }
+
+        @Override
+        public void onReleased(Released event) {
+            transactions.events.add("release");
+        }
+    }
+
+    /** Transactions of nothing. */
+    static class Transactions extends AbstractPlatformTransactionManager {
+
+        private static final long serialVersionUID = 1L;
+        private final List<String> events = new CopyOnWriteArrayList<>();
+
+        @Override
+        protected Object doGetTransaction() {
+            return events;
+        }
+
+        @Override
+        protected void doBegin(Object transaction, TransactionDefinition definition) {
+            events.add("begin");
+        }
+
+        @Override
+        protected void doCommit(DefaultTransactionStatus status) {
+            events.add("commit");
+        }
+
+        @Override
+        protected void doRollback(DefaultTransactionStatus status) {
+            events.add("rollback");
+        }
+    }
+
+    static class Seller {
+        @Transactional
+        @DistributedLocked("transaction")
+        void sell() {}
     }
 
     @Retention(RetentionPolicy.RUNTIME)

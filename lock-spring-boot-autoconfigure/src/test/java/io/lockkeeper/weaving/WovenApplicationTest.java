@@ -31,7 +31,8 @@ class WovenApplicationTest {
                             "final class [sealed]",
                             "not a bean [stock:chair]",
                             "nobody waits: fallback for BUSY",
-                            "acquired 9",
+                            "transaction [lock, begin, commit, release]",
+                            "acquired 10",
                             "after the end [nothing]");
         }
     }
