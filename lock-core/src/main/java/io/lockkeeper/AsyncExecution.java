@@ -3,34 +3,66 @@ package io.lockkeeper;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.function.BiConsumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** Runs a stage under a lease that is on its way, and releases the lease when the stage is completed. */
-final class AsyncExecution {
+final class AsyncExecution<T extends @Nullable Object> {
 
-    private AsyncExecution() {}
+    private final Function<LockLease, ? extends CompletionStage<T>> action;
+    private final BiConsumer<LockLease, Runnable> release;
+    private final CompletableFuture<LockLease> acquisition = new CompletableFuture<>();
+    private final CompletableFuture<T> result = new CompletableFuture<>();
 
-    static <T extends @Nullable Object> CompletableFuture<T> run(
-            CompletableFuture<LockLease> acquisition, Function<LockLease, ? extends CompletionStage<T>> action) {
-        CompletableFuture<T> result = new CompletableFuture<>();
+    /**
+     * Prepares everything for the lease.
+     *
+     * @param action makes the stage
+     * @param release releases the lease, and runs something when that is done
+     */
+    AsyncExecution(Function<LockLease, ? extends CompletionStage<T>> action, BiConsumer<LockLease, Runnable> release) {
+        this.action = action;
+        this.release = release;
         acquisition.whenComplete((lease, failure) -> {
             if (lease == null) {
                 result.completeExceptionally(failure);
-            } else if (result.isDone()) {
-                // The caller has cancelled or completed the result, and nobody else would release the lease.
-                lease.close();
             } else {
-                under(lease, action).whenComplete((value, failed) -> complete(result, value, failed));
+                run(lease);
             }
         });
         // A caller that ends the result gives up the place in the queue too.
         result.whenComplete((value, failure) -> acquisition.cancel(true));
+    }
+
+    /** Returns what is to be completed with the lease. */
+    CompletableFuture<LockLease> acquisition() {
+        return acquisition;
+    }
+
+    CompletableFuture<T> result() {
         return result;
     }
 
-    private static <T extends @Nullable Object> void complete(
-            CompletableFuture<T> result, T value, @Nullable Throwable failure) {
+    private void run(LockLease lease) {
+        // Where the caller has cancelled or completed the result, nobody else would release the lease.
+        CompletionStage<T> work = result.isDone() ? result : begin(lease);
+        work.whenComplete((value, failure) -> release.accept(lease, () -> complete(value, failure)));
+    }
+
+    private CompletionStage<T> begin(LockLease lease) {
+        CompletionStage<T> stage;
+        try {
+            stage = action.apply(lease);
+        } catch (RuntimeException | Error failure) {
+            return CompletableFuture.failedFuture(failure);
+        }
+        @SuppressWarnings("NullAway") // A null stage counts as one that is completed with null.
+        CompletionStage<T> work = stage == null ? CompletableFuture.completedFuture(null) : stage;
+        return work;
+    }
+
+    private void complete(T value, @Nullable Throwable failure) {
         if (failure == null) {
             result.complete(value);
         } else {
@@ -39,19 +71,5 @@ final class AsyncExecution {
                             ? failure.getCause()
                             : failure);
         }
-    }
-
-    private static <T extends @Nullable Object> CompletionStage<T> under(
-            LockLease lease, Function<LockLease, ? extends CompletionStage<T>> action) {
-        CompletionStage<T> stage;
-        try {
-            stage = action.apply(lease);
-        } catch (RuntimeException | Error failure) {
-            lease.close();
-            return CompletableFuture.failedFuture(failure);
-        }
-        @SuppressWarnings("NullAway") // A null stage counts as one that is completed with null.
-        CompletionStage<T> work = stage == null ? CompletableFuture.completedFuture(null) : stage;
-        return work.whenComplete((value, failure) -> lease.close());
     }
 }

@@ -2,7 +2,6 @@ package io.lockkeeper;
 
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 
@@ -13,24 +12,9 @@ final class KeptLease implements LockLease {
     private final Consumer<LockLease> keeper;
     private final AtomicBoolean released = new AtomicBoolean();
 
-    private KeptLease(LockLease lease, Consumer<LockLease> keeper) {
+    KeptLease(LockLease lease, Consumer<LockLease> keeper) {
         this.lease = lease;
         this.keeper = keeper;
-    }
-
-    /** Hands the lease of an acquisition on; a caller that ends the future first gives up the place. */
-    static CompletableFuture<LockLease> of(CompletableFuture<LockLease> acquisition, Consumer<LockLease> keeper) {
-        CompletableFuture<LockLease> result = new CompletableFuture<>();
-        acquisition.whenComplete((lease, failure) -> {
-            if (lease == null) {
-                result.completeExceptionally(failure);
-            } else if (!result.complete(new KeptLease(lease, keeper))) {
-                // The caller has ended the future, and nobody received the lease.
-                lease.close();
-            }
-        });
-        result.whenComplete((lease, failure) -> acquisition.cancel(false));
-        return result;
     }
 
     @Override

@@ -26,9 +26,18 @@ public interface LockEngine extends AutoCloseable {
      * Acquires a lease of its own without blocking.
      *
      * @param request what to lock, complete
-     * @return the lease to come
+     * @param result completed with the lease, on the executor; gives up the place when it is completed before. What hangs
+     *     on it already is sure to run there, too.
      */
-    CompletableFuture<LockLease> acquireAsync(LockRequest request);
+    void acquireAsync(LockRequest request, CompletableFuture<LockLease> result);
+
+    /**
+     * Releases a lease that {@link #acquireAsync} gave, without waiting for the answer of the store.
+     *
+     * @param lease the lease
+     * @param then runs on the executor when it is known what came of it, which is logged as by {@link LockLease#close()}
+     */
+    void releaseAsync(LockLease lease, Runnable then);
 
     /**
      * Lets this thread enter a lock, which it may hold already. Releasing the lease ends this level only; the outermost
@@ -108,7 +117,13 @@ public interface LockEngine extends AutoCloseable {
             Duration shutdownWait,
             String application,
             Executor executor,
-            LockListener listener) {}
+            LockListener listener) {
+
+        /** Returns where the callbacks of losses run: what waits on the executor does not delay them where it can be helped. */
+        public Executor urgent() {
+            return executor instanceof CallbackThreads ours ? ours.urgent() : executor;
+        }
+    }
 
     /** Makes engines; found through {@link java.util.ServiceLoader}, so that this package does not depend on one. */
     interface Factory {

@@ -61,7 +61,7 @@ public interface LockOperations {
      * Acquires a lock without blocking a thread while it waits.
      *
      * @param request what to lock; without a wait time, the template's default holds
-     * @return completed on a thread of the template's executor with the lease, or with the exception that
+     * @return completed on a thread of {@link LockTemplate.Builder#executor} with the lease, or with the exception that
      *     {@link #acquire(LockRequest)} would throw. A caller that cancels or completes it first gives up the place; a
      *     lease that nobody received is released.
      */
@@ -131,11 +131,15 @@ public interface LockOperations {
     <X extends Throwable> boolean tryRun(String name, LockedTask<X> task) throws X;
 
     /**
-     * Runs asynchronous work under a lock, which is released when the stage that the work returns is completed.
+     * Runs asynchronous work under a lock, which is released when the stage that the work returns is completed. No thread
+     * is blocked, neither while the lock is waited for nor while it is released.
      *
      * @param request what to lock; without a wait time, the template's default holds
-     * @param action the work; null from it counts as a stage that is completed with null
-     * @return completed as the stage of the work is, or with the exception that {@link #acquire(LockRequest)} would throw
+     * @param action the work, which is begun on a thread of {@link LockTemplate.Builder#executor}; null from it counts as
+     *     a stage that is completed with null
+     * @return completed on a thread of that executor when the lock is released, as the stage of the work is, or with the
+     *     exception that {@link #acquire(LockRequest)} would throw. A caller that cancels or completes it first gives up
+     *     the place, and the work is not begun; work that has begun keeps the lock until its stage is completed.
      */
     <T extends @Nullable Object> CompletableFuture<T> executeAsync(
             LockRequest request, Function<LockLease, ? extends CompletionStage<T>> action);

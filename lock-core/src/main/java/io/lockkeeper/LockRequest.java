@@ -115,7 +115,7 @@ public record LockRequest(
     /**
      * Gives the hold a fixed end: it is not renewed, and ends by itself.
      *
-     * @param leaseTime the time from the grant to the end
+     * @param leaseTime the time from the grant to the end; longer than 100 years: 100 years
      * @return the changed request
      * @throws IllegalArgumentException if the time is shorter than 100 ms
      */

@@ -1,6 +1,5 @@
 package io.lockkeeper;
 
-import io.lockkeeper.store.DaemonThreads;
 import io.lockkeeper.store.LockStore;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -66,7 +65,9 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
 
     @Override
     public CompletableFuture<LockLease> acquireAsync(LockRequest request) {
-        return engine.acquireAsync(defaults.waiting(request));
+        CompletableFuture<LockLease> result = new CompletableFuture<>();
+        engine.acquireAsync(defaults.waiting(request), result);
+        return result;
     }
 
     @Override
@@ -110,7 +111,9 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
     @Override
     public <T extends @Nullable Object> CompletableFuture<T> executeAsync(
             LockRequest request, Function<LockLease, ? extends CompletionStage<T>> action) {
-        return AsyncExecution.run(acquireAsync(request), action);
+        AsyncExecution<T> execution = new AsyncExecution<>(action, engine::releaseAsync);
+        engine.acquireAsync(defaults.waiting(request), execution.acquisition());
+        return execution.result();
     }
 
     @Override
@@ -295,9 +298,13 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
         }
 
         /**
-         * Sets where callbacks and asynchronous completions run.
+         * Sets where the callbacks of losses run, and everything that hangs on the futures of
+         * {@link LockTemplate#acquireAsync} and {@link LockTemplate#executeAsync}.
          *
-         * @param executor the executor; unless set, daemon threads that the template makes as it needs them
+         * @param executor the executor, which must have threads of its own: a task on the thread of the call would block
+         *     the answers of the store. Unless set, daemon threads of the template: four suffice for any number of
+         *     callbacks that do not block, there are more where those block, and losses come first. What a set
+         *     executor refuses runs on such threads too.
          * @return this builder
          */
         public Builder executor(Executor executor) {
@@ -336,20 +343,21 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
          * @throws IllegalStateException if the store serves another template already
          */
         public LockTemplate build() {
+            LockEngine.Settings settings = settings();
             LockEngine engine = ServiceLoader.load(LockEngine.Factory.class, LockTemplate.class.getClassLoader())
                     .findFirst()
                     .orElseThrow(() ->
                             new IllegalStateException("No lock engine on the class path: the file META-INF/services/"
                                     + LockEngine.Factory.class.getName()
                                     + " of lock-core is missing, perhaps after repackaging"))
-                    .create(store, settings());
+                    .create(store, settings);
             return new LockTemplate(
-                    surroundings == null ? engine : new SurroundedEngine(engine, surroundings),
+                    surroundings == null ? engine : new SurroundedEngine(engine, surroundings, settings.executor()),
                     new Defaults(waitTime, retryDelay));
         }
 
         private LockEngine.Settings settings() {
-            Executor callbacks = executor == null ? DaemonThreads.cached("lockkeeper-callback") : executor;
+            Executor callbacks = executor == null ? new CallbackThreads() : executor;
             return new LockEngine.Settings(
                     leaseTime,
                     maxPasses,

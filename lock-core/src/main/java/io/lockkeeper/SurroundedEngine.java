@@ -2,6 +2,7 @@ package io.lockkeeper;
 
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -13,10 +14,12 @@ final class SurroundedEngine implements LockEngine {
 
     private final LockEngine engine;
     private final LockSurroundings surroundings;
+    private final Executor executor;
 
-    SurroundedEngine(LockEngine engine, LockSurroundings surroundings) {
+    SurroundedEngine(LockEngine engine, LockSurroundings surroundings, Executor executor) {
         this.engine = engine;
         this.surroundings = surroundings;
+        this.executor = executor;
     }
 
     @Override
@@ -26,10 +29,37 @@ final class SurroundedEngine implements LockEngine {
     }
 
     @Override
-    public CompletableFuture<LockLease> acquireAsync(LockRequest request) {
+    public void acquireAsync(LockRequest request, CompletableFuture<LockLease> result) {
         Consumer<LockLease> keeper = surroundings.beforeAcquisition(request, false);
-        CompletableFuture<LockLease> acquisition = engine.acquireAsync(request);
-        return keeper == null ? acquisition : KeptLease.of(acquisition, keeper);
+        engine.acquireAsync(request, keeper == null ? result : kept(keeper, result));
+    }
+
+    /** Returns what receives a lease that is handed on, and kept when its receiver releases it. */
+    private CompletableFuture<LockLease> kept(Consumer<LockLease> keeper, CompletableFuture<LockLease> result) {
+        CompletableFuture<LockLease> acquisition = new CompletableFuture<>();
+        acquisition.whenComplete((lease, failure) -> {
+            if (lease == null) {
+                result.completeExceptionally(failure);
+            } else if (!result.complete(new KeptLease(lease, keeper))) {
+                // The caller has ended the future, and nobody received the lease.
+                engine.releaseAsync(lease, () -> {});
+            }
+        });
+        result.whenComplete((lease, failure) -> acquisition.cancel(false));
+        return acquisition;
+    }
+
+    @Override
+    public void releaseAsync(LockLease lease, Runnable then) {
+        if (lease instanceof KeptLease) {
+            // Where the surrounding work is over, the store is asked at once.
+            executor.execute(() -> {
+                lease.close();
+                then.run();
+            });
+        } else {
+            engine.releaseAsync(lease, then);
+        }
     }
 
     @Override

@@ -89,7 +89,12 @@ final class UnlockedOperations implements LockOperations {
     @Override
     public <T extends @Nullable Object> CompletableFuture<T> executeAsync(
             LockRequest request, Function<LockLease, ? extends CompletionStage<T>> action) {
-        return AsyncExecution.run(acquireAsync(request), action);
+        AsyncExecution<T> execution = new AsyncExecution<>(action, (lease, then) -> {
+            lease.close();
+            then.run();
+        });
+        execution.acquisition().complete(acquire(request));
+        return execution.result();
     }
 
     @Override

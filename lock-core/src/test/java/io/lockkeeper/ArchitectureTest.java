@@ -29,7 +29,11 @@ class ArchitectureTest {
                 .resideInAPackage("io.lockkeeper")
                 .should()
                 .dependOnClassesThat()
-                .resideInAnyPackage("io.lockkeeper.engine..", "io.lockkeeper.redis..", "io.lockkeeper.memory..")
+                .resideInAnyPackage(
+                        "io.lockkeeper.engine..",
+                        "io.lockkeeper.redis..",
+                        "io.lockkeeper.quorum..",
+                        "io.lockkeeper.memory..")
                 .because("the engine is reached through an interface that the API owns")
                 .check(core);
     }
@@ -53,7 +57,11 @@ class ArchitectureTest {
                 .resideInAPackage("io.lockkeeper.engine")
                 .should()
                 .dependOnClassesThat()
-                .resideInAnyPackage("io.lockkeeper.redis..", "io.lockkeeper.memory..", "org.springframework..")
+                .resideInAnyPackage(
+                        "io.lockkeeper.redis..",
+                        "io.lockkeeper.quorum..",
+                        "io.lockkeeper.memory..",
+                        "org.springframework..")
                 .because("the engine is a state machine without I/O")
                 .check(core);
     }
@@ -62,7 +70,7 @@ class ArchitectureTest {
     void storesKnowOnlyTheStoreInterface() {
         noClasses()
                 .that()
-                .resideInAnyPackage("io.lockkeeper.redis", "io.lockkeeper.memory")
+                .resideInAnyPackage("io.lockkeeper.redis", "io.lockkeeper.quorum", "io.lockkeeper.memory")
                 .should()
                 .dependOnClassesThat()
                 .resideInAnyPackage("io.lockkeeper", "io.lockkeeper.engine")
@@ -75,6 +83,18 @@ class ArchitectureTest {
                 .dependOnClassesThat()
                 .resideInAnyPackage("io.lockkeeper.redis", "org.springframework..")
                 .because("the memory store needs nothing")
+                .check(core);
+    }
+
+    @Test
+    void theQuorumStandsOnTheStoreInterfaceAlone() {
+        classes()
+                .that()
+                .resideInAPackage("io.lockkeeper.quorum")
+                .should()
+                .onlyDependOnClassesThat()
+                .resideInAnyPackage("io.lockkeeper.quorum", "io.lockkeeper.store", "java..", "org.jspecify..")
+                .because("its masters may be stores of any kind")
                 .check(core);
     }
 

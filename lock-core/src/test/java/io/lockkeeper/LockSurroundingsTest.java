@@ -120,6 +120,18 @@ class LockSurroundingsTest {
     }
 
     @Test
+    void theLeaseOfAStageIsKeptWhenTheStageHasEnded() throws Exception {
+        assertThat(template.executeAsync(
+                                LockRequest.of("stock"), lease -> CompletableFuture.completedFuture(lease.isHeld()))
+                        .get(10, TimeUnit.SECONDS))
+                .isTrue();
+        assertThat(kept).hasSize(1);
+        assertThat(elsewhere.tryAcquire("stock")).isEmpty();
+        kept.forEach(LockLease::close);
+        assertThat(elsewhere.tryAcquire("stock")).isPresent();
+    }
+
+    @Test
     void aCallerThatCancelsItsFutureLeavesNothingBehind() throws Exception {
         LockLease other = elsewhere.acquire("stock");
         CompletableFuture<LockLease> waiting = template.acquireAsync(LockRequest.of("stock"));

@@ -182,8 +182,9 @@ final class Acquisitions {
         List<String> names = inGlobalOrder(request.names());
         ClaimMode mode = ClaimMode.valueOf(request.mode().name());
         Duration lease = request.leaseTime();
-        Claim claim =
-                lease == null ? Claim.renewed(names, mode, leaseMillis, 0) : Claim.fixed(names, mode, lease.toMillis());
+        Claim claim = lease == null
+                ? Claim.renewed(names, mode, leaseMillis, 0)
+                : Claim.fixed(names, mode, Claim.measurable(lease).toMillis());
         if (mode != ClaimMode.FAIR || !waiter.waits) {
             Cohort own = cohort(claim, () -> {}, retired -> {});
             own.enter(waiter);

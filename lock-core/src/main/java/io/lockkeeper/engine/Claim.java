@@ -2,6 +2,7 @@ package io.lockkeeper.engine;
 
 import io.lockkeeper.store.AcquireCommand;
 import io.lockkeeper.store.ClaimMode;
+import java.time.Duration;
 import java.util.List;
 
 /**
@@ -14,6 +15,13 @@ import java.util.List;
  * @param maxPasses how often a hold may pass to another local caller
  */
 record Claim(List<String> names, ClaimMode mode, long leaseMillis, boolean fixed, int maxPasses) {
+
+    private static final Duration LONGEST = Duration.ofDays(36_500);
+
+    /** Returns a time that fits into every unit and clock: nobody can tell a longer one from it. */
+    static Duration measurable(Duration time) {
+        return time.compareTo(LONGEST) > 0 ? LONGEST : time;
+    }
 
     /** A holder stops believing so long before the store does: for clocks that drift and threads that are late. */
     static long marginMillis(long leaseMillis) {

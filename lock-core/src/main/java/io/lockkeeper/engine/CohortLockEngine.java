@@ -28,6 +28,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class CohortLockEngine implements LockEngine {
 
+    /** Nothing that runs there waits for anything. */
+    private static final int BACKGROUND_THREADS = 2;
+
     private final Leases leases;
     private final Acquisitions acquisitions;
     private final Inspection inspection;
@@ -59,7 +62,7 @@ final class CohortLockEngine implements LockEngine {
     /** Wires an engine over a store, and opens the store. */
     static CohortLockEngine open(LockStore store, Settings settings, TimeSource clock) {
         ThreadScheduler scheduler = new ThreadScheduler("lockkeeper-timer");
-        ExecutorService background = DaemonThreads.cached("lockkeeper-command");
+        ExecutorService background = DaemonThreads.limited("lockkeeper-command", BACKGROUND_THREADS);
         Leases leases = new Leases(store, clock, scheduler, settings, background);
         Instances instances = new Instances(store);
         StorePort port = new StorePort(store, ClientIds.next(), scheduler, background, leases, instances);
@@ -93,25 +96,29 @@ final class CohortLockEngine implements LockEngine {
     }
 
     @Override
-    public CompletableFuture<LockLease> acquireAsync(LockRequest request) {
+    public void acquireAsync(LockRequest request, CompletableFuture<LockLease> result) {
         limits.check(request);
         Moment asked = clock.now();
         CompletableFuture<HeldLease> acquisition = acquisitions.begin(request, false);
-        CompletableFuture<LockLease> result = new CompletableFuture<>();
-        acquisition.whenComplete((lease, failure) -> leases.callbacks().execute(() -> {
-            if (lease == null && !result.isDone()) {
-                result.completeExceptionally(report(request, asked, failure));
-            } else if (lease == null) {
-                // The caller has given up; nothing failed.
-                return;
-            } else if (!result.complete(lease)) {
-                lease.giveBack();
-            } else {
+        acquisition.whenComplete((lease, failure) -> leases.completions().execute(() -> {
+            if (lease != null) {
+                // Told first: whoever receives the lease may release it at once.
                 report(request, asked, lease);
+                if (!result.complete(lease)) {
+                    lease.giveBack();
+                }
+            } else if (!result.isDone()) {
+                // Otherwise the caller has given up; nothing failed.
+                result.completeExceptionally(report(request, asked, failure));
             }
         }));
         result.whenComplete((lease, failure) -> acquisition.cancel(false));
-        return result;
+    }
+
+    @Override
+    public void releaseAsync(LockLease lease, Runnable then) {
+        ((HeldLease) lease).closeAsync().whenComplete((released, never) -> leases.completions()
+                .execute(then));
     }
 
     @Override

@@ -134,7 +134,7 @@ final class CohortState {
 
     void askOrRest(Effects effects) {
         if (waiters.isEmpty()) {
-            rest(effects);
+            restWithoutPlace(effects);
         } else {
             ask(false, effects);
         }
@@ -143,7 +143,7 @@ final class CohortState {
     /** Callers who waited already go on waiting while the store fails; asking again soon does not cost much. */
     void askLaterOrRest(StoreException failure, Effects effects) {
         if (waiters.isEmpty()) {
-            rest(effects);
+            restWithoutPlace(effects);
         } else {
             Attempt next = beginAttempt(Phase.QUEUED, false);
             next.pollFailure = failure;
@@ -156,7 +156,7 @@ final class CohortState {
         drop(asked);
         refuse(waiters.takeImpatient(), holder, effects);
         if (waiters.isEmpty()) {
-            rest(effects);
+            restWithoutPlace(effects);
         } else if (!asked.queues) {
             ask(false, effects);
         } else {
@@ -179,6 +179,13 @@ final class CohortState {
         phase = Phase.RETIRED;
         onRetired.accept(cohort);
         effects.answer(onFirstAnswer);
+    }
+
+    /** The last caller left before the store answered, and the answer gave no place. */
+    private void restWithoutPlace(Effects effects) {
+        CompletableFuture<@Nullable Void> gone = leaver;
+        rest(effects);
+        effects.answer(() -> gone.complete(null));
     }
 
     void begin(Tenure begun, Effects effects) {
@@ -263,7 +270,8 @@ final class CohortState {
 
     void endTenure(Tenure ended, long keepMillis, CompletableFuture<ReleaseResult> result, Effects effects) {
         forgetTenure();
-        long lastToken = ended.token();
+        // Of several locks nothing is reserved beyond the tokens that were given out.
+        long lastToken = ended.claim.names().size() > 1 ? 0 : ended.token();
         if (waiters.isEmpty()) {
             rest(effects);
             effects.command(() -> settle(result, port.release(cohort, ended.attempt, lastToken, keepMillis)));

@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -151,7 +152,9 @@ final class HeldLease implements LockLease {
         LockRequest checked = request.withLeaseTime(leaseTime);
         return isHeld()
                 && keeper.extend(
-                        this, Objects.requireNonNull(checked.leaseTime()).toMillis());
+                        this,
+                        Claim.measurable(Objects.requireNonNull(checked.leaseTime()))
+                                .toMillis());
     }
 
     @Override
@@ -170,10 +173,24 @@ final class HeldLease implements LockLease {
 
     @Override
     public ReleaseResult release() {
+        CompletableFuture<ReleaseResult> command = end();
+        return command == null ? ReleaseResult.ALREADY_RELEASED : ended(command.join());
+    }
+
+    /** As {@link #close()}, but without waiting for the store. */
+    CompletableFuture<ReleaseResult> closeAsync() {
+        CompletableFuture<ReleaseResult> command = end();
+        return command == null
+                ? CompletableFuture.completedFuture(ReleaseResult.ALREADY_RELEASED)
+                : command.thenApply(this::ended).whenComplete((result, never) -> report(result));
+    }
+
+    /** Ends the hold here, at once; null: it was released before. */
+    private @Nullable CompletableFuture<ReleaseResult> end() {
         boolean held = isHeld();
         synchronized (this) {
             if (releaseSeen) {
-                return ReleaseResult.ALREADY_RELEASED;
+                return null;
             }
             releaseSeen = true;
             if (held && state == State.HELD) {
@@ -183,8 +200,11 @@ final class HeldLease implements LockLease {
                 held = false;
             }
         }
-        ReleaseResult result = held ? keeper.release(this) : ReleaseResult.LOST;
-        if (held && result == ReleaseResult.LOST) {
+        return held ? keeper.release(this) : CompletableFuture.completedFuture(ReleaseResult.LOST);
+    }
+
+    private ReleaseResult ended(ReleaseResult result) {
+        if (result == ReleaseResult.LOST && isReleased()) {
             LockLostException late = lossBecause("the store did not know of it any more when it was released");
             keeper.listener().onLost(new LockListener.Lost(request, late));
         }
@@ -193,10 +213,10 @@ final class HeldLease implements LockLease {
         return result;
     }
 
-    /** Releases a lease that nobody received: nothing was done under it. */
+    /** Releases a lease that nobody received, without waiting for the store: nothing was done under it. */
     void giveBack() {
         received = false;
-        release();
+        closeAsync();
     }
 
     /** Returns how long the lock stays taken after this lease, in ms, because the caller asked for a minimum. */
@@ -207,7 +227,10 @@ final class HeldLease implements LockLease {
 
     @Override
     public void close() {
-        ReleaseResult result = release();
+        report(release());
+    }
+
+    private void report(ReleaseResult result) {
         switch (result) {
             case LOST ->
                 log.warn(

@@ -3,6 +3,7 @@ package io.lockkeeper.engine;
 import io.lockkeeper.LockListener;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.ReleaseResult;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 
 /** What a lease needs from the engine that gave it. */
@@ -25,8 +26,8 @@ interface LeaseKeeper {
     /** Begins to renew a hold. */
     void watch(Tenure tenure);
 
-    /** Ends a hold; blocks at most for the command timeout. */
-    ReleaseResult release(HeldLease lease);
+    /** Ends a hold. Returns what came of it, within the command timeout. */
+    CompletableFuture<ReleaseResult> release(HeldLease lease);
 
     /** Makes a hold lost, if it is not over. */
     void lose(Tenure tenure, String reason);

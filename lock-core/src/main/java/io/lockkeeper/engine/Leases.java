@@ -5,6 +5,7 @@ import io.lockkeeper.LockListener;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockStoreException;
 import io.lockkeeper.ReleaseResult;
+import io.lockkeeper.store.DaemonThreads;
 import io.lockkeeper.store.LockStore;
 import io.lockkeeper.store.ReleaseCommand;
 import io.lockkeeper.store.RenewCommand;
@@ -31,6 +32,8 @@ final class Leases implements LeaseKeeper {
     private final Executor background;
     private final Watchdog watchdog;
     private final Executor callbacks;
+    private final Executor completions;
+    private final Executor refused = DaemonThreads.cached("lockkeeper-refused");
     private final Set<HeldLease> held = ConcurrentHashMap.newKeySet();
     private volatile @Nullable CompletableFuture<@Nullable Void> drained;
 
@@ -40,15 +43,21 @@ final class Leases implements LeaseKeeper {
         this.settings = settings;
         this.scheduler = scheduler;
         this.background = background;
-        this.callbacks = task -> {
+        this.callbacks = neverRefusing(settings.urgent());
+        this.completions = neverRefusing(settings.executor());
+        this.watchdog = new Watchdog(store, scheduler, clock, background, settings.listener(), this::lose);
+    }
+
+    /** Better on a thread of ours than never: a loss would not be told, a lease would stay for ever. */
+    private Executor neverRefusing(Executor executor) {
+        return task -> {
             try {
-                settings.executor().execute(task);
+                executor.execute(task);
             } catch (RejectedExecutionException full) {
-                // Better on a thread of ours than never: a loss would not be told, a lease would stay for ever.
-                background.execute(task);
+                // Not in the background: a callback may block, and nothing there may wait for it.
+                refused.execute(task);
             }
         };
-        this.watchdog = new Watchdog(store, scheduler, clock, background, settings.listener(), this::lose);
     }
 
     @Override
@@ -78,14 +87,19 @@ final class Leases implements LeaseKeeper {
         return callbacks;
     }
 
+    /** Runs what callers hang on futures. */
+    Executor completions() {
+        return completions;
+    }
+
     @Override
     public Executor background() {
         return background;
     }
 
     @Override
-    public ReleaseResult release(HeldLease lease) {
-        return lease.tenure().cohort.release(lease).join();
+    public CompletableFuture<ReleaseResult> release(HeldLease lease) {
+        return lease.tenure().cohort.release(lease);
     }
 
     @Override
@@ -194,9 +208,7 @@ final class Leases implements LeaseKeeper {
 
     /** Releases what is still held. */
     void close() {
-        CompletableFuture.allOf(held.stream()
-                        .map(lease -> CompletableFuture.runAsync(lease::close, background))
-                        .toArray(CompletableFuture<?>[]::new))
+        CompletableFuture.allOf(held.stream().map(HeldLease::closeAsync).toArray(CompletableFuture<?>[]::new))
                 .join();
         store.close();
     }

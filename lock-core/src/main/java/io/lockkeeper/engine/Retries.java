@@ -46,7 +46,7 @@ final class Retries {
             if (lease != null) {
                 lease.attempts(attempts);
                 if (!outcome.complete(lease)) {
-                    background.execute(lease::release);
+                    background.execute(lease::giveBack);
                 }
             } else if (failure instanceof LockNotAcquiredException busy) {
                 again(busy);
@@ -69,7 +69,7 @@ final class Retries {
     }
 
     private static Duration jittered(Duration delay) {
-        return Duration.ofNanos(
-                (long) (delay.toNanos() * ThreadLocalRandom.current().nextDouble(0.5, 1.5)));
+        long nanos = Claim.measurable(delay).toNanos();
+        return Duration.ofNanos((long) (nanos * ThreadLocalRandom.current().nextDouble(0.5, 1.5)));
     }
 }

@@ -22,22 +22,29 @@ final class MemoryRecord {
     ClaimMode mode = ClaimMode.EXCLUSIVE;
     String owner = "";
     long token;
+    long first;
     long ends;
     long since;
     String previous = "";
-    private boolean granted;
-    private final Map<String, Reader> readers = new LinkedHashMap<>();
-    private final Map<String, Place> queue = new LinkedHashMap<>();
+    boolean granted;
+    final Map<String, Reader> readers = new LinkedHashMap<>();
+    final Map<String, Place> queue = new LinkedHashMap<>();
     private final Outbox outbox;
 
     /** The state of a reader's hold. */
-    private enum ReaderState {
+    enum ReaderState {
         GRANTED,
         HELD,
         KEPT
     }
 
-    private record Reader(long until, ReaderState state) {}
+    /**
+     * An attempt that holds the lock with others.
+     *
+     * @param until when its hold ends
+     * @param state what its hold is
+     */
+    record Reader(long until, ReaderState state) {}
 
     /**
      * A waiting attempt.
@@ -78,8 +85,10 @@ final class MemoryRecord {
         queue.put(place.attempt(), place);
     }
 
-    void leaveQueue(String attempt) {
-        queue.remove(attempt);
+    void leaveQueue(String attempt, long now) {
+        if (queue.remove(attempt) != null) {
+            since = now;
+        }
     }
 
     private void forgetClient(String attempt) {
@@ -94,23 +103,28 @@ final class MemoryRecord {
             }
             owner = "";
             granted = false;
+            since = Math.max(since, ends);
         }
         readers.entrySet().removeIf(entry -> {
             boolean lapsed = entry.getValue().until() <= now;
             if (lapsed && entry.getValue().state() == ReaderState.GRANTED) {
                 forgetClient(entry.getKey());
             }
+            since = lapsed ? Math.max(since, entry.getValue().until()) : since;
             return lapsed;
         });
     }
 
-    private @Nullable Place firstLive(long now) {
+    /** Returns the first waiter that is alive, after those before it were taken out. */
+    @Nullable
+    Place firstLive(long now) {
         for (Iterator<Place> places = queue.values().iterator(); places.hasNext(); ) {
             Place place = places.next();
             if (place.aliveUntil() >= now) {
                 return place;
             }
             places.remove();
+            since = Math.max(since, place.aliveUntil());
         }
         return null;
     }
@@ -128,7 +142,7 @@ final class MemoryRecord {
             readers.put(attempt, new Reader(since + leaseMillis, byGrant ? ReaderState.GRANTED : ReaderState.HELD));
             return token;
         }
-        long first = Math.max(token + 1, micros);
+        first = Math.max(token + 1, micros);
         token = first + tokens - 1;
         owner = attempt;
         ends = since + leaseMillis;
@@ -141,8 +155,8 @@ final class MemoryRecord {
         long now = micros / 1_000;
         Place head = firstLive(now);
         while (head != null && !head.attempt().equals(stopAt) && isFreeFor(head.mode())) {
-            long first = own(head.attempt(), head.mode(), head.grantMillis(), head.tokens(), true, micros);
-            Grant grant = new Grant(head.attempt(), name, first, now + head.grantMillis());
+            long firstToken = own(head.attempt(), head.mode(), head.grantMillis(), head.tokens(), true, micros);
+            Grant grant = new Grant(head.attempt(), name, firstToken, now + head.grantMillis());
             outbox.send(head.attempt(), listener -> listener.granted(grant));
             head = firstLive(now);
         }
@@ -176,12 +190,28 @@ final class MemoryRecord {
         return reader == null ? ends : reader.until();
     }
 
-    long firstToken(String attempt, int tokens) {
-        return owner.equals(attempt) ? token - tokens + 1 : token;
+    long firstToken(String attempt) {
+        return owner.equals(attempt) ? first : token;
+    }
+
+    /** Takes back those of the owner's tokens that it did not use; nothing where the last one used is not of this hold. */
+    void takeBack(long lastToken) {
+        if (lastToken >= first - 1 && lastToken < token) {
+            token = lastToken;
+        }
+    }
+
+    /** Makes the owner's token at least a given one. */
+    void raise(long leastToken) {
+        if (leastToken > token) {
+            token = leastToken;
+            first = leastToken;
+        }
     }
 
     void endHold(String attempt, long keepMillis, long now) {
         previous = attempt;
+        since = now;
         if (owner.equals(attempt)) {
             granted = false;
             ends = now + keepMillis;
@@ -210,6 +240,7 @@ final class MemoryRecord {
         owner = "";
         granted = false;
         readers.clear();
+        since = micros / 1_000;
         serve(null, micros);
     }
 
@@ -217,8 +248,25 @@ final class MemoryRecord {
         return owner.isEmpty() ? List.copyOf(readers.keySet()) : List.of(owner);
     }
 
+    /** Returns what is to be seen of the lock. Changes nothing. */
     Optional<StoredLock> inspect(long now) {
-        endLapsedHolds(now);
+        MemoryRecord seen = copy();
+        seen.endLapsedHolds(now);
+        return seen.describe(now);
+    }
+
+    private MemoryRecord copy() {
+        MemoryRecord copy = new MemoryRecord(name, token, outbox);
+        copy.mode = mode;
+        copy.owner = owner;
+        copy.ends = ends;
+        copy.granted = granted;
+        copy.readers.putAll(readers);
+        copy.queue.putAll(queue);
+        return copy;
+    }
+
+    private Optional<StoredLock> describe(long now) {
         List<String> waiters = queue.values().stream()
                 .filter(place -> place.aliveUntil() >= now)
                 .map(Place::attempt)

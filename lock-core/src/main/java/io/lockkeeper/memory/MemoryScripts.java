@@ -39,30 +39,15 @@ final class MemoryScripts {
         if (records.stream().anyMatch(record -> record.hasEnded(me))) {
             return Optional.of(new AcquireReply.Ended());
         }
-        boolean doubtful = records.stream()
-                .anyMatch(record -> record.since > sending.sent()
-                        && record.since <= now
-                        && !record.isQueued(me)
-                        && !record.isHolder(me, now));
+        boolean doubtful = isDoubtful(records, sending, now);
         long lease = doubtful ? Math.min(command.leaseMillis(), sending.notAfter() - now) : command.leaseMillis();
-        int blocked = records.size();
-        boolean fresh = false;
-        for (int i = 0; i < blocked; i++) {
-            MemoryRecord record = records.get(i);
-            record.endLapsedHolds(now);
-            if (!record.isHolder(me, now)) {
-                fresh = true;
-                Place head = record.serve(me, micros);
-                blocked =
-                        (head != null && !head.attempt().equals(me)) || !record.isFreeFor(command.mode()) ? i : blocked;
-            }
-        }
-        if (blocked == records.size()
-                && 2 * lease < Math.min(command.leaseMillis(), sending.notAfter() - sending.sent())) {
+        int blocked = firstBlocked(records, command, micros);
+        boolean takes = blocked == records.size() || (command.queue() && blocked > 0);
+        if (takes && 2 * lease < Math.min(command.leaseMillis(), sending.notAfter() - sending.sent())) {
             return Optional.empty();
         }
         if (blocked == records.size()) {
-            return Optional.of(take(records, command, lease, fresh, micros));
+            return Optional.of(take(records, command, lease, micros));
         }
         MemoryRecord busy = records.get(blocked);
         String holder = busy.holder();
@@ -76,15 +61,39 @@ final class MemoryScripts {
                 command.queue() ? new AcquireReply.Queued(holder, remaining, now) : new AcquireReply.Busy(holder));
     }
 
-    private static AcquireReply take(
-            List<MemoryRecord> records, AcquireCommand command, long lease, boolean fresh, long micros) {
+    /** Takes out what is over, and returns whether a hold began or ended, or a waiter left, since a command was sent. */
+    private static boolean isDoubtful(List<MemoryRecord> records, Sending sending, long now) {
+        boolean doubtful = false;
+        for (MemoryRecord record : records) {
+            record.endLapsedHolds(now);
+            record.firstLive(now);
+            doubtful |= record.since >= sending.sent() && record.since <= now;
+        }
+        return doubtful;
+    }
+
+    /** Returns the place of the first lock that an attempt cannot have; the number of locks where it can have all. */
+    private static int firstBlocked(List<MemoryRecord> records, AcquireCommand command, long micros) {
+        for (int i = 0; i < records.size(); i++) {
+            MemoryRecord record = records.get(i);
+            Place head = record.serve(command.attempt(), micros);
+            boolean behind = head != null && !head.attempt().equals(command.attempt());
+            if (!record.isHolder(command.attempt(), micros / 1_000) && (behind || !record.isFreeFor(command.mode()))) {
+                return i;
+            }
+        }
+        return records.size();
+    }
+
+    private static AcquireReply take(List<MemoryRecord> records, AcquireCommand command, long lease, long micros) {
         long now = micros / 1_000;
         String me = command.attempt();
+        boolean fresh = !records.stream().allMatch(record -> record.isHolder(me, now));
         List<Long> firstTokens = new ArrayList<>(records.size());
         for (MemoryRecord record : records) {
             if (record.isHolder(me, now)) {
                 record.prolong(me, fresh ? now + lease : Math.max(record.endOf(me), now + lease));
-                firstTokens.add(record.firstToken(me, command.tokens()));
+                firstTokens.add(record.firstToken(me));
             } else {
                 firstTokens.add(record.own(me, command.mode(), lease, command.tokens(), false, micros));
                 record.serve(null, micros);
@@ -113,12 +122,13 @@ final class MemoryScripts {
                 record.prolong(me, Math.max(record.endOf(me), now + waitingLease));
             } else if (command.queue()) {
                 record.own(me, command.mode(), waitingLease, command.tokens(), false, micros);
+                record.serve(null, micros);
             }
         }
     }
 
     private static void letGo(MemoryRecord record, String attempt, long micros) {
-        record.leaveQueue(attempt);
+        record.leaveQueue(attempt, micros / 1_000);
         if (record.isHolder(attempt, micros / 1_000)) {
             String previous = record.previous;
             record.endHold(attempt, 0, micros / 1_000);
@@ -130,9 +140,11 @@ final class MemoryScripts {
     /** Does what {@code release.lua} does. */
     static ReleaseReply release(
             List<MemoryRecord> records, String attempt, long lastToken, long keepMillis, long micros) {
-        return Collections.max(records.stream()
-                .map(record -> release(record, attempt, lastToken, keepMillis, micros))
-                .toList());
+        List<ReleaseReply> replies = new ArrayList<>(records.size());
+        for (MemoryRecord record : records) {
+            replies.add(release(record, attempt, replies.isEmpty() ? lastToken : 0, keepMillis, micros));
+        }
+        return Collections.max(replies);
     }
 
     private static ReleaseReply release(MemoryRecord record, String me, long lastToken, long keepMillis, long micros) {
@@ -140,10 +152,10 @@ final class MemoryScripts {
         boolean owns = record.owner.equals(me);
         if (record.isHolder(me, now) || (owns && !record.previous.equals(me))) {
             long before = record.holdEnd();
-            if (owns && lastToken > 0) {
-                record.token = lastToken;
+            if (owns) {
+                record.takeBack(lastToken);
             }
-            record.endHold(me, keepMillis, now);
+            record.endHold(me, record.isHolder(me, now) ? keepMillis : 0, now);
             record.endLapsedHolds(now);
             Place head = record.serve(null, micros);
             if (record.holdEnd() < before) {
@@ -153,7 +165,7 @@ final class MemoryScripts {
         }
         if (record.isQueued(me)) {
             boolean first = record.isFirst(me);
-            record.leaveQueue(me);
+            record.leaveQueue(me, now);
             record.endLapsedHolds(now);
             Place head = record.serve(null, micros);
             if (first) {
@@ -176,7 +188,8 @@ final class MemoryScripts {
         String after = next.attempt();
         if (record.isHolder(after, now)) {
             record.prolong(after, Math.max(record.endOf(after), now + next.leaseMillis()));
-            return Optional.of(acquired(next, record.firstToken(after, next.tokens())));
+            record.serve(null, micros);
+            return Optional.of(acquired(next, record.firstToken(after)));
         }
         boolean owns = record.owner.equals(me);
         if (!record.isHolder(me, now) && (!owns || record.previous.equals(me))) {
@@ -184,12 +197,12 @@ final class MemoryScripts {
                     record.isQueued(after) ? queued(record, now) : new HandOverReply(false, new AcquireReply.Ended()));
         }
         if (owns) {
-            record.token = command.lastToken();
+            record.takeBack(command.lastToken());
         }
         record.endHold(me, 0, now);
         record.endLapsedHolds(now);
-        @Nullable Place head = command.ahead() ? null : record.serve(null, micros);
-        if (head == null && record.isFreeFor(next.mode())) {
+        @Nullable Place head = command.ahead() ? null : record.serve(after, micros);
+        if ((head == null || head.attempt().equals(after)) && record.isFreeFor(next.mode())) {
             long first = record.own(after, next.mode(), next.leaseMillis(), next.tokens(), false, micros);
             record.serve(null, micros);
             return Optional.of(acquired(next, first));
@@ -216,7 +229,7 @@ final class MemoryScripts {
         }
         long end = now + command.leaseMillis();
         record.prolong(command.attempt(), command.exact() ? end : Math.max(end, record.endOf(command.attempt())));
-        record.token = Math.max(record.token, command.leastToken());
+        record.raise(command.leastToken());
         return true;
     }
 
@@ -224,6 +237,7 @@ final class MemoryScripts {
     static boolean revoke(MemoryRecord record, long micros) {
         record.endLapsedHolds(micros / 1_000);
         if (record.holder().isEmpty()) {
+            record.serve(null, micros);
             return false;
         }
         record.revoke(micros);

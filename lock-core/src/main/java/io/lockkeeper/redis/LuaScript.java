@@ -24,6 +24,7 @@ record LuaScript(String name, String source, String sha1) {
     static final LuaScript RENEW = load("renew");
     static final LuaScript INSPECT = load("inspect");
     static final LuaScript REVOKE = load("revoke");
+    static final LuaScript SCAN = load("scan");
 
     static final List<LuaScript> ALL = List.of(ACQUIRE, RELEASE, HANDOVER, RENEW, INSPECT, REVOKE);
 

@@ -16,29 +16,44 @@ interface RedisDriver extends AutoCloseable {
      * Runs a script by its hash, and by its text where the server does not know it.
      *
      * @param script the script
-     * @param keys its KEYS
+     * @param keys its KEYS, one at least and all of one slot
      * @param arguments its ARGV
      * @return its reply: numbers as Long, texts as byte[]
      */
     CompletableFuture<List<Object>> eval(LuaScript script, List<byte[]> keys, List<byte[]> arguments);
 
     /**
-     * Makes scripts known to the server, so that the first run of each needs one request, and returns its clock in ms.
-     * May take longer than the command timeout.
+     * Makes scripts known to all servers, so that the first run of each needs one request, and returns the clock of one
+     * that answers, in ms. May take longer than the command timeout.
      */
     CompletableFuture<Long> prepare(List<LuaScript> scripts);
 
-    /** Sets a key that expires. */
-    CompletableFuture<Void> set(byte[] key, byte[] value, Duration timeToLive);
+    /** Returns the slot of a key: a script may name several keys if they have the same. On a single server all have. */
+    int slot(byte[] key);
 
-    /** Returns the values of keys that hold a string, in their order; null for those that do not exist. */
-    CompletableFuture<List<byte @Nullable []>> get(List<byte[]> keys);
+    /** Returns the name of the server that has a key, as far as that is known: servers have clocks of their own. */
+    String serverOf(byte[] key);
 
-    /** Finds keys by a glob, on every master, with SCAN; in no order, each once. */
+    /**
+     * Finds keys on all servers, masters of a cluster, without keeping any of them busy for long. Takes as many commands
+     * as there are keys on a server by 500, and fails if one of them does.
+     *
+     * @param pattern what the keys look like, as SCAN takes it
+     * @param limit how many keys are enough
+     * @return different keys, in no order
+     */
     CompletableFuture<List<byte[]>> scan(byte[] pattern, int limit);
 
-    /** Returns the slot of a key: keys of one slot may go into one script. A server that is no cluster has one slot. */
-    int slot(byte[] key);
+    /**
+     * Reads texts, wherever they are. Fails if one of the servers does.
+     *
+     * @param keys the keys
+     * @return the value of each key in their order; null where there is none, or something else
+     */
+    CompletableFuture<List<byte @Nullable []>> get(List<byte[]> keys);
+
+    /** Sets a key that expires. */
+    CompletableFuture<Void> set(byte[] key, byte[] value, Duration timeToLive);
 
     /** Deletes a key. */
     CompletableFuture<Void> delete(byte[] key);

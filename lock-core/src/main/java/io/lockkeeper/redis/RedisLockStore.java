@@ -56,7 +56,8 @@ public final class RedisLockStore implements LockStore {
     @Override
     public CompletableFuture<AcquireReply> acquire(AcquireCommand command) {
         RedisSession open = session();
-        return open.afterPreparation(() -> new SlotRuns(open).acquire(command));
+        CompletableFuture<AcquireReply> reply = open.afterPreparation(() -> new SlotRuns(open).acquire(command));
+        return options.restartGuard() ? RestartGuard.explain(reply) : reply;
     }
 
     @Override

@@ -32,7 +32,7 @@ final class RedisSession {
     private final StoreTraits traits;
     private final RedisNames names;
     private final Arguments arguments;
-    private final ServerClock clock = new ServerClock(System::nanoTime);
+    private final ServerClocks clocks = new ServerClocks();
     private final ScheduledThreadPoolExecutor timer =
             new ScheduledThreadPoolExecutor(1, DaemonThreads.factory("lockkeeper-redis-timer"));
     private final RedisDriver driver;
@@ -60,10 +60,6 @@ final class RedisSession {
         return arguments;
     }
 
-    ServerClock clock() {
-        return clock;
-    }
-
     RedisDriver driver() {
         return driver;
     }
@@ -89,15 +85,23 @@ final class RedisSession {
         }
     }
 
-    /** Runs a script over locks. */
+    /** Runs a script over locks of one slot. */
     CompletableFuture<ScriptReply> eval(LuaScript script, List<String> lockNames, List<byte[]> argv) {
         return driver.eval(script, lockNames.stream().map(names::lock).toList(), argv)
                 .thenApply(raw -> {
                     ScriptReply reply = new ScriptReply(raw);
-                    clock.told(reply.serverMillis());
+                    clocks.told(serverOf(lockNames), reply.serverMillis());
                     reply.refuseForeign();
                     return reply;
                 });
+    }
+
+    /** Runs a script over keys of one slot, whose reply begins with the server's time. */
+    CompletableFuture<List<Object>> evalTimed(LuaScript script, List<byte[]> keys, List<byte[]> argv) {
+        return driver.eval(script, keys, argv).thenApply(raw -> {
+            clocks.told(driver.serverOf(keys.get(0)), (Long) raw.get(0));
+            return raw;
+        });
     }
 
     /**
@@ -113,7 +117,8 @@ final class RedisSession {
 
     private CompletableFuture<ScriptReply> evalInTime(
             LuaScript script, List<String> lockNames, LongFunction<List<byte[]>> argv, int sends) {
-        return eval(script, lockNames, argv.apply(clock.millis())).thenCompose(reply -> {
+        long sent = clocks.millis(serverOf(lockNames));
+        return eval(script, lockNames, argv.apply(sent)).thenCompose(reply -> {
             if (!reply.is("LATE")) {
                 return CompletableFuture.completedFuture(reply);
             }
@@ -124,9 +129,13 @@ final class RedisSession {
         });
     }
 
+    private String serverOf(List<String> lockNames) {
+        return driver.serverOf(names.lock(lockNames.get(0)));
+    }
+
     /** The server's clock must be known before a lock is taken: it bounds how late a command may run. */
     <T> CompletableFuture<T> afterPreparation(Supplier<CompletableFuture<T>> command) {
-        if (clock.isKnown()) {
+        if (clocks.isKnown()) {
             return command.get();
         }
         CompletableFuture<Long> now = prepared.isCompletedExceptionally() ? prepare() : prepared;
@@ -140,7 +149,7 @@ final class RedisSession {
 
     private CompletableFuture<Long> prepare() {
         return driver.prepare(LuaScript.ALL).thenApply(time -> {
-            clock.told(time);
+            clocks.told(time);
             return time;
         });
     }

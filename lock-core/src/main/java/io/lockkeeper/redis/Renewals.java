@@ -4,37 +4,66 @@ import io.lockkeeper.store.RenewCommand;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
 
-/** Renews many holds with few requests. */
+/** Renews many holds with few requests: those of one slot together. */
 final class Renewals {
 
-    /** One call of the script keeps Redis busy for about a millisecond at this size; a larger one saves little. */
-    private static final int BATCH = 250;
+    private final List<RenewCommand> commands;
+    private final List<byte[]> keys;
+    private final RedisSession session;
 
-    private Renewals() {}
-
-    static List<CompletableFuture<Boolean>> inBatches(List<RenewCommand> commands, RedisSession session) {
-        List<CompletableFuture<Boolean>> answers = new ArrayList<>(commands.size());
-        for (int from = 0; from < commands.size(); from += BATCH) {
-            List<RenewCommand> batch = commands.subList(from, Math.min(commands.size(), from + BATCH));
-            CompletableFuture<List<Object>> reply = send(batch, session);
-            for (int i = 0; i < batch.size(); i++) {
-                int position = i + 1;
-                answers.add(reply.thenApply(raw -> raw.get(position).equals(1L)));
-            }
-        }
-        return answers;
-    }
-
-    private static CompletableFuture<List<Object>> send(List<RenewCommand> batch, RedisSession session) {
-        List<byte[]> keys = batch.stream()
+    private Renewals(List<RenewCommand> commands, RedisSession session) {
+        this.commands = commands;
+        this.keys = commands.stream()
                 .map(command -> session.names().lock(command.name()))
                 .toList();
-        return session.driver()
-                .eval(LuaScript.RENEW, keys, session.arguments().renew(batch))
-                .thenApply(raw -> {
-                    session.clock().told((Long) raw.get(0));
-                    return raw;
+        this.session = session;
+    }
+
+    static List<CompletableFuture<Boolean>> inBatches(List<RenewCommand> commands, RedisSession session) {
+        return new Renewals(commands, session).answers();
+    }
+
+    @SuppressWarnings("unchecked") // There are no arrays of a generic type.
+    private List<CompletableFuture<Boolean>> answers() {
+        CompletableFuture<Boolean>[] answers = (CompletableFuture<Boolean>[]) new CompletableFuture<?>[keys.size()];
+        for (int[] batch : SlotBatches.of(keys, session.driver()::slot)) {
+            CompletableFuture<List<Object>> reply = together(batch);
+            for (int i = 0; i < batch.length; i++) {
+                int position = i + 1;
+                answers[batch[i]] = reply.thenApply(raw -> raw.get(position).equals(1L));
+            }
+        }
+        return List.of(answers);
+    }
+
+    private CompletableFuture<List<Object>> together(int[] batch) {
+        CompletableFuture<List<Object>> reply = send(batch);
+        if (batch.length == 1) {
+            return reply;
+        }
+        // While a slot moves from one master to another, neither takes a command for keys of which it has only some.
+        return reply.exceptionallyCompose(
+                failure -> String.valueOf(failure.getMessage()).contains("TRYAGAIN") ? apart(batch) : reply);
+    }
+
+    private CompletableFuture<List<Object>> apart(int[] batch) {
+        List<CompletableFuture<List<Object>>> replies =
+                IntStream.of(batch).mapToObj(this::send).toList();
+        return CompletableFuture.allOf(replies.toArray(CompletableFuture[]::new))
+                .thenApply(done -> {
+                    List<Object> answers = new ArrayList<>(1 + batch.length);
+                    answers.add(replies.get(0).join().get(0));
+                    replies.forEach(reply -> answers.add(reply.join().get(1)));
+                    return answers;
                 });
+    }
+
+    private CompletableFuture<List<Object>> send(int... batch) {
+        List<byte[]> batchKeys = IntStream.of(batch).mapToObj(keys::get).toList();
+        List<byte[]> arguments = session.arguments()
+                .renew(IntStream.of(batch).mapToObj(commands::get).toList());
+        return session.evalTimed(LuaScript.RENEW, batchKeys, arguments);
     }
 }

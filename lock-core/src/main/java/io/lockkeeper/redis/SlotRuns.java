@@ -73,17 +73,15 @@ final class SlotRuns {
         return new AcquireReply.Acquired(lease, tokens);
     }
 
-    /** Releases all runs at once, and answers with what is worst. */
+    /** Releases all runs at once, and answers with what is worst. The token is that of the first name. */
     CompletableFuture<ReleaseReply> release(ReleaseCommand command) {
-        List<CompletableFuture<ReleaseReply>> replies = runs(command.names()).stream()
-                .map(run -> session.eval(
-                                LuaScript.RELEASE,
-                                run,
-                                session.arguments()
-                                        .release(new ReleaseCommand(
-                                                run, command.attempt(), command.lastToken(), command.keepMillis())))
-                        .thenApply(ScriptReply::toReleaseReply))
-                .toList();
+        List<CompletableFuture<ReleaseReply>> replies = new ArrayList<>();
+        for (List<String> run : runs(command.names())) {
+            long lastToken = replies.isEmpty() ? command.lastToken() : 0;
+            ReleaseCommand part = new ReleaseCommand(run, command.attempt(), lastToken, command.keepMillis());
+            replies.add(session.eval(LuaScript.RELEASE, run, session.arguments().release(part))
+                    .thenApply(ScriptReply::toReleaseReply));
+        }
         return CompletableFuture.allOf(replies.toArray(CompletableFuture<?>[]::new))
                 .thenApply(done -> Collections.max(
                         replies.stream().map(CompletableFuture::join).toList()));

@@ -1,46 +1,44 @@
 package io.lockkeeper.redis;
 
-import io.lockkeeper.store.DaemonThreads;
 import io.lockkeeper.store.StoreException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Future;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.data.redis.connection.RedisClusterConnection;
+import org.springframework.data.redis.connection.RedisClusterServerCommands;
 import org.springframework.data.redis.connection.RedisConnection;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.ReturnType;
-import org.springframework.data.redis.core.Cursor;
-import org.springframework.data.redis.core.ScanOptions;
 
 /**
- * A driver over spring-data-redis, for every client and topology that it has. Commands run on threads of their own, so
- * that the command timeout holds whatever the timeouts of the client are: a caller never waits longer for an answer, and
- * a thread that waits is interrupted.
+ * A driver over spring-data-redis, for every client and topology that it has. In a cluster the client sends a script to
+ * the master of its first key.
  */
 final class SpringDataRedisDriver implements RedisDriver {
 
-    private static final int THREADS = 16;
+    private static final Logger log = LoggerFactory.getLogger(SpringDataRedisDriver.class);
     private static final int PREPARATION_FACTOR = 5;
 
-    private final RedisConnectionFactory connections;
     private final Duration commandTimeout;
-    private final ScheduledExecutorService timer;
-    private final ExecutorService threads = DaemonThreads.limited("lockkeeper-redis", THREADS);
+    private final CommandThreads threads;
+    private final Servers servers = new Servers();
     private final GrantSubscription subscription;
 
     SpringDataRedisDriver(RedisConnectionFactory connections, Duration commandTimeout, ScheduledExecutorService timer) {
-        this.connections = connections;
         this.commandTimeout = commandTimeout;
-        this.timer = timer;
+        this.threads = new CommandThreads(connections, timer);
         this.subscription = new GrantSubscription(connections);
     }
 
@@ -50,7 +48,7 @@ final class SpringDataRedisDriver implements RedisDriver {
         for (int i = 0; i < keysAndArguments.length; i++) {
             keysAndArguments[i] = i < keys.size() ? keys.get(i) : arguments.get(i - keys.size());
         }
-        return call(script.name(), connection -> run(connection, script, keys.size(), keysAndArguments));
+        return call(keys.get(0), script.name(), connection -> run(connection, script, keys.size(), keysAndArguments));
     }
 
     private static List<Object> run(RedisConnection connection, LuaScript script, int keys, byte[][] arguments) {
@@ -74,48 +72,112 @@ final class SpringDataRedisDriver implements RedisDriver {
     @Override
     public CompletableFuture<Long> prepare(List<LuaScript> scripts) {
         // Opens the first connection, which may need more than a command: classes are loaded, names resolved.
-        return call("prepare", commandTimeout.multipliedBy(PREPARATION_FACTOR), connection -> {
-            scripts.forEach(script -> connection.scriptingCommands().scriptLoad(bytes(script.source())));
-            Long time = connection.serverCommands().time(TimeUnit.MILLISECONDS);
-            if (time == null) {
-                throw new StoreException("the server did not tell its time", null);
-            }
-            return time;
-        });
+        Duration patience = commandTimeout.multipliedBy(PREPARATION_FACTOR);
+        return threads.<CompletableFuture<Long>>call(Servers.ANY, "prepare", patience, connection -> {
+                    List<Servers.Master> masters = servers.learn(connection);
+                    if (!masters.isEmpty()) {
+                        return prepareCluster(masters, scripts, patience);
+                    }
+                    scripts.forEach(script -> load(connection, script));
+                    return CompletableFuture.completedFuture(time(connection));
+                })
+                .thenCompose(Function.identity());
+    }
+
+    /** A master that does not answer must not keep the locks of the others: it learns the scripts when it runs them. */
+    private CompletableFuture<Long> prepareCluster(
+            List<Servers.Master> masters, List<LuaScript> scripts, Duration patience) {
+        CompletableFuture<?>[] loads = scripts.stream()
+                .map(script ->
+                        threads.call(Servers.ANY, "prepare", commandTimeout, connection -> load(connection, script)))
+                .toArray(CompletableFuture[]::new);
+        CompletableFuture<Boolean> loaded = CompletableFuture.allOf(loads).handle((done, failure) -> failure == null);
+        return threads.call(Servers.ANY, "prepare", commandTimeout, connection -> time(connection))
+                .exceptionallyCompose(silent -> firstTime(masters, patience))
+                .thenCombine(loaded, (time, everywhere) -> time);
+    }
+
+    /** Not the usual way, because Lettuce opens further connections for it. */
+    private CompletableFuture<Long> firstTime(List<Servers.Master> masters, Duration patience) {
+        CompletableFuture<Long> first = new CompletableFuture<>();
+        AtomicInteger missing = new AtomicInteger(masters.size());
+        for (Servers.Master master : masters) {
+            threads.call(master.name(), "prepare", patience, connection -> time(connection, master))
+                    .whenComplete((time, failure) -> {
+                        if (failure == null) {
+                            first.complete(time);
+                        } else if (missing.decrementAndGet() == 0) {
+                            first.completeExceptionally(failure);
+                        }
+                    });
+        }
+        return first;
+    }
+
+    private static @Nullable String load(RedisConnection connection, LuaScript script) {
+        return connection.scriptingCommands().scriptLoad(bytes(script.source()));
+    }
+
+    private static Long time(RedisConnection connection) {
+        return told(connection.serverCommands().time(TimeUnit.MILLISECONDS));
+    }
+
+    private static Long time(RedisConnection connection, Servers.Master master) {
+        RedisClusterServerCommands servers = ((RedisClusterConnection) connection).serverCommands();
+        return told(servers.time(master.node(), TimeUnit.MILLISECONDS));
+    }
+
+    private static Long told(@Nullable Long time) {
+        if (time == null) {
+            throw new StoreException("the server did not tell its time", null);
+        }
+        return time;
+    }
+
+    @Override
+    public int slot(byte[] key) {
+        return servers.slot(key);
+    }
+
+    @Override
+    public String serverOf(byte[] key) {
+        return servers.serverOf(key);
+    }
+
+    @Override
+    public CompletableFuture<List<byte[]>> scan(byte[] pattern, int limit) {
+        CompletableFuture<?> known = servers.isSingle() ? CompletableFuture.completedFuture(null) : learn();
+        return known.thenCompose(masters -> new KeyScan(this, pattern, limit).onServersOf(servers.routes(pattern)));
+    }
+
+    @Override
+    public CompletableFuture<List<byte @Nullable []>> get(List<byte[]> keys) {
+        byte @Nullable [][] values = new byte[keys.size()][];
+        List<CompletableFuture<?>> replies = new ArrayList<>();
+        for (int[] batch : SlotBatches.of(keys, servers::slot)) {
+            byte[][] names = IntStream.of(batch).mapToObj(keys::get).toArray(byte[][]::new);
+            replies.add(call(names[0], "get", connection -> connection
+                            .stringCommands()
+                            .mGet(names))
+                    .thenAccept(
+                            found -> IntStream.range(0, batch.length).forEach(i -> values[batch[i]] = found.get(i))));
+        }
+        return CompletableFuture.allOf(replies.toArray(CompletableFuture[]::new))
+                .thenApply(done -> Arrays.asList(values));
     }
 
     @Override
     public CompletableFuture<Void> set(byte[] key, byte[] value, Duration timeToLive) {
-        return call("set", connection -> connection
+        return call(key, "set", connection -> connection
                         .stringCommands()
                         .setEx(key, Math.max(1, timeToLive.toSeconds()), value))
                 .thenAccept(done -> {});
     }
 
     @Override
-    public CompletableFuture<List<byte @Nullable []>> get(List<byte[]> keys) {
-        return call("get", connection -> connection.stringCommands().mGet(keys.toArray(byte[][]::new)));
-    }
-
-    @Override
-    public CompletableFuture<List<byte[]>> scan(byte[] pattern, int limit) {
-        return call("scan", connection -> {
-            ScanOptions options =
-                    ScanOptions.scanOptions().match(pattern).count(100).build();
-            try (Cursor<byte[]> keys = connection.keyCommands().scan(options)) {
-                return keys.stream().limit(limit).toList();
-            }
-        });
-    }
-
-    @Override
-    public int slot(byte[] key) {
-        return 0;
-    }
-
-    @Override
     public CompletableFuture<Void> delete(byte[] key) {
-        return call("delete", connection -> connection.keyCommands().del(key)).thenAccept(done -> {});
+        return call(key, "delete", connection -> connection.keyCommands().del(key))
+                .thenAccept(done -> {});
     }
 
     @Override
@@ -126,49 +188,22 @@ final class SpringDataRedisDriver implements RedisDriver {
     @Override
     public void close() {
         subscription.close(commandTimeout);
-        threads.shutdown();
+        threads.close();
     }
 
-    private <T> CompletableFuture<T> call(String what, Function<RedisConnection, @Nullable T> command) {
-        return call(what, commandTimeout, command);
+    private <T> CompletableFuture<T> call(byte[] key, String what, Function<RedisConnection, @Nullable T> command) {
+        if (servers.isRefreshDue()) {
+            learn().whenComplete((masters, failure) -> {
+                if (failure != null) {
+                    log.debug("The masters of the cluster are not known", failure);
+                }
+            });
+        }
+        return threads.call(servers.serverOf(key), what, commandTimeout, command);
     }
 
-    private <T> CompletableFuture<T> call(String what, Duration limit, Function<RedisConnection, @Nullable T> command) {
-        CompletableFuture<T> result = new CompletableFuture<>();
-        Future<?> running;
-        try {
-            running = threads.submit(() -> run(result, what, command));
-        } catch (RejectedExecutionException closed) {
-            result.completeExceptionally(new StoreException("the lock store is closed", closed));
-            return result;
-        }
-        ScheduledFuture<?> timeout = timer.schedule(
-                () -> {
-                    StoreException silent = new StoreException(
-                            "Redis did not answer to " + what + " within " + limit.toMillis() + " ms", null);
-                    if (result.completeExceptionally(silent)) {
-                        running.cancel(true);
-                    }
-                },
-                limit.toNanos(),
-                TimeUnit.NANOSECONDS);
-        result.whenComplete((reply, failure) -> timeout.cancel(false));
-        return result;
-    }
-
-    @SuppressWarnings("NullAway") // A null reply is as good as any where nobody reads it.
-    private <T> void run(CompletableFuture<T> result, String what, Function<RedisConnection, @Nullable T> command) {
-        if (result.isDone()) {
-            return;
-        }
-        try (RedisConnection connection = connections.getConnection()) {
-            result.complete(command.apply(connection));
-        } catch (StoreException failure) {
-            result.completeExceptionally(failure);
-        } catch (RuntimeException | Error failure) {
-            result.completeExceptionally(
-                    new StoreException("Redis failed at " + what + ": " + rootMessage(failure), failure));
-        }
+    private CompletableFuture<List<Servers.Master>> learn() {
+        return threads.call(Servers.ANY, "cluster nodes", commandTimeout, connection -> servers.learn(connection));
     }
 
     /** Clients wrap the server's answer in different exceptions; its text is the same in all. */
@@ -179,14 +214,6 @@ final class SpringDataRedisDriver implements RedisDriver {
             }
         }
         return false;
-    }
-
-    private static String rootMessage(Throwable failure) {
-        Throwable root = failure;
-        while (root.getCause() != null) {
-            root = root.getCause();
-        }
-        return String.valueOf(root.getMessage());
     }
 
     private static byte[] bytes(String text) {

@@ -38,7 +38,7 @@ if least_uptime > 0 then
   end
 end
 
-local records, doubtful = {}, false
+local records = {}
 for i, key in ipairs(KEYS) do
   local record = read_record(key)
   if not record then
@@ -47,12 +47,18 @@ for i, key in ipairs(KEYS) do
   if has_ended(record, me) then
     return { 'ENDED', now }
   end
-  doubtful = doubtful
-    or (record.since > sent and record.since <= now and not place_of(record, me) and not is_holder(record, me))
   records[i] = record
 end
+
+local doubtful = false
+for _, record in ipairs(records) do
+  end_lapsed_holds(record)
+  first_live(record)
+  doubtful = doubtful or (record.since >= sent and record.since <= now)
+end
 if doubtful then
-  -- Somebody held a lock since this was sent: it may be a late copy. What it takes lasts until the sender has given up.
+  -- This may be a late copy: wherever one has run before it, a hold has begun or ended since, or a waiter has left. What it
+  -- takes lasts until the sender has given up.
   lease_ms = math.min(lease_ms, not_after - now)
 end
 local too_short = 2 * lease_ms < math.min(tonumber(ARGV[3]), not_after - sent)
@@ -60,10 +66,9 @@ local too_short = 2 * lease_ms < math.min(tonumber(ARGV[3]), not_after - sent)
 -- Finds the first lock that the attempt cannot have.
 local blocked, fresh
 for i, record in ipairs(records) do
-  end_lapsed_holds(record)
+  local head = serve(record, me)
   if not is_holder(record, me) then
     fresh = true
-    local head = serve(record, me)
     if (head and head.attempt ~= me) or not is_free_for(record, mode) then
       blocked = i
       break
@@ -79,7 +84,8 @@ local function save_changed()
   end
 end
 
-if not blocked and too_short then
+-- Where it would take a lock, if only to hold it while it waits for the next one, that must last for a while.
+if too_short and (not blocked or (alive_ms > 0 and blocked > 1)) then
   save_changed()
   return { 'LATE', now }
 end
@@ -92,7 +98,7 @@ if not blocked then
     else
       -- A repeated command must not shorten a hold that was extended; one that completes a set of locks starts anew.
       prolong(record, me, fresh and now + lease_ms or math.max(end_of(record, me), now + lease_ms))
-      reply[3 + i] = first_token(record, me, tokens)
+      reply[3 + i] = first_token(record, me)
     end
     save(record)
   end
@@ -113,6 +119,7 @@ local function hold_while_waiting(record)
     prolong(record, me, math.max(end_of(record, me), ends))
   else
     own(record, me, mode, ends - now, tokens, false)
+    serve(record)
   end
   record.changed = true
 end
@@ -121,7 +128,7 @@ local function let_go(record)
   local place = place_of(record, me)
   local previous = record.previous
   if place then
-    remove_waiter(record, place)
+    leave_queue(record, place)
   end
   if is_holder(record, me) then
     end_hold(record, me, 0)

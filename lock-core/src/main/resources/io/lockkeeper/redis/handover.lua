@@ -33,8 +33,9 @@ if not record then
 end
 if is_holder(record, next_attempt) then
   prolong(record, next_attempt, math.max(end_of(record, next_attempt), now + lease_ms))
+  serve(record)
   save(record)
-  return { 'ACQUIRED', now, lease_ms, first_token(record, next_attempt, tokens) }
+  return { 'ACQUIRED', now, lease_ms, first_token(record, next_attempt) }
 end
 if not is_holder(record, me) and (record.owner ~= me or record.previous == me) then
   if place_of(record, next_attempt) then
@@ -44,15 +45,15 @@ if not is_holder(record, me) and (record.owner ~= me or record.previous == me) t
 end
 
 if record.owner == me then
-  record.token = last_token
+  take_back(record, last_token)
 end
 end_hold(record, me, 0)
 end_lapsed_holds(record)
 local head
 if not ahead then
-  head = serve(record)
+  head = serve(record, next_attempt)
 end
-if not head and is_free_for(record, mode) then
+if (not head or head.attempt == next_attempt) and is_free_for(record, mode) then
   local first = own(record, next_attempt, mode, lease_ms, tokens, false)
   serve(record)
   save(record)

@@ -5,8 +5,9 @@
 --   mode      how the lock is or was held: exclusive, fair, read, write
 --   owner     id of the attempt that holds the lock alone; empty: nobody
 --   token     highest fencing token given out or reserved
+--   first     first fencing token of the last owner
 --   until     end of the owner's hold, server time in ms; a hold past it has lapsed
---   since     begin of the last hold, server time in ms; kept after its end
+--   since     when a hold began or ended last, or a waiter left, server time in ms
 --   granted   1 while the owner was made owner by a grant and has not confirmed it
 --   previous  id of the attempt that released the lock last; also owner: it keeps the lock taken for a minimum time
 --   readers   attempts that hold the lock together, 34 characters each:
@@ -31,10 +32,15 @@ local function whole(number)
   return string.format('%.0f', number)
 end
 
+-- Returns a time in ms as the 13 digits that it has in a list; a later one counts as the last of them.
+local function digits(time)
+  return string.format('%013.0f', math.min(time, 9999999999999))
+end
+
 -- Returns the record of a key, or nil where the key holds something else.
 local function read_record(key)
   local raw = redis.pcall('HMGET', key, 'version', 'mode', 'owner', 'token', 'until', 'since', 'granted', 'previous',
-    'readers', 'queue')
+    'readers', 'queue', 'first')
   if raw.err or (raw[1] and raw[1] ~= '1') or (not raw[1] and redis.call('EXISTS', key) == 1) then
     return nil
   end
@@ -50,6 +56,7 @@ local function read_record(key)
     previous = raw[8] or '',
     readers = raw[9] or '',
     queue = raw[10] or '',
+    first = tonumber(raw[11] or 0),
   }
 end
 
@@ -81,6 +88,12 @@ local function remove_waiter(record, place)
   record.changed = true
 end
 
+-- Takes out a waiter who does not wait any more.
+local function leave_queue(record, place)
+  remove_waiter(record, place)
+  record.since = now
+end
+
 -- Returns when the last reader's hold ends; 0: there is none.
 local function readers_end(record)
   local last = 0
@@ -107,7 +120,7 @@ local function save(record)
     redis.call('PEXPIRE', record.key, life)
   end
   redis.call('HSET', record.key, 'version', '1', 'mode', record.mode, 'owner', record.owner, 'token', whole(record.token),
-    'until', whole(record.owner ~= '' and record.ends or 0), 'since', whole(record.since),
+    'first', whole(record.first), 'until', whole(record.owner ~= '' and record.ends or 0), 'since', whole(record.since),
     'granted', record.granted and '1' or '0', 'previous', record.previous,
     'readers', record.readers, 'queue', record.queue)
   if not record.exists then
@@ -117,7 +130,7 @@ end
 
 -- Puts an attempt at the end of the queue, or tells that one in the queue is still alive.
 local function enqueue(record, attempt, mode, alive_until, grant_ms, tokens)
-  local entry = mode .. attempt .. string.format('%013.0f%06d%05d', alive_until, grant_ms, tokens)
+  local entry = mode .. attempt .. digits(alive_until) .. string.format('%06d%05d', math.min(grant_ms, 999999), tokens)
   record.queue = replace(record.queue, place_of(record, attempt) or #record.queue + 1, WAITER, entry)
 end
 
@@ -139,6 +152,7 @@ local function end_lapsed_holds(record)
     end
     record.owner = ''
     record.granted = false
+    record.since = math.max(record.since, record.ends)
     record.changed = true
   end
   for place = #record.readers - READER + 1, 1, -READER do
@@ -146,6 +160,7 @@ local function end_lapsed_holds(record)
       if reader_state(record, place) == 'G' then
         forget_client(record, string.sub(record.readers, place, place + 19))
       end
+      record.since = math.max(record.since, reader_until(record, place))
       record.readers = replace(record.readers, place, READER, '')
       record.changed = true
     end
@@ -155,7 +170,8 @@ end
 -- Returns the first waiter that is alive, after those before it were taken out; nil: there is none.
 local function first_live(record)
   while record.queue ~= '' do
-    if tonumber(string.sub(record.queue, 22, 34)) >= now then
+    local alive_until = tonumber(string.sub(record.queue, 22, 34))
+    if alive_until >= now then
       return {
         mode = string.sub(record.queue, 1, 1),
         attempt = string.sub(record.queue, 2, 21),
@@ -164,6 +180,7 @@ local function first_live(record)
       }
     end
     remove_waiter(record, 1)
+    record.since = math.max(record.since, alive_until)
   end
   return nil
 end
@@ -186,11 +203,12 @@ local function own(record, attempt, mode, lease_ms, tokens, granted)
     if record.token == 0 then
       record.token = micros
     end
-    record.readers = record.readers .. attempt .. string.format('%013.0f', now + lease_ms) .. (granted and 'G' or 'H')
+    record.readers = record.readers .. attempt .. digits(now + lease_ms) .. (granted and 'G' or 'H')
     return record.token
   end
   local first = math.max(record.token + 1, micros)
   record.token = first + tokens - 1
+  record.first = first
   record.owner = attempt
   record.ends = now + lease_ms
   record.granted = granted
@@ -236,7 +254,7 @@ local function prolong(record, attempt, ends)
     record.ends = ends
     record.granted = false
   elseif place then
-    record.readers = replace(record.readers, place, READER, attempt .. string.format('%013.0f', ends) .. 'H')
+    record.readers = replace(record.readers, place, READER, attempt .. digits(ends) .. 'H')
   end
 end
 
@@ -246,14 +264,23 @@ local function end_of(record, attempt)
 end
 
 -- Returns the first of the fencing tokens that a holder has.
-local function first_token(record, attempt, tokens)
-  return record.owner == attempt and record.token - tokens + 1 or record.token
+local function first_token(record, attempt)
+  return record.owner == attempt and record.first or record.token
+end
+
+-- Takes back those of the owner's fencing tokens that it did not use. A command from an earlier hold of the same attempt
+-- names a token that is none of these, and takes back nothing.
+local function take_back(record, last_token)
+  if last_token >= record.first - 1 and last_token < record.token then
+    record.token = last_token
+  end
 end
 
 -- Ends an attempt's hold, at once or when a minimum time is over.
 local function end_hold(record, attempt, keep_ms)
   local place = reader_at(record, attempt)
   record.previous = attempt
+  record.since = now
   if record.owner == attempt then
     record.granted = false
     if keep_ms > 0 then
@@ -262,7 +289,7 @@ local function end_hold(record, attempt, keep_ms)
       record.owner = ''
     end
   elseif place and keep_ms > 0 then
-    record.readers = replace(record.readers, place, READER, attempt .. string.format('%013.0f', now + keep_ms) .. 'K')
+    record.readers = replace(record.readers, place, READER, attempt .. digits(now + keep_ms) .. 'K')
   elseif place then
     record.readers = replace(record.readers, place, READER, '')
   end

@@ -2,7 +2,7 @@
 -- Idempotent for each attempt. Works on a full server: PEXPIRE comes first and is never refused.
 --
 -- KEYS[i]  the lock records
--- ARGV[1]  attempt                      ARGV[2]  last fencing token that was used; 0: keep what is reserved
+-- ARGV[1]  attempt                      ARGV[2]  last fencing token of the first lock that was used; 0: keep what is reserved
 -- ARGV[3]  how long the locks stay taken, ms; 0: they are free at once
 -- ARGV[4]  prefix of the grant channels ARGV[5]  life of a tombstone, ms
 --
@@ -23,14 +23,15 @@ local function tell_end(record, waiter)
   end
 end
 
-local function release(record)
+local function release(record, is_first)
   local place = place_of(record, me)
   if is_holder(record, me) or (record.owner == me and record.previous ~= me) then
     local before = hold_end(record)
-    if record.owner == me and last_token > 0 then
-      record.token = last_token
+    if record.owner == me and is_first then
+      take_back(record, last_token)
     end
-    end_hold(record, me, keep_ms)
+    -- A hold that has lapsed is free for those who wait, whatever it was to be kept for.
+    end_hold(record, me, is_holder(record, me) and keep_ms or 0)
     end_lapsed_holds(record)
     local head = serve(record)
     if hold_end(record) < before then
@@ -39,7 +40,7 @@ local function release(record)
     save(record)
     return 1
   elseif place then
-    remove_waiter(record, place)
+    leave_queue(record, place)
     end_lapsed_holds(record)
     local head = serve(record)
     if place == 1 then
@@ -52,11 +53,11 @@ local function release(record)
 end
 
 local worst = 1
-for _, key in ipairs(KEYS) do
+for i, key in ipairs(KEYS) do
   local record = read_record(key)
   if not record then
     return { 'FOREIGN', now, key }
   end
-  worst = math.max(worst, release(record))
+  worst = math.max(worst, release(record, i == 1))
 end
 return { ({ 'RELEASED', 'LEFT', 'ALREADY', 'NOT_HELD' })[worst], now }

@@ -21,7 +21,10 @@ for i, key in ipairs(KEYS) do
       ends = math.max(ends, end_of(record, attempt))
     end
     prolong(record, attempt, ends)
-    record.token = math.max(record.token, tonumber(ARGV[4 * i + 1]))
+    local least_token = tonumber(ARGV[4 * i + 1])
+    if least_token > record.token then
+      record.token, record.first = least_token, least_token
+    end
     save(record)
     reply[i + 1] = 1
   else

@@ -16,6 +16,10 @@ if not record then
 end
 end_lapsed_holds(record)
 if holder(record) == '' then
+  serve(record)
+  if record.changed then
+    save(record)
+  end
   return { 'FREE', now }
 end
 local function revoke(attempt)
@@ -28,7 +32,7 @@ end
 for place = 1, #record.readers, READER do
   revoke(string.sub(record.readers, place, place + 19))
 end
-record.owner, record.granted, record.readers = '', false, ''
+record.owner, record.granted, record.readers, record.since = '', false, '', now
 serve(record)
 save(record)
 return { 'REVOKED', now }

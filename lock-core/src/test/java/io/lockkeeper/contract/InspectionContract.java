@@ -65,7 +65,11 @@ public abstract class InspectionContract extends StoreContract {
             });
             assertThat(two.inspector().heldHere()).isEmpty();
         }
-        waiting.forEach(future -> future.cancel(true));
+        for (CompletableFuture<LockLease> future : waiting) {
+            future.cancel(true);
+            // One that has the lock by now cannot be cancelled.
+            future.thenAccept(LockLease::close);
+        }
         Awaitility.await().atMost(SOON).until(() -> one.inspector().status(name).isEmpty());
     }
 

@@ -25,6 +25,11 @@ public final class RecordingListener implements LockListener {
         return faults;
     }
 
+    /** Returns all events, in their order. */
+    List<Object> all() {
+        return events;
+    }
+
     /** Returns the events of a kind. */
     public <T> List<T> events(Class<T> kind) {
         return events.stream().filter(kind::isInstance).map(kind::cast).toList();

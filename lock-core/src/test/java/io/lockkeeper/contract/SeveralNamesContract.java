@@ -77,6 +77,21 @@ public abstract class SeveralNamesContract extends StoreContract {
     }
 
     @Test
+    void theTokenOfOneNameIsNoneOfAnother() {
+        LockTemplate one = instance();
+        LockLease set = one.acquire(both());
+        long ofA = set.fencingToken(a());
+        long ofB = set.fencingToken(b());
+        set.close();
+        LockLease laterA = one.acquire(a());
+        LockLease laterB = one.acquire(b());
+        assertThat(laterA.fencingToken()).isGreaterThan(ofA);
+        assertThat(laterB.fencingToken()).isGreaterThan(ofB);
+        laterA.close();
+        laterB.close();
+    }
+
+    @Test
     void aWaitForSeveralEndsInTimeAndLeavesNothing() {
         LockTemplate one = instance();
         LockTemplate two = instance();

@@ -122,4 +122,15 @@ class CohortImpatienceTest {
         assertThat(fixture.cohort.enter(waiter)).isTrue();
         assertThat(port.asked).isEmpty();
     }
+
+    @Test
+    void aCallerWhoLeavesBeforeTheStoreRefusesHasNoPlaceToGiveUp() {
+        CompletableFuture<Void> refused = fixture.leaves(fixture.enters());
+        assertThat(refused).isNotDone();
+
+        fixture.answer(new AcquireReply.Busy("other1"));
+
+        assertThat(refused).isCompleted();
+        assertThat(fixture.retirements).isEqualTo(1);
+    }
 }

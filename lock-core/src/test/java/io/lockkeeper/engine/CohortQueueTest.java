@@ -6,6 +6,7 @@ import static io.lockkeeper.engine.RecordingStore.last;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lockkeeper.LockNotAcquiredException;
+import io.lockkeeper.LockRequest;
 import io.lockkeeper.ReleaseResult;
 import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.ClaimMode;
@@ -249,5 +250,24 @@ class CohortQueueTest {
 
         assertThat(last(port.releases).lastToken()).isEqualTo(7);
         assertThat(port.handOvers).isEmpty();
+    }
+
+    @Test
+    void theTokenOfOneLockOfSeveralIsNotWrittenToTheOthers() {
+        Cohort own =
+                fixture.cohort(Claim.renewed(List.of("a", "b"), ClaimMode.EXCLUSIVE, CohortFixture.LEASE_MILLIS, 0));
+        LockRequest both = LockRequest.of("b", "a");
+        Waiter waiter = new Waiter(both, true, false, fixture.time.now());
+        own.enter(waiter);
+        own.answered(
+                last(port.asked).attempt(),
+                fixture.time.now(),
+                new AcquireReply.Acquired(CohortFixture.LEASE_MILLIS, List.of(5L, 9L)));
+        assertThat(leaseOf(waiter).fencingToken("a")).isEqualTo(5);
+        assertThat(leaseOf(waiter).fencingToken()).isEqualTo(9);
+
+        leaseOf(waiter).release();
+
+        assertThat(last(port.releases).lastToken()).isZero();
     }
 }

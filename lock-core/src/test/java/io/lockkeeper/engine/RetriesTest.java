@@ -59,6 +59,16 @@ class RetriesTest {
     }
 
     @Test
+    void anOverlongDelayIsWaitedFor() {
+        CompletableFuture<HeldLease> outcome =
+                retries(CohortFixture.REQUEST.withRetries(1, Duration.ofSeconds(Long.MAX_VALUE)));
+        busy();
+
+        assertThat(outcome).isNotDone();
+        assertThat(time.nextDelay()).isGreaterThan(Duration.ofDays(10_000));
+    }
+
+    @Test
     void aLeaseKnowsHowOftenItsCallerTried() {
         CompletableFuture<HeldLease> outcome = retries(5);
         busy();
@@ -124,7 +134,11 @@ class RetriesTest {
     }
 
     private CompletableFuture<HeldLease> retries(int count) {
-        return new Retries(request(count), time, Runnable::run, attempt -> {
+        return retries(request(count));
+    }
+
+    private CompletableFuture<HeldLease> retries(LockRequest request) {
+        return new Retries(request, time, Runnable::run, attempt -> {
                     attempts.add(new CompletableFuture<>());
                     return RecordingStore.last(attempts);
                 })

@@ -4,6 +4,7 @@ import io.lockkeeper.contract.ContentionContract;
 import io.lockkeeper.contract.InspectionContract;
 import io.lockkeeper.contract.LockContract;
 import io.lockkeeper.contract.ReadWriteContract;
+import io.lockkeeper.contract.RequestContract;
 import io.lockkeeper.contract.SeveralNamesContract;
 import io.lockkeeper.store.LockStore;
 import org.junit.jupiter.api.Nested;
@@ -38,6 +39,14 @@ class MemoryLockStoreContractTest {
 
     @Nested
     class Inspection extends InspectionContract {
+        @Override
+        protected LockStore store() {
+            return first.peer();
+        }
+    }
+
+    @Nested
+    class Requests extends RequestContract {
         @Override
         protected LockStore store() {
             return first.peer();

@@ -1,10 +1,11 @@
 package io.lockkeeper.redis;
 
 import io.lockkeeper.testing.Connections;
+import io.lockkeeper.testing.RedisServer;
 
 class JedisLockStoreContractTest extends RedisContracts {
 
     JedisLockStoreContractTest() {
-        super(Connections.JEDIS);
+        super(RedisServer.start(), server -> Connections.JEDIS.to(server.port()));
     }
 }

@@ -1,10 +1,11 @@
 package io.lockkeeper.redis;
 
 import io.lockkeeper.testing.Connections;
+import io.lockkeeper.testing.RedisServer;
 
 class LettuceLockStoreContractTest extends RedisContracts {
 
     LettuceLockStoreContractTest() {
-        super(Connections.LETTUCE);
+        super(RedisServer.start(), server -> Connections.LETTUCE.to(server.port()));
     }
 }

@@ -4,10 +4,11 @@ import io.lockkeeper.contract.ContentionContract;
 import io.lockkeeper.contract.InspectionContract;
 import io.lockkeeper.contract.LockContract;
 import io.lockkeeper.contract.ReadWriteContract;
+import io.lockkeeper.contract.RequestContract;
 import io.lockkeeper.contract.SeveralNamesContract;
 import io.lockkeeper.store.LockStore;
 import io.lockkeeper.testing.Connections;
-import io.lockkeeper.testing.RedisServer;
+import java.util.function.Function;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.TestInstance;
@@ -18,17 +19,24 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
 @TestInstance(Lifecycle.PER_CLASS)
 abstract class RedisContracts {
 
-    private final RedisServer server = RedisServer.start();
+    private final AutoCloseable servers;
     private final RedisConnectionFactory connections;
 
-    RedisContracts(Connections driver) {
-        this.connections = driver.to(server.port());
+    /**
+     * Begins to use servers.
+     *
+     * @param servers closed at the end
+     * @param connect makes connections to them
+     */
+    <S extends AutoCloseable> RedisContracts(S servers, Function<S, RedisConnectionFactory> connect) {
+        this.servers = servers;
+        this.connections = connect.apply(servers);
     }
 
     @AfterAll
-    void stop() {
+    void stop() throws Exception {
         Connections.close(connections);
-        server.close();
+        servers.close();
     }
 
     private LockStore newStore() {
@@ -61,6 +69,14 @@ abstract class RedisContracts {
 
     @Nested
     class Inspection extends InspectionContract {
+        @Override
+        protected LockStore store() {
+            return newStore();
+        }
+    }
+
+    @Nested
+    class Requests extends RequestContract {
         @Override
         protected LockStore store() {
             return newStore();

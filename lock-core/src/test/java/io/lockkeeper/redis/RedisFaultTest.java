@@ -16,8 +16,11 @@ import io.lockkeeper.testing.RedisRequest;
 import io.lockkeeper.testing.RedisServer;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Predicate;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
@@ -185,6 +188,34 @@ class RedisFaultTest {
             assertThat(server.field(KEY, "queue")).isNotEmpty();
             held.close();
             assertFreeSoon(sound);
+        });
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aDistantCallerWhoOnlyTriesGetsALockThatOthersTakeInQuickTurns(Connections driver) throws Exception {
+        over(driver, (distant, near) -> {
+            network.when(ACQUIRE).delayRequest(Duration.ofMillis(20));
+            AtomicBoolean over = new AtomicBoolean();
+            Thread others = new Thread(() -> {
+                while (!over.get()) {
+                    near.acquire(NAME).close();
+                    LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(10));
+                }
+            });
+            others.start();
+            int got = 0;
+            for (int i = 0; i < 20; i++) {
+                Optional<LockLease> lease = distant.tryAcquire(NAME);
+                if (lease.isPresent()) {
+                    got++;
+                    assertThat(lease.get().verify()).isTrue();
+                    lease.get().close();
+                }
+            }
+            over.set(true);
+            others.join();
+            assertThat(got).isGreaterThanOrEqualTo(10);
         });
     }
 

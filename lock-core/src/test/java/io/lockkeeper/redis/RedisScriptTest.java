@@ -188,9 +188,10 @@ class RedisScriptTest {
     }
 
     @Test
-    void theLargestReservationFitsIntoTheQueue() {
-        acquire(C1, LONG, 0, LONG);
-        run(LuaScript.ACQUIRE, A1, "X", LONG, LONG, 999_999, 10_000, now(), now() + 2_000, "ch:", 30_000, 0);
+    void theLongestTimesAndTheLargestReservationFitIntoTheLists() {
+        long endless = 20_000_000_000_000L;
+        run(LuaScript.ACQUIRE, C1, "R", endless, 0, LONG, 1, now(), now() + 2_000, "ch:", 30_000, 0);
+        run(LuaScript.ACQUIRE, A1, "X", LONG, endless, endless, 10_000, now(), now() + 2_000, "ch:", 30_000, 0);
         acquire(B1, LONG, LONG, LONG);
         release(C1, 0);
         assertThat(owner()).isEqualTo(A1);

@@ -1,8 +1,14 @@
 package io.lockkeeper.testing;
 
+import io.lettuce.core.cluster.ClusterClientOptions;
+import io.lettuce.core.cluster.ClusterTopologyRefreshOptions;
+import java.time.Duration;
+import java.util.List;
+import org.springframework.data.redis.connection.RedisClusterConfiguration;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
 import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
+import org.springframework.data.redis.connection.lettuce.LettuceClientConfiguration;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
 /** The drivers over which everything is tested. */
@@ -10,8 +16,15 @@ public enum Connections {
     JEDIS {
         @Override
         public RedisConnectionFactory to(int port) {
-            JedisConnectionFactory factory =
-                    new JedisConnectionFactory(new RedisStandaloneConfiguration("127.0.0.1", port));
+            return started(new JedisConnectionFactory(new RedisStandaloneConfiguration(HOST, port)));
+        }
+
+        @Override
+        public RedisConnectionFactory toCluster(List<Integer> ports) {
+            return started(new JedisConnectionFactory(cluster(ports)));
+        }
+
+        private RedisConnectionFactory started(JedisConnectionFactory factory) {
             factory.afterPropertiesSet();
             factory.start();
             return factory;
@@ -20,16 +33,42 @@ public enum Connections {
     LETTUCE {
         @Override
         public RedisConnectionFactory to(int port) {
-            LettuceConnectionFactory factory =
-                    new LettuceConnectionFactory(new RedisStandaloneConfiguration("127.0.0.1", port));
+            return started(new LettuceConnectionFactory(new RedisStandaloneConfiguration(HOST, port)));
+        }
+
+        @Override
+        public RedisConnectionFactory toCluster(List<Integer> ports) {
+            // Tests cannot wait until Lettuce looks by itself who has taken the place of a dead master.
+            ClusterTopologyRefreshOptions refresh = ClusterTopologyRefreshOptions.builder()
+                    .adaptiveRefreshTriggersTimeout(Duration.ofMillis(200))
+                    .build();
+            LettuceClientConfiguration configuration = LettuceClientConfiguration.builder()
+                    .clientOptions(ClusterClientOptions.builder()
+                            .topologyRefreshOptions(refresh)
+                            .build())
+                    .build();
+            return started(new LettuceConnectionFactory(cluster(ports), configuration));
+        }
+
+        private RedisConnectionFactory started(LettuceConnectionFactory factory) {
             factory.afterPropertiesSet();
             factory.start();
             return factory;
         }
     };
 
+    private static final String HOST = "127.0.0.1";
+
     /** Returns a started factory to a server on this machine. */
     public abstract RedisConnectionFactory to(int port);
+
+    /** Returns a started factory to a cluster on this machine, of which some ports are known. */
+    public abstract RedisConnectionFactory toCluster(List<Integer> ports);
+
+    private static RedisClusterConfiguration cluster(List<Integer> ports) {
+        return new RedisClusterConfiguration(
+                ports.stream().map(port -> HOST + ":" + port).toList());
+    }
 
     /** Ends a factory. */
     public static void close(RedisConnectionFactory factory) {

@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.IntSupplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -61,9 +62,14 @@ public final class RedisServer implements AutoCloseable {
 
     /** Starts a server with further arguments, such as {@code "--maxmemory", "1mb"}, which win over the defaults. */
     public static RedisServer start(String... extraArgs) {
+        return start(RedisServer::freePort, extraArgs);
+    }
+
+    /** Starts a server on one of the ports that a supplier finds free. */
+    static RedisServer start(IntSupplier freePorts, String... extraArgs) {
         for (int attempt = 1; ; attempt++) {
             try {
-                return new RedisServer(freePort(), List.of(extraArgs));
+                return new RedisServer(freePorts.getAsInt(), List.of(extraArgs));
             } catch (IllegalStateException e) {
                 // Somebody else may have taken the port in between
                 if (attempt == ATTEMPTS || !String.valueOf(e.getMessage()).contains("in use")) {

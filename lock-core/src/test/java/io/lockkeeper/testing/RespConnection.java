@@ -9,6 +9,7 @@ import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -55,6 +56,17 @@ public final class RespConnection implements AutoCloseable {
     public void send(String... arguments) {
         try {
             out.write(encode(arguments));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Sends several commands at once, without waiting for their replies. */
+    public void sendAll(List<String[]> commands) {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        commands.forEach(command -> bytes.writeBytes(encode(command)));
+        try {
+            out.write(bytes.toByteArray());
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

@@ -26,6 +26,12 @@ final class LockStoreConfigurationException extends IllegalStateException {
                         + " application that runs as one process.");
     }
 
+    static LockStoreConfigurationException noJedis() {
+        return new LockStoreConfigurationException(
+                "Lockkeeper cannot connect to the masters of lockkeeper.redis.quorum.nodes: Jedis is not on the class path.",
+                "Add redis.clients:jedis, whatever client the application itself uses.");
+    }
+
     static LockStoreConfigurationException noConnectionFactory() {
         return new LockStoreConfigurationException(
                 "Lockkeeper has no place to keep locks: there is no RedisConnectionFactory bean.",

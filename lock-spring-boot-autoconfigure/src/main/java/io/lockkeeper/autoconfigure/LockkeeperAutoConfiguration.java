@@ -69,7 +69,7 @@ public final class LockkeeperAutoConfiguration {
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnMissingBean(LockOperations.class)
     @ConditionalOnBooleanProperty(name = "lockkeeper.enabled", matchIfMissing = true)
-    @Import({RedisStoreConfiguration.class, MemoryStoreConfiguration.class})
+    @Import({QuorumStoreConfiguration.class, RedisStoreConfiguration.class, MemoryStoreConfiguration.class})
     static class TemplateConfiguration {
 
         @Bean(destroyMethod = "close")

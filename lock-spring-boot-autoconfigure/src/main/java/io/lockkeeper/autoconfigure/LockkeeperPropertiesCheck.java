@@ -2,8 +2,11 @@ package io.lockkeeper.autoconfigure;
 
 import io.lockkeeper.autoconfigure.LockkeeperProperties.Redis;
 import java.time.Duration;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
+import org.springframework.validation.BindingResult;
 import org.springframework.validation.Errors;
+import org.springframework.validation.FieldError;
 
 /** Finds nonsense in the properties, and says of each what to change. */
 final class LockkeeperPropertiesCheck {
@@ -69,11 +72,29 @@ final class LockkeeperPropertiesCheck {
                             : "is not supported yet: remove it");
         }
         if (nodes > 0) {
+            checkQuorum(redis);
+        }
+    }
+
+    private void checkQuorum(Redis redis) {
+        if (redis.connectionFactory() != null) {
             reject(
-                    "redis.quorum.nodes",
-                    nodes < 3 || nodes % 2 == 0
-                            ? "must name three or more masters, and an odd number of them: there are " + nodes
-                            : "is not supported yet: remove it");
+                    "redis.connection-factory",
+                    "does not go together with lockkeeper.redis.quorum.nodes: remove one of them");
+        }
+        List<String> nodes = redis.quorum().nodes();
+        String fault = QuorumNodesCheck.fault(nodes);
+        if (fault != null) {
+            // Spring Boot shows the rejected value, and it may have passwords in it.
+            ((BindingResult) errors)
+                    .addError(new FieldError(
+                            errors.getObjectName(),
+                            "redis.quorum.nodes",
+                            QuorumNodesCheck.masked(nodes),
+                            false,
+                            new String[] {"lockkeeper"},
+                            null,
+                            fault));
         }
     }
 

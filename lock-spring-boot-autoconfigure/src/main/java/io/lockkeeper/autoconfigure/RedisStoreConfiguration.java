@@ -47,7 +47,7 @@ class RedisStoreConfiguration {
         return only;
     }
 
-    private static RedisLockStore.Options options(LockkeeperProperties properties) {
+    static RedisLockStore.Options options(LockkeeperProperties properties) {
         LockkeeperProperties.Redis redis = properties.redis();
         RedisLockStore.Options options = RedisLockStore.Options.defaults()
                 .withKeyPrefix(properties.keyPrefix())

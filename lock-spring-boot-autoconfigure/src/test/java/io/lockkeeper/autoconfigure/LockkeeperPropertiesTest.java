@@ -69,7 +69,11 @@ class LockkeeperPropertiesTest {
                 "redis.replica-acks | 1 | is not supported yet",
                 "redis.replica-ack-timeout | 0 | must be 1ms or more",
                 "redis.quorum.nodes | redis://a,redis://b | must name three or more masters, and an odd number of them: there are 2",
-                "redis.quorum.nodes | redis://a,redis://b,redis://c | is not supported yet"
+                "redis.quorum.nodes | redis://a,redis://b,c:6379 | must be URIs such as redis://user:password@host:6379/0: number 3 does not begin with redis://",
+                "redis.quorum.nodes | redis://a,redis://b_2,redis://c | must be URIs such as redis://user:password@host:6379/0: number 2 has no valid host",
+                "redis.quorum.nodes | redis://a,redis://b,redis://c/x | must be URIs such as redis://user:password@host:6379/0: number 3 has something else than",
+                "redis.quorum.nodes | redis://a,redis://b,redis://c d | must be URIs such as redis://user:password@host:6379/0: number 3 is not a URI",
+                "redis.quorum.nodes | redis://a,redis://b,rediss://A:6379/1 | must be independent masters: number 3 is the same server as number 1, replace it by another one"
             })
     void nonsenseStopsTheStartWithOneSentence(String property, String value, String sentence) {
         String name = "lockkeeper." + property;
@@ -89,6 +93,23 @@ class LockkeeperPropertiesTest {
                         "lockkeeper.redis.quorum.nodes=redis://a,redis://b,redis://c")
                 .run(context -> assertThat(describe(context.getStartupFailure()))
                         .contains("does not go together with lockkeeper.redis.quorum.nodes"));
+    }
+
+    @Test
+    void aConnectionFactoryTogetherWithAQuorumIsRefused() {
+        runner.withPropertyValues(
+                        "lockkeeper.redis.connection-factory=mine",
+                        "lockkeeper.redis.quorum.nodes=redis://a,redis://b,redis://c")
+                .run(context -> assertThat(describe(context.getStartupFailure()))
+                        .contains("does not go together with lockkeeper.redis.quorum.nodes: remove one of them"));
+    }
+
+    @Test
+    void passwordsOfMastersAreNotShown() {
+        runner.withPropertyValues("lockkeeper.redis.quorum.nodes=redis://me:secret@a,redis://b")
+                .run(context -> assertThat(describe(context.getStartupFailure()))
+                        .contains("there are 2", "redis://***@a,redis://b")
+                        .doesNotContain("secret"));
     }
 
     @Test

@@ -45,6 +45,7 @@ class ModuleArchitectureTest {
                         "io.lockkeeper.engine..",
                         "io.lockkeeper.store..",
                         "io.lockkeeper.redis..",
+                        "io.lockkeeper.quorum..",
                         "io.lockkeeper.memory..",
                         "io.lockkeeper.weaving..",
                         "io.lockkeeper.autoconfigure..",
@@ -65,6 +66,7 @@ class ModuleArchitectureTest {
                         "io.lockkeeper.engine",
                         "io.lockkeeper.store",
                         "io.lockkeeper.redis",
+                        "io.lockkeeper.quorum",
                         "io.lockkeeper.memory")
                 .should()
                 .dependOnClassesThat()

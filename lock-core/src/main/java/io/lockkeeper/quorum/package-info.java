@@ -1,0 +1,5 @@
+/** A store over independent masters: a lock is held where a majority of them agrees. */
+@NullMarked
+package io.lockkeeper.quorum;
+
+import org.jspecify.annotations.NullMarked;

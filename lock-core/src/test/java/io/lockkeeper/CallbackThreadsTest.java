@@ -1,0 +1,121 @@
+package io.lockkeeper;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.slf4j.LoggerFactory;
+
+/** Callbacks that are quick need few threads, and those that block hold nobody up for long. */
+@Timeout(60)
+class CallbackThreadsTest {
+
+    private final CallbackThreads threads = new CallbackThreads();
+    private final Set<Thread> used = ConcurrentHashMap.newKeySet();
+
+    @Test
+    void tenThousandQuickCallbacksRunOnFewThreads() throws Exception {
+        CountDownLatch ran = new CountDownLatch(10_000);
+        for (int i = 0; i < 10_000; i++) {
+            threads.execute(() -> {
+                used.add(Thread.currentThread());
+                LockSupport.parkNanos(10_000);
+                ran.countDown();
+            });
+        }
+        ran.await();
+        assertThat(used).hasSizeBetween(2, 6);
+    }
+
+    @Test
+    void callbacksThatWaitForALaterOneDoNotHoldItUp() throws Exception {
+        CountDownLatch open = new CountDownLatch(1);
+        CountDownLatch passed = new CountDownLatch(20);
+        for (int i = 0; i < 20; i++) {
+            threads.execute(() -> {
+                awaitQuietly(open);
+                passed.countDown();
+            });
+        }
+        threads.execute(open::countDown);
+        assertThat(passed.await(10, TimeUnit.SECONDS)).isTrue();
+    }
+
+    @Test
+    void anUrgentCallbackDoesNotWaitForThoseThatCameBefore() throws Exception {
+        CountDownLatch open = new CountDownLatch(1);
+        try {
+            for (int i = 0; i < 1_000; i++) {
+                threads.execute(() -> awaitQuietly(open));
+            }
+            CompletableFuture<Void> told = new CompletableFuture<>();
+            threads.urgent().execute(() -> told.complete(null));
+            told.get(1, TimeUnit.SECONDS);
+        } finally {
+            open.countDown();
+        }
+    }
+
+    @Test
+    void aThreadSurvivesWhatACallbackDoes() throws Exception {
+        Logger log = (Logger) LoggerFactory.getLogger(CallbackThreads.class);
+        log.setLevel(Level.OFF);
+        for (int i = 0; i < 10; i++) {
+            threads.execute(() -> {
+                Thread.currentThread().interrupt();
+                throw new IllegalStateException("from a callback");
+            });
+        }
+        CompletableFuture<Boolean> flag = new CompletableFuture<>();
+        threads.execute(() -> flag.complete(Thread.currentThread().isInterrupted()));
+        assertThat(flag.get(5, TimeUnit.SECONDS)).isFalse();
+        log.setLevel(null);
+    }
+
+    @Test
+    void noCallbackIsForgotten() throws Exception {
+        AtomicInteger ran = new AtomicInteger();
+        List<CompletableFuture<Void>> callers = new ArrayList<>();
+        for (int caller = 0; caller < 4; caller++) {
+            callers.add(CompletableFuture.runAsync(() -> {
+                for (int i = 0; i < 20_000; i++) {
+                    (i % 3 == 0 ? threads.urgent() : threads).execute(ran::incrementAndGet);
+                    if (i % 100 == 0) {
+                        // Lets the threads go idle, and be called, at any moment.
+                        LockSupport.parkNanos(50_000);
+                    }
+                }
+            }));
+        }
+        CompletableFuture.allOf(callers.toArray(CompletableFuture<?>[]::new)).join();
+        for (int i = 0; i < 200; i++) {
+            CompletableFuture<Void> alone = new CompletableFuture<>();
+            long begin = System.nanoTime();
+            threads.execute(() -> alone.complete(null));
+            alone.get(5, TimeUnit.SECONDS);
+            assertThat(Duration.ofNanos(System.nanoTime() - begin)).isLessThan(Duration.ofSeconds(1));
+        }
+        Awaitility.await().untilAsserted(() -> assertThat(ran).hasValue(80_000));
+    }
+
+    private static void awaitQuietly(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException interrupt) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

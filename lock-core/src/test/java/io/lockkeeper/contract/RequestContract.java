@@ -1,0 +1,165 @@
+package io.lockkeeper.contract;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.lockkeeper.LockInterruptedException;
+import io.lockkeeper.LockLease;
+import io.lockkeeper.LockListener;
+import io.lockkeeper.LockLostException;
+import io.lockkeeper.LockMode;
+import io.lockkeeper.LockRequest;
+import io.lockkeeper.LockTemplate;
+import io.lockkeeper.ReleaseResult;
+import io.lockkeeper.store.LockStore;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInfo;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** What a request may ask for beyond a lock: a lease that ends by itself, and attempts instead of a place in the queue. */
+@Timeout(60)
+public abstract class RequestContract {
+
+    /** The grant time is half of it, and shorter than the fixed lease. */
+    private static final Duration LEASE = Duration.ofMillis(1_500);
+
+    private static final Duration FIXED = Duration.ofSeconds(1);
+    private static final Duration TOLERANCE = Duration.ofMillis(300);
+
+    private final RecordingListener events = new RecordingListener();
+    private final List<LockTemplate> templates = new ArrayList<>();
+    private LockRequest request = LockRequest.of("none");
+
+    /** Returns a new store over the locks that all stores of one test share. */
+    protected abstract LockStore store();
+
+    @BeforeEach
+    void nameTheLock(TestInfo test) {
+        request = LockRequest.of(test.getDisplayName() + " {" + System.nanoTime() + "}");
+    }
+
+    @AfterEach
+    void close() {
+        templates.forEach(LockTemplate::close);
+    }
+
+    private LockTemplate instance() {
+        LockTemplate template = LockTemplate.builder(store())
+                .leaseTime(LEASE)
+                .shutdownWait(Duration.ZERO)
+                .listener(events)
+                .build();
+        templates.add(template);
+        return template;
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"EXCLUSIVE", "FAIR"})
+    void aFixedLeaseEndsInTimeWhileItsBodyRunsOn(LockMode mode) throws Exception {
+        LockTemplate template = instance();
+        LockTemplate other = instance();
+        template.run(request.withMode(mode).withLeaseTime(FIXED), lease -> {
+            long begin = System.nanoTime();
+            CompletableFuture<LockLostException> told = new CompletableFuture<>();
+            lease.onLost(told::complete);
+            CompletableFuture<LockLease> local = template.acquireAsync(request);
+            CompletableFuture<LockLease> remote = other.acquireAsync(request);
+
+            assertThat(told.get(5, TimeUnit.SECONDS).heldFor()).isBetween(FIXED.minusMillis(50), FIXED.plus(TOLERANCE));
+            assertThat(lease.isHeld()).isFalse();
+            List<Long> tokens = new ArrayList<>();
+            for (CompletableFuture<?> next : List.of(
+                    local.thenAccept(held -> receive(held, tokens)),
+                    remote.thenAccept(held -> receive(held, tokens)))) {
+                next.get(5, TimeUnit.SECONDS);
+            }
+            assertThat(tokens).hasSize(2).doesNotHaveDuplicates().allMatch(token -> token > lease.fencingToken());
+            assertThat(Duration.ofNanos(System.nanoTime() - begin))
+                    .isBetween(FIXED.minusMillis(50), FIXED.plus(TOLERANCE).plus(LEASE));
+            assertThat(lease.release()).isEqualTo(ReleaseResult.LOST);
+        });
+        assertThat(events.events(LockListener.Renewed.class)).isEmpty();
+        assertThat(events.events(LockListener.Lost.class)).hasSize(1);
+        assertThat(other.tryAcquire(request)).hasValueSatisfying(LockLease::close);
+    }
+
+    /** The next holder has a time of its own, and not what is left of the last one's. */
+    private static void receive(LockLease lease, List<Long> tokens) {
+        assertThat(lease.remaining()).isGreaterThan(Duration.ofMillis(300));
+        synchronized (tokens) {
+            tokens.add(lease.fencingToken());
+        }
+        lease.close();
+    }
+
+    @Test
+    void aFixedLeaseThatWasWaitedForLastsItsWholeTimeAndNoLonger() throws Exception {
+        LockTemplate first = instance();
+        LockTemplate second = instance();
+        for (LockTemplate waiting : List.of(first, second)) {
+            LockLease held = first.acquire(request);
+            CompletableFuture<LockLease> next = waiting.acquireAsync(request.withLeaseTime(FIXED));
+            Awaitility.await().until(() -> !waiting.toString().contains("names=0"));
+            held.close();
+            LockLease lease = next.get(5, TimeUnit.SECONDS);
+            CompletableFuture<LockLostException> told = new CompletableFuture<>();
+            lease.onLost(told::complete);
+            LockLostException lost = told.get(5, TimeUnit.SECONDS);
+            assertThat(lost.heldFor()).isBetween(FIXED.minusMillis(50), FIXED.plus(TOLERANCE));
+            first.acquire(request.withWaitTime(TOLERANCE.plusSeconds(1))).close();
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"EXCLUSIVE", "FAIR"})
+    void aRequestWithRetriesGetsTheLockBetweenTwoAttemptsAndNeverQueues(LockMode mode) throws Exception {
+        LockTemplate holder = instance();
+        LockTemplate retrying = instance();
+        LockLease held = holder.acquire(request);
+        CompletableFuture<LockLease> future = retrying.acquireAsync(
+                request.withMode(mode).withWaitTime(Duration.ZERO).withRetries(100, Duration.ofMillis(100)));
+        assertThat(future.copy()
+                        .completeOnTimeout(null, 300, TimeUnit.MILLISECONDS)
+                        .get())
+                .isNull();
+        // Whoever queued would have the lock now; one that tries again has it only then.
+        held.close();
+        assertThat(holder.tryAcquire(request)).hasValueSatisfying(LockLease::close);
+        LockLease lease = future.get(5, TimeUnit.SECONDS);
+        assertThat(lease.verify()).isTrue();
+        lease.close();
+        assertThat(events.events(LockListener.Acquired.class))
+                .filteredOn(event -> event.request().retryCount() > 0)
+                .singleElement()
+                .satisfies(event -> assertThat(event.attempts()).isBetween(2, 20));
+    }
+
+    @Test
+    void anInterruptEndsTheTimeBetweenTwoAttempts() throws Exception {
+        LockTemplate holder = instance();
+        LockTemplate retrying = instance();
+        try (LockLease held = holder.acquire(request)) {
+            LockViews.Running<Boolean> caller = LockViews.start(() -> {
+                assertThatThrownBy(() -> retrying.acquire(request.withRetries(3, Duration.ofMinutes(1))))
+                        .isInstanceOf(LockInterruptedException.class);
+                return Thread.currentThread().isInterrupted();
+            });
+            Awaitility.await().until(() -> retrying.toString().contains("names=1"));
+            caller.waiting();
+            caller.thread().interrupt();
+            assertThat(caller.outcome().get(1, TimeUnit.SECONDS)).isTrue();
+            assertThat(retrying.toString()).contains("names=0");
+            assertThat(held.isHeld()).isTrue();
+        }
+    }
+}

@@ -1,0 +1,248 @@
+package io.lockkeeper.memory;
+
+import io.lockkeeper.memory.MemoryScripts.Sending;
+import io.lockkeeper.memory.ModelCommand.Acquire;
+import io.lockkeeper.memory.ModelCommand.Asker;
+import io.lockkeeper.memory.ModelCommand.HandOver;
+import io.lockkeeper.memory.ModelCommand.Release;
+import io.lockkeeper.memory.ModelCommand.Renew;
+import io.lockkeeper.memory.ModelCommand.Renewal;
+import io.lockkeeper.memory.ModelCommand.Revoke;
+import io.lockkeeper.memory.ModelCommand.Step;
+import io.lockkeeper.store.AcquireCommand;
+import io.lockkeeper.store.AcquireReply;
+import io.lockkeeper.store.Grant;
+import io.lockkeeper.store.HandOverCommand;
+import io.lockkeeper.store.HandOverReply;
+import io.lockkeeper.store.ReleaseReply;
+import io.lockkeeper.store.RenewCommand;
+import io.lockkeeper.store.StoreListener;
+import io.lockkeeper.store.StoredLock;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.stream.Collectors;
+
+/** Runs commands on the model of the record, and tells for each what the script must get and must say. */
+final class ModelRun {
+
+    static final String KEY_PREFIX = "m:lock:";
+    static final String CHANNEL_PREFIX = "m:";
+    static final long TOMBSTONE_MILLIS = 4 * 3_600_000L;
+
+    private final Map<String, MemoryRecord> records = new HashMap<>();
+    private final Map<String, Asker> askers = new HashMap<>();
+    private final Map<String, Long> firstTokens = new HashMap<>();
+    private final IdentityHashMap<ModelCommand, List<Long>> settledTokens = new IdentityHashMap<>();
+    private final List<String> messages = new ArrayList<>();
+
+    /**
+     * A call of a script.
+     *
+     * @param script its name
+     * @param keys the keys
+     * @param arguments the arguments, without the time
+     * @param reply what it answers, its parts with a blank between them; of BUSY the first three
+     * @param messages what it publishes, a line each
+     * @param records the records that it leaves, a line for each key
+     */
+    record Call(
+            String script, List<String> keys, List<String> arguments, String reply, String messages, String records) {}
+
+    MemoryRecord record(String name) {
+        return records.computeIfAbsent(
+                name,
+                key -> new MemoryRecord(key, 0, (attempt, message) -> {
+                    String channel = CHANNEL_PREFIX + attempt.substring(0, 12);
+                    message.accept(new Messages(channel, KEY_PREFIX + key));
+                }));
+    }
+
+    /** Returns what an owner asked for. */
+    Asker asker(String id) {
+        return Objects.requireNonNull(askers.get(id), "only who asked can hold a lock");
+    }
+
+    Call run(Step step) {
+        messages.clear();
+        List<MemoryRecord> touched =
+                step.command().names().stream().map(this::record).toList();
+        List<String> arguments = new ArrayList<>();
+        String script = step.command().getClass().getSimpleName().toLowerCase(Locale.ROOT);
+        String reply = reply(step, touched, arguments);
+        touched.forEach(this::noteToken);
+        return new Call(
+                script,
+                touched.stream().map(record -> KEY_PREFIX + record.name).toList(),
+                arguments,
+                reply,
+                String.join("\n", messages),
+                touched.stream().map(RecordText::of).collect(Collectors.joining("\n")));
+    }
+
+    private void noteToken(MemoryRecord record) {
+        Asker owner = askers.get(record.owner);
+        if (owner != null && owner.names().get(0).equals(record.name)) {
+            firstTokens.put(owner.id(), record.token - owner.tokens() + 1);
+        }
+    }
+
+    private String reply(Step step, List<MemoryRecord> touched, List<String> arguments) {
+        ModelCommand command = step.command();
+        long now = step.millis();
+        if (command instanceof Acquire acquire) {
+            claim(arguments, acquire.asker());
+            add(arguments, acquire.sent(), acquire.notAfter(), CHANNEL_PREFIX, TOMBSTONE_MILLIS, 0);
+            return MemoryScripts.acquire(touched, claim(acquire.asker()), sending(acquire), step.micros())
+                    .map(reply -> text(reply, now))
+                    .orElse("LATE " + now);
+        } else if (command instanceof Release release) {
+            long last = lastToken(release, release.asker(), release.used());
+            add(arguments, release.by(), last, release.keepMillis(), CHANNEL_PREFIX, TOMBSTONE_MILLIS);
+            return text(MemoryScripts.release(touched, release.by(), last, release.keepMillis(), step.micros())) + " "
+                    + now;
+        } else if (command instanceof HandOver handOver) {
+            return handOver(handOver, touched.get(0), step, arguments);
+        } else if (command instanceof Renew renew) {
+            return renew(renew, touched, step, arguments);
+        } else if (command instanceof Revoke) {
+            add(arguments, CHANNEL_PREFIX, TOMBSTONE_MILLIS);
+            return (MemoryScripts.revoke(touched.get(0), step.micros()) ? "REVOKED " : "FREE ") + now;
+        }
+        return inspect(touched.get(0), now);
+    }
+
+    private String handOver(HandOver command, MemoryRecord record, Step step, List<String> arguments) {
+        long last = lastToken(command, command.asker(), command.used());
+        add(arguments, command.by(), last);
+        claim(arguments, command.next());
+        add(arguments, command.notAfter(), CHANNEL_PREFIX, TOMBSTONE_MILLIS, command.ahead() ? 1 : 0);
+        Asker next = command.next();
+        Sending sending = new Sending(0, command.notAfter(), next.aliveMillis(), next.grantMillis());
+        Optional<HandOverReply> reply = MemoryScripts.handOver(
+                record, new HandOverCommand(command.by(), last, claim(next), command.ahead()), sending, step.micros());
+        return reply.map(answer -> answer.wasHeld() ? text(answer.next(), step.millis()) : "NOT_HELD " + step.millis())
+                .orElse("LATE " + step.millis());
+    }
+
+    private String renew(Renew command, List<MemoryRecord> touched, Step step, List<String> arguments) {
+        List<Long> least = settledTokens.computeIfAbsent(command, first -> command.renewals().stream()
+                .map(renewal -> renewal.raise() == 0 ? 0 : record(renewal.name()).token + renewal.raise())
+                .toList());
+        add(arguments, TOMBSTONE_MILLIS);
+        StringBuilder reply = new StringBuilder().append(step.millis());
+        for (int i = 0; i < touched.size(); i++) {
+            Renewal renewal = command.renewals().get(i);
+            add(arguments, renewal.attempt(), renewal.leaseMillis(), renewal.exact() ? 1 : 0, least.get(i));
+            RenewCommand renew = new RenewCommand(
+                    renewal.name(), renewal.attempt(), renewal.leaseMillis(), renewal.exact(), least.get(i));
+            reply.append(MemoryScripts.renew(touched.get(i), renew, step.micros()) ? " 1" : " 0");
+        }
+        return reply.toString();
+    }
+
+    private static String inspect(MemoryRecord record, long now) {
+        Optional<StoredLock> lock = record.inspect(now);
+        return lock.map(seen -> String.join(
+                        " ",
+                        "LOCK",
+                        "" + now,
+                        seen.mode().name().toLowerCase(Locale.ROOT),
+                        "" + seen.token(),
+                        "" + seen.remainingMillis(),
+                        String.join("", seen.holders()),
+                        String.join("", seen.waiters())))
+                .orElse("FREE " + now);
+    }
+
+    private long lastToken(ModelCommand command, Asker asker, int used) {
+        return settledTokens
+                .computeIfAbsent(command, first -> {
+                    long own = firstTokens.getOrDefault(asker.id(), 0L);
+                    return List.of(used < 0 || own == 0 ? 0 : own - 1 + Math.min(used, asker.tokens()));
+                })
+                .get(0);
+    }
+
+    private static String text(AcquireReply reply, long now) {
+        if (reply instanceof AcquireReply.Acquired acquired) {
+            String tokens =
+                    acquired.firstTokens().stream().map(token -> " " + token).collect(Collectors.joining());
+            return "ACQUIRED " + now + " " + acquired.leaseMillis() + tokens;
+        } else if (reply instanceof AcquireReply.Queued queued) {
+            return "QUEUED " + now + " " + queued.holder() + " " + queued.remainingMillis();
+        } else if (reply instanceof AcquireReply.Busy busy) {
+            return "BUSY " + now + " " + busy.holder();
+        }
+        return "ENDED " + now;
+    }
+
+    private static String text(ReleaseReply reply) {
+        return switch (reply) {
+            case RELEASED -> "RELEASED";
+            case LEFT_QUEUE -> "LEFT";
+            case ALREADY_RELEASED -> "ALREADY";
+            case NOT_HELD -> "NOT_HELD";
+        };
+    }
+
+    private static AcquireCommand claim(Asker asker) {
+        return new AcquireCommand(
+                asker.names(), asker.id(), asker.mode(), asker.leaseMillis(), asker.aliveMillis() > 0, asker.tokens());
+    }
+
+    private static Sending sending(Acquire acquire) {
+        Asker asker = acquire.asker();
+        return new Sending(acquire.sent(), acquire.notAfter(), asker.aliveMillis(), asker.grantMillis());
+    }
+
+    private void claim(List<String> arguments, Asker asker) {
+        askers.put(asker.id(), asker);
+        add(arguments, asker.id(), RecordText.letter(asker.mode()), asker.leaseMillis(), asker.aliveMillis());
+        add(arguments, asker.grantMillis(), asker.tokens());
+    }
+
+    private static void add(List<String> arguments, Object... values) {
+        for (Object value : values) {
+            arguments.add(value.toString());
+        }
+    }
+
+    /** Takes down messages in the form in which the script publishes them. */
+    private final class Messages implements StoreListener {
+
+        private final String channel;
+        private final String key;
+
+        Messages(String channel, String key) {
+            this.channel = channel;
+            this.key = key;
+        }
+
+        @Override
+        public void granted(Grant grant) {
+            messages.add(channel + " grant " + grant.attempt() + " " + grant.firstToken() + " "
+                    + grant.untilStoreMillis() + " " + key);
+        }
+
+        @Override
+        public void revoked(String attempt) {
+            messages.add(channel + " revoke " + attempt + " " + key);
+        }
+
+        @Override
+        public void freeIn(String attempt, long remainingMillis) {
+            messages.add(channel + " free-at " + attempt + " " + remainingMillis + " " + key);
+        }
+
+        @Override
+        public void channelRestored() {
+            throw new AssertionError("a record never says this");
+        }
+    }
+}

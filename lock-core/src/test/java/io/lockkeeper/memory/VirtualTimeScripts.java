@@ -1,0 +1,142 @@
+package io.lockkeeper.memory;
+
+import io.lockkeeper.memory.ModelRun.Call;
+import io.lockkeeper.testing.RespConnection;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.stream.Collectors;
+
+/**
+ * The scripts on a real server, but for two places of their text: they get the time from a last argument, and what they
+ * publish comes back with the reply, as do the records that they leave.
+ */
+final class VirtualTimeScripts implements AutoCloseable {
+
+    private static final List<String> SCRIPTS = List.of("acquire", "release", "handover", "renew", "revoke", "inspect");
+    private static final String BEFORE = """
+            local clock, sent = ARGV[#ARGV], {}
+            local function send(channel, message)
+              sent[#sent + 1] = channel .. ' ' .. message
+            end
+            local function script()
+            """;
+    private static final String AFTER = """
+
+            end
+            local reply = script()
+            local records, lives = {}, {}
+            for i, key in ipairs(KEYS) do
+              local values = redis.call('HMGET', key, FIELDS)
+              lives[i] = redis.call('PTTL', key)
+              records[i] = lives[i] == -2 and 'absent' or table.concat(values, '|')
+              if lives[i] ~= -2 and redis.call('HLEN', key) ~= #values then
+                records[i] = 'not ' .. #values .. ' fields'
+              end
+            end
+            return { reply, table.concat(sent, '\\n'), table.concat(records, '\\n'), lives }
+            """;
+
+    private final RespConnection connection;
+    private final Map<String, String> hashes = new HashMap<>();
+
+    /**
+     * What a script did.
+     *
+     * @param reply its answer, its parts with a blank between them; of BUSY the first three
+     * @param messages what it published, a line each
+     * @param records the records that it left, a line for each key
+     * @param lives how long the keys live, ms
+     */
+    record Result(String reply, String messages, String records, List<Long> lives) {}
+
+    VirtualTimeScripts(RespConnection connection) {
+        this.connection = connection;
+        for (String name : SCRIPTS) {
+            hashes.put(name, String.valueOf(connection.command("SCRIPT", "LOAD", altered(name))));
+        }
+    }
+
+    static String altered(String name) {
+        String source = read("record") + "\n" + read(name);
+        String timed =
+                replaceOnce(source, "redis.call('TIME')", "{ string.sub(clock, 1, -7), string.sub(clock, -6) }", name);
+        String told = replaceOnce(timed, "redis.pcall('PUBLISH', ", "send(", name);
+        String fields =
+                RecordText.FIELDS.stream().map(field -> "'" + field + "'").collect(Collectors.joining(", "));
+        return BEFORE + told + AFTER.replace("FIELDS", fields);
+    }
+
+    private static String replaceOnce(String source, String part, String by, String script) {
+        int first = source.indexOf(part);
+        if (first < 0 || source.indexOf(part, first + 1) >= 0) {
+            throw new AssertionError("The text of " + script + ".lua must have exactly once: " + part);
+        }
+        return source.replace(part, by);
+    }
+
+    private static String read(String name) {
+        String file = "/io/lockkeeper/redis/" + name + ".lua";
+        try (InputStream script = VirtualTimeScripts.class.getResourceAsStream(file)) {
+            if (script == null) {
+                throw new AssertionError(file + " is missing from the class path");
+            }
+            return new String(script.readAllBytes(), StandardCharsets.UTF_8);
+        } catch (IOException failure) {
+            throw new UncheckedIOException(failure);
+        }
+    }
+
+    /** Sends calls at given moments, on an empty server, and does not wait for the results. */
+    void send(List<Call> calls, List<Long> micros) {
+        List<String[]> commands = new ArrayList<>(calls.size() + 1);
+        commands.add(new String[] {"FLUSHDB"});
+        for (int i = 0; i < calls.size(); i++) {
+            Call call = calls.get(i);
+            List<String> command = new ArrayList<>(List.of("EVALSHA", hashes.get(call.script())));
+            command.add("" + call.keys().size());
+            command.addAll(call.keys());
+            command.addAll(call.arguments());
+            command.add("" + micros.get(i));
+            commands.add(command.toArray(String[]::new));
+        }
+        connection.sendAll(commands);
+    }
+
+    /** Waits for the results of all calls that were sent together. */
+    List<Result> receive(int calls) {
+        connection.receive();
+        List<Result> results = new ArrayList<>(calls);
+        for (int i = 0; i < calls; i++) {
+            results.add(result());
+        }
+        return results;
+    }
+
+    private Result result() {
+        List<?> raw;
+        try {
+            raw = (List<?>) Objects.requireNonNull(connection.receive());
+        } catch (RespConnection.ErrorReply error) {
+            return new Result(String.valueOf(error.getMessage()), "", "", List.of());
+        }
+        List<?> reply = (List<?>) raw.get(0);
+        List<?> compared = "BUSY".equals(reply.get(0)) ? reply.subList(0, 3) : reply;
+        return new Result(
+                compared.stream().map(String::valueOf).collect(Collectors.joining(" ")),
+                String.valueOf(raw.get(1)),
+                String.valueOf(raw.get(2)),
+                ((List<?>) raw.get(3)).stream().map(Long.class::cast).toList());
+    }
+
+    @Override
+    public void close() {
+        connection.close();
+    }
+}

@@ -1,0 +1,69 @@
+package io.lockkeeper.redis;
+
+import io.lockkeeper.contract.AsyncContract;
+import io.lockkeeper.contract.AsyncCrowdContract;
+import io.lockkeeper.store.LockStore;
+import io.lockkeeper.testing.Connections;
+import io.lockkeeper.testing.RedisServer;
+import java.time.Duration;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Nested;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+
+/** Futures of locks over Redis. */
+class RedisAsyncTest {
+
+    private static RedisServer server;
+
+    @BeforeAll
+    static void startServer() {
+        server = RedisServer.start();
+    }
+
+    @AfterAll
+    static void stopServer() {
+        server.close();
+    }
+
+    @Nested
+    class Futures extends AsyncContract {
+
+        private final RedisConnectionFactory connections = Connections.LETTUCE.to(server.port());
+
+        @Override
+        protected LockStore store() {
+            return new RedisLockStore(connections, RedisLockStore.Options.defaults());
+        }
+
+        @AfterEach
+        void closeConnections() {
+            Connections.close(connections);
+        }
+    }
+
+    @Nested
+    class Crowd extends AsyncCrowdContract {
+
+        private final RedisConnectionFactory connections = Connections.JEDIS.to(server.port());
+
+        Crowd() {
+            super(Duration.ofSeconds(15), true);
+        }
+
+        @Override
+        protected LockStore store() {
+            return new RedisLockStore(
+                    connections,
+                    RedisLockStore.Options.defaults()
+                            .withPollInterval(POLL_INTERVAL)
+                            .withCommandTimeout(Duration.ofSeconds(5)));
+        }
+
+        @AfterEach
+        void closeConnections() {
+            Connections.close(connections);
+        }
+    }
+}

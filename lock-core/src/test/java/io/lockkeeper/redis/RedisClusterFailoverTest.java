@@ -1,0 +1,64 @@
+package io.lockkeeper.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lockkeeper.LockException;
+import io.lockkeeper.LockLease;
+import io.lockkeeper.LockListener;
+import io.lockkeeper.LockTemplate;
+import io.lockkeeper.contract.RecordingListener;
+import io.lockkeeper.testing.Connections;
+import io.lockkeeper.testing.RedisCluster;
+import io.lockkeeper.testing.RedisServer;
+import java.time.Duration;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+
+/** A master dies for good, and its replica takes its place. */
+@Timeout(60)
+class RedisClusterFailoverTest {
+
+    @ParameterizedTest
+    @EnumSource
+    void holdsOutliveAFailoverThatIsFasterThanTheirLease(Connections driver) {
+        RecordingListener events = new RecordingListener();
+        try (RedisCluster cluster = RedisCluster.start(1, "--cluster-node-timeout", "1500")) {
+            RedisConnectionFactory connections = driver.toCluster(cluster.ports());
+            try (LockTemplate template = LockTemplate.builder(
+                            new RedisLockStore(connections, RedisLockStore.Options.defaults()))
+                    .leaseTime(Duration.ofSeconds(20))
+                    .shutdownWait(Duration.ZERO)
+                    .listener(events)
+                    .build()) {
+                List<LockLease> leases = IntStream.range(0, 60)
+                        .mapToObj(i -> template.acquire("name " + i))
+                        .toList();
+                RedisServer dead = cluster.masters().get(1);
+                assertThat(dead.command("WAIT", "1", "5000")).isEqualTo(1L);
+                dead.kill();
+                List<String> names = IntStream.range(0, 60)
+                        .mapToObj(i -> "after " + i)
+                        .filter(name -> cluster.masterOf("lockkeeper:lock:" + name) == dead)
+                        .toList();
+                assertThat(names).isNotEmpty();
+                Awaitility.await()
+                        .atMost(Duration.ofSeconds(15))
+                        .ignoreExceptionsInstanceOf(LockException.class)
+                        .until(() -> {
+                            names.forEach(name -> template.run(name, lease -> {}));
+                            return true;
+                        });
+                assertThat(cluster.replicas().get(1).keys()).anyMatch(key -> key.startsWith("lockkeeper:lock:after"));
+                assertThat(leases).allMatch(LockLease::isHeld).allMatch(LockLease::verify);
+                assertThat(events.events(LockListener.Lost.class)).isEmpty();
+            } finally {
+                Connections.close(connections);
+            }
+        }
+    }
+}

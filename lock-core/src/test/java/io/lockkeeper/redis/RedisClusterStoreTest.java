@@ -1,0 +1,261 @@
+package io.lockkeeper.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lockkeeper.LockLease;
+import io.lockkeeper.LockListener;
+import io.lockkeeper.LockRequest;
+import io.lockkeeper.LockTemplate;
+import io.lockkeeper.ReleaseResult;
+import io.lockkeeper.contract.RecordingListener;
+import io.lockkeeper.store.Grant;
+import io.lockkeeper.store.RenewCommand;
+import io.lockkeeper.store.StoreListener;
+import io.lockkeeper.testing.Connections;
+import io.lockkeeper.testing.RedisCluster;
+import io.lockkeeper.testing.RedisServer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+
+/** Locks in a cluster of three masters. */
+@Timeout(30)
+class RedisClusterStoreTest {
+
+    private static RedisCluster cluster;
+
+    private final List<RedisConnectionFactory> factories = new ArrayList<>();
+
+    @BeforeAll
+    static void startCluster() {
+        cluster = RedisCluster.start();
+    }
+
+    @AfterAll
+    static void stopCluster() {
+        cluster.close();
+    }
+
+    @AfterEach
+    void closeConnections() {
+        factories.forEach(Connections::close);
+        cluster.masters().forEach(master -> master.command("FLUSHALL"));
+    }
+
+    private LockTemplate.Builder template(Connections driver) {
+        RedisConnectionFactory connections = driver.toCluster(cluster.ports());
+        factories.add(connections);
+        // The first one loads the classes of the client, which takes longer than a short command timeout.
+        connections.getConnection().close();
+        return LockTemplate.builder(new RedisLockStore(connections, RedisLockStore.Options.defaults()))
+                .shutdownWait(Duration.ZERO);
+    }
+
+    private static List<String> names(int count) {
+        return IntStream.range(0, count).mapToObj(i -> "name " + i).toList();
+    }
+
+    private static void awaitSubscriptions(int count) {
+        Awaitility.await()
+                .until(() -> cluster.masters().stream()
+                                .mapToInt(master -> ((List<?>) List.of(master.command("PUBSUB", "CHANNELS"))
+                                                .get(0))
+                                        .size())
+                                .sum()
+                        == count);
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void threeHundredLocksAreTakenRenewedAndReleased(Connections driver) {
+        Duration lease = Duration.ofMillis(1_500);
+        RecordingListener events = new RecordingListener();
+        try (LockTemplate template =
+                template(driver).leaseTime(lease).listener(events).build()) {
+            List<LockLease> leases = names(300).stream().map(template::acquire).toList();
+            Map<String, Integer> keys = cluster.keys();
+            assertThat(keys.keySet())
+                    .containsAll(names(300).stream()
+                            .map(name -> "lockkeeper:lock:" + name)
+                            .toList());
+            assertThat(new HashSet<>(keys.values())).hasSize(3);
+            long begin = System.nanoTime();
+            Awaitility.await()
+                    .until(() -> System.nanoTime() - begin
+                            > lease.plus(lease.dividedBy(2)).toNanos());
+            assertThat(events.events(LockListener.RenewalFailed.class)).isEmpty();
+            assertThat(events.events(LockListener.Renewed.class)).hasSizeGreaterThanOrEqualTo(900);
+            assertThat(leases).allMatch(LockLease::isHeld).allMatch(LockLease::verify);
+            assertThat(leases).allMatch(held -> held.release() == ReleaseResult.RELEASED);
+            assertThat(events.events(LockListener.Lost.class)).isEmpty();
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void anyNameIsALock(Connections driver) {
+        List<String> names = List.of(
+                "{",
+                "}",
+                "{}",
+                "}{",
+                "{a}b{c}",
+                "a{}{b}",
+                "{{a}}",
+                "{ }",
+                "a b",
+                " a",
+                "a:b::c",
+                "*?[a]",
+                "\\",
+                "\"'",
+                "🔒",
+                "{🔒}:ü",
+                "line\nbreak",
+                "x".repeat(512));
+        try (LockTemplate template = template(driver).build();
+                LockTemplate other = template(driver).build()) {
+            for (String name : names) {
+                LockLease lease = template.acquire(name);
+                assertThat(lease.verify()).as(name).isTrue();
+                assertThat(other.tryAcquire(name)).as(name).isEmpty();
+                assertThat(cluster.masterOf("lockkeeper:lock:" + name).field("lockkeeper:lock:" + name, "owner"))
+                        .as(name)
+                        .isNotEmpty();
+                assertThat(lease.release()).as(name).isEqualTo(ReleaseResult.RELEASED);
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aGrantReachesAWaiterWhateverNodeItListensTo(Connections driver) throws Exception {
+        try (LockTemplate holder = template(driver).build();
+                LockTemplate waiting = template(driver).build()) {
+            awaitSubscriptions(2);
+            List<LockLease> held = names(30).stream().map(holder::acquire).toList();
+            assertThat(held)
+                    .extracting(lease -> cluster.masterOf("lockkeeper:lock:" + lease.name()))
+                    .containsAll(cluster.masters());
+            List<CompletableFuture<LockLease>> next = names(30).stream()
+                    .map(name -> waiting.acquireAsync(LockRequest.of(name).withWaitTime(Duration.ofSeconds(20))))
+                    .toList();
+            Awaitility.await().until(() -> names(30).stream()
+                    .map(name -> "lockkeeper:lock:" + name)
+                    .noneMatch(key -> "".equals(cluster.masterOf(key).field(key, "queue"))));
+            cluster.resetStatistics();
+            held.forEach(LockLease::close);
+            // Polls come every five seconds.
+            for (CompletableFuture<LockLease> lease : next) {
+                lease.get(2, TimeUnit.SECONDS).close();
+            }
+            assertThat(cluster.calls("publish")).isEqualTo(30);
+            assertThat(cluster.scriptCalls()).isEqualTo(60);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void scriptsThatANodeHasForgottenAreSentAgain(Connections driver) {
+        try (LockTemplate template = template(driver).build()) {
+            template.run("warm", lease -> {});
+            cluster.masters().forEach(master -> master.command("SCRIPT", "FLUSH"));
+            cluster.resetStatistics();
+            for (String name : names(30)) {
+                try (LockLease lease = template.acquire(name)) {
+                    assertThat(lease.verify()).isTrue();
+                }
+            }
+            // Acquire, inspect and release are texts once on each of the three masters.
+            assertThat(cluster.calls("eval")).isEqualTo(9);
+            assertThat(cluster.calls("evalsha")).isEqualTo(90);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void theFirstLockOnEachMasterIsOneRequest(Connections driver) {
+        cluster.masters().forEach(master -> master.command("SCRIPT", "FLUSH"));
+        try (LockTemplate template = template(driver).build()) {
+            cluster.resetStatistics();
+            Set<RedisServer> used = new HashSet<>();
+            for (String name : names(30)) {
+                template.run(name, lease -> {});
+                used.add(cluster.masterOf("lockkeeper:lock:" + name));
+            }
+            assertThat(used).hasSize(3);
+            assertThat(cluster.calls("evalsha")).isEqualTo(60);
+            assertThat(cluster.calls("eval")).isZero();
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void holdsOfOneSlotAreRenewedByOneRequest(Connections driver) throws Exception {
+        RedisConnectionFactory connections = driver.toCluster(cluster.ports());
+        factories.add(connections);
+        List<String> together =
+                IntStream.range(0, 300).mapToObj(i -> "{one slot} " + i).toList();
+        List<String> apart = List.of("b", "c", "d", "e");
+        try (LockTemplate template = template(driver).build();
+                RedisLockStore store = new RedisLockStore(connections, RedisLockStore.Options.defaults())) {
+            store.open("CLIENT000000", "test", Duration.ofSeconds(30), new NobodyWaits());
+            List<RenewCommand> commands = new ArrayList<>();
+            for (int i = 0; i < 300; i++) {
+                String name = together.get(i);
+                boolean held = i % 3 == 0;
+                commands.add(
+                        new RenewCommand(name, held ? ownerAfterAcquire(template, name) : "nobody", 30_000, false, 0));
+            }
+            for (int i = 0; i < apart.size(); i++) {
+                commands.add(
+                        100 * i,
+                        new RenewCommand(apart.get(i), ownerAfterAcquire(template, apart.get(i)), 30_000, false, 0));
+            }
+            cluster.resetStatistics();
+            List<CompletableFuture<Boolean>> answers = store.renew(commands);
+            for (int i = 0; i < commands.size(); i++) {
+                assertThat(answers.get(i).get(5, TimeUnit.SECONDS))
+                        .as(commands.get(i).name())
+                        .isEqualTo(!commands.get(i).attempt().equals("nobody"));
+            }
+            // 250 and 50 of one slot, and one for each of the others.
+            assertThat(cluster.scriptCalls()).isEqualTo(2 + apart.size());
+        }
+    }
+
+    private static String ownerAfterAcquire(LockTemplate template, String name) {
+        template.acquire(name);
+        String key = "lockkeeper:lock:" + name;
+        return String.valueOf(cluster.masterOf(key).field(key, "owner"));
+    }
+
+    private static final class NobodyWaits implements StoreListener {
+
+        @Override
+        public void granted(Grant grant) {}
+
+        @Override
+        public void revoked(String attempt) {}
+
+        @Override
+        public void freeIn(String attempt, long remainingMillis) {}
+
+        @Override
+        public void channelRestored() {}
+    }
+}

@@ -1,0 +1,78 @@
+package io.lockkeeper.autoconfigure;
+
+import java.net.URI;
+import java.net.URISyntaxException;
+import java.net.URLDecoder;
+import java.nio.charset.StandardCharsets;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Where one of the masters of a quorum is.
+ *
+ * @param host its name or address
+ * @param port its port
+ * @param user as whom to connect; null: the default user
+ * @param password the user's password; null: none
+ * @param database the number of the database
+ * @param encrypted whether the connection uses TLS
+ */
+record QuorumNode(
+        String host,
+        int port,
+        @Nullable String user,
+        @Nullable String password,
+        int database,
+        boolean encrypted) {
+
+    private static final int DEFAULT_PORT = 6379;
+
+    /**
+     * Reads a URI such as {@code redis://user:password@host:6379/0}, or {@code rediss://} for TLS.
+     *
+     * @throws IllegalArgumentException if it is none; the message says why, and contains nothing of the URI, which may have
+     *     a password in it
+     */
+    static QuorumNode parse(String text) {
+        URI uri;
+        try {
+            uri = new URI(text.strip());
+        } catch (URISyntaxException wrong) {
+            throw new IllegalArgumentException("is not a URI", wrong);
+        }
+        String scheme = String.valueOf(uri.getScheme()).toLowerCase(Locale.ROOT);
+        if (!scheme.equals("redis") && !scheme.equals("rediss")) {
+            throw new IllegalArgumentException("does not begin with redis:// or rediss://");
+        }
+        if (uri.getHost() == null) {
+            throw new IllegalArgumentException("has no valid host");
+        }
+        String path = String.valueOf(uri.getPath()).replaceFirst("^/", "");
+        if (!path.matches("\\d{0,6}") || uri.getQuery() != null || uri.getFragment() != null) {
+            throw new IllegalArgumentException("has something else than the number of a database after the host");
+        }
+        String credentials = uri.getRawUserInfo();
+        int colon = credentials == null ? -1 : credentials.indexOf(':');
+        return new QuorumNode(
+                uri.getHost().toLowerCase(Locale.ROOT),
+                uri.getPort() < 0 ? DEFAULT_PORT : uri.getPort(),
+                credentials == null || colon < 1 ? null : decoded(credentials.substring(0, colon)),
+                credentials == null ? null : decoded(credentials.substring(colon + 1)),
+                path.isEmpty() ? 0 : Integer.parseInt(path),
+                scheme.equals("rediss"));
+    }
+
+    private static @Nullable String decoded(String part) {
+        return part.isEmpty() ? null : URLDecoder.decode(part.replace("+", "%2B"), StandardCharsets.UTF_8);
+    }
+
+    /** Returns whether another node is the same server, in whatever database: they would fail together. */
+    boolean isSameServer(QuorumNode other) {
+        return host.equals(other.host) && port == other.port;
+    }
+
+    @Override
+    public String toString() {
+        return host + ":" + port;
+    }
+}
