@@ -223,6 +223,7 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
         private Duration shutdownWait = Duration.ofSeconds(25);
         private String instanceName = "";
         private @Nullable Executor executor;
+        private @Nullable LockSurroundings surroundings;
 
         Builder(LockStore store) {
             this.store = Objects.requireNonNull(store, "store must not be null");
@@ -339,20 +340,36 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
         }
 
         /**
+         * Sets what is asked before each acquisition, and may refuse it or hold the lock on beyond its release. What is
+         * held on belongs to the calling thread: {@link LockTemplate#acquire} and {@link LockTemplate#tryAcquire} then
+         * enter a lock again that the thread holds.
+         *
+         * @param surroundings what surrounds acquisitions; nothing unless set
+         * @return this builder
+         */
+        public Builder surroundings(LockSurroundings surroundings) {
+            this.surroundings = Objects.requireNonNull(surroundings, "surroundings must not be null");
+            return this;
+        }
+
+        /**
          * Builds the template and opens the store.
          *
          * @return the template
          * @throws IllegalStateException if the store serves another template already
          */
         public LockTemplate build() {
+            LockEngine.Settings settings = settings();
             LockEngine engine = ServiceLoader.load(LockEngine.Factory.class, LockTemplate.class.getClassLoader())
                     .findFirst()
                     .orElseThrow(() ->
                             new IllegalStateException("No lock engine on the class path: the file META-INF/services/"
                                     + LockEngine.Factory.class.getName()
                                     + " of lock-core is missing, perhaps after repackaging"))
-                    .create(store, settings());
-            return new LockTemplate(engine, new Defaults(waitTime, retryDelay));
+                    .create(store, settings);
+            return new LockTemplate(
+                    surroundings == null ? engine : new SurroundedEngine(engine, surroundings, settings.executor()),
+                    new Defaults(waitTime, retryDelay));
         }
 
         private LockEngine.Settings settings() {

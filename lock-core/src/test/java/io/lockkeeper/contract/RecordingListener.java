@@ -1,7 +1,6 @@
 package io.lockkeeper.contract;
 
 import io.lockkeeper.LockListener;
-import io.lockkeeper.LockMode;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 
@@ -22,10 +21,6 @@ public final class RecordingListener implements LockListener {
 
     @Override
     public void onAcquired(Acquired event) {
-        if (event.request().mode() != LockMode.READ) {
-            // Told by the holder before it can release.
-            holds(event.request().names().get(0), event.fencingToken());
-        }
         events.add(event);
     }
 

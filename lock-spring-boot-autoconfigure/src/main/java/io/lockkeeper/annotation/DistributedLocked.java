@@ -17,8 +17,9 @@ import org.springframework.core.annotation.AliasFor;
  *
  * <p>Works through the bean's proxy, and therefore not where a bean calls its own method. The method may be declared in
  * an interface, and the annotation may sit on another annotation whose attributes are aliases of these. It must not be
- * private, static or final. Every annotated method is checked when the application starts; what is wrong with it stops
- * the start.
+ * private, static or final. With {@code lockkeeper.mode=aspectj} the lock is woven into the method itself, which may then
+ * be private or final, but not only annotated in an interface. Every annotated method is checked when the application
+ * starts; what is wrong with it stops the start.
  *
  * <p>A method may also return {@link java.util.concurrent.CompletableFuture}, {@link
  * java.util.concurrent.CompletionStage}, a {@code Mono}, a {@code Flux} or another type that Spring's reactive adapters

@@ -11,14 +11,15 @@ public enum LossPolicy {
     /**
      * The method goes on; when it has ended, or the stage or publisher that it returned, the caller gets a
      * {@link LockLostException} instead of the result. What the method failed with itself reaches the caller with the loss
-     * suppressed in it.
+     * suppressed in it. A transaction that began inside the lock rolls back instead of committing.
      */
     FAIL,
 
     /**
      * The thread of the method is interrupted at once; a stage that it returned is completed with a
      * {@link LockLostException}, a publisher or coroutine is cancelled. The caller gets the {@link LockLostException}
-     * instead of the result or of the interruption.
+     * instead of the result or of the interruption. A transaction that began inside the lock rolls back instead of
+     * committing.
      */
     INTERRUPT
 }

@@ -3,26 +3,21 @@ package io.lockkeeper.autoconfigure;
 import io.lockkeeper.LockInspector;
 import io.lockkeeper.LockListener;
 import io.lockkeeper.LockOperations;
+import io.lockkeeper.LockSurroundings;
 import io.lockkeeper.LockTemplate;
-import io.lockkeeper.interceptor.DistributedLockedAdvisor;
-import io.lockkeeper.interceptor.DistributedLockedValidator;
 import io.lockkeeper.store.LockStore;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.ObjectProvider;
-import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
-import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
-import org.springframework.context.annotation.Role;
-import org.springframework.core.Ordered;
 import org.springframework.core.env.Environment;
 
 /**
@@ -36,29 +31,10 @@ import org.springframework.core.env.Environment;
             "org.springframework.boot.autoconfigure.data.redis.RedisAutoConfiguration"
         })
 @EnableConfigurationProperties(LockkeeperProperties.class)
-@Import(AutoProxyCreatorRegistrar.class)
+@Import({ProxyModeConfiguration.class, AspectjModeConfiguration.class, TransactionConfiguration.class})
 public final class LockkeeperAutoConfiguration {
 
     private static final Logger log = LoggerFactory.getLogger(LockkeeperAutoConfiguration.class);
-    private static final int ADVISOR_ORDER = Ordered.LOWEST_PRECEDENCE - 100;
-
-    @Bean
-    @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
-    static DistributedLockedAdvisor distributedLockedAdvisor(
-            ConfigurableListableBeanFactory beans, Environment environment) {
-        // Advisors are made before all other beans: the properties bean would come too early.
-        int order = Binder.get(environment)
-                .bind("lockkeeper.advisor-order", Integer.class)
-                .orElse(ADVISOR_ORDER);
-        return new DistributedLockedAdvisor(beans, order);
-    }
-
-    @Bean
-    @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
-    static DistributedLockedValidator distributedLockedValidator(
-            ConfigurableListableBeanFactory beans, DistributedLockedAdvisor advisor) {
-        return new DistributedLockedValidator(beans, advisor);
-    }
 
     @Bean
     LockTemplateShutdown lockTemplateShutdown(ConfigurableListableBeanFactory beans) {
@@ -101,6 +77,7 @@ public final class LockkeeperAutoConfiguration {
                 LockkeeperProperties properties,
                 ObjectProvider<LockStore> stores,
                 ObjectProvider<LockListener> listeners,
+                ObjectProvider<LockSurroundings> surroundings,
                 Environment environment) {
             LockStore store = stores.getIfAvailable();
             if (store == null) {
@@ -117,6 +94,7 @@ public final class LockkeeperAutoConfiguration {
                     .shutdownWait(properties.shutdown().waitTime())
                     .instanceName(name == null ? environment.getProperty("spring.application.name", "") : name);
             listeners.orderedStream().forEach(builder::listener);
+            surroundings.ifAvailable(builder::surroundings);
             return builder.build();
         }
     }

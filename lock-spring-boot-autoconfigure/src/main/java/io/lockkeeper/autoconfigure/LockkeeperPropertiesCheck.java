@@ -1,7 +1,5 @@
 package io.lockkeeper.autoconfigure;
 
-import io.lockkeeper.autoconfigure.LockkeeperProperties.InsideTransaction;
-import io.lockkeeper.autoconfigure.LockkeeperProperties.Mode;
 import io.lockkeeper.autoconfigure.LockkeeperProperties.Redis;
 import java.time.Duration;
 import java.util.List;
@@ -41,13 +39,6 @@ final class LockkeeperPropertiesCheck {
         }
         atLeast("handover.max-time", properties.handover().maxTime(), Duration.ZERO, "choose a time such as 50ms");
         atLeast("shutdown.wait", properties.shutdown().waitTime(), Duration.ZERO, "choose 0 not to wait");
-        if (properties.mode() == Mode.ASPECTJ) {
-            reject("mode", "is not supported yet: choose proxy");
-        }
-        if (properties.insideTransaction() == InsideTransaction.FAIL
-                || properties.insideTransaction() == InsideTransaction.RELEASE_AFTER_COMPLETION) {
-            reject("inside-transaction", "is not supported yet: choose warn or allow");
-        }
         checkRedisTimes(properties.redis(), properties.leaseTime());
         checkReplication(properties.redis());
     }

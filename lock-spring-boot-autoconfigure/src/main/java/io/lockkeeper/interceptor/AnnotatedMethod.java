@@ -4,9 +4,12 @@ import io.lockkeeper.annotation.DistributedLocked;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.support.AopUtils;
+import org.springframework.core.MethodIntrospector;
+import org.springframework.core.annotation.AnnotationConfigurationException;
 import org.springframework.core.annotation.MergedAnnotation;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
@@ -39,6 +42,13 @@ record AnnotatedMethod(Method method, Method declaration, Class<?> targetClass, 
         return found == null ? onInterface(method, targetClass) : found;
     }
 
+    /** Returns the annotated methods of a class, private and inherited ones included. */
+    static Collection<AnnotatedMethod> allOf(Class<?> type) {
+        return MethodIntrospector.selectMethods(
+                        type, (MethodIntrospector.MetadataLookup<AnnotatedMethod>) method -> find(method, type))
+                .values();
+    }
+
     /** A superclass may have the method and know nothing of the interface that the bean's class gives it. */
     private static @Nullable AnnotatedMethod onInterface(Method method, Class<?> targetClass) {
         int modifiers = method.getModifiers();
@@ -58,8 +68,18 @@ record AnnotatedMethod(Method method, Method declaration, Class<?> targetClass, 
     }
 
     private static @Nullable AnnotatedMethod on(Method annotated, Method method, Class<?> targetClass) {
-        MergedAnnotation<DistributedLocked> annotation =
-                MergedAnnotations.from(annotated, SearchStrategy.TYPE_HIERARCHY).get(DistributedLocked.class);
+        MergedAnnotation<DistributedLocked> annotation;
+        try {
+            annotation = MergedAnnotations.from(annotated, SearchStrategy.TYPE_HIERARCHY)
+                    .get(DistributedLocked.class);
+        } catch (AnnotationConfigurationException contradiction) {
+            DistributedLocked asWritten = annotated.getAnnotation(DistributedLocked.class);
+            if (asWritten == null) {
+                throw contradiction;
+            }
+            // Two names for the same attribute: reported with all the other faults.
+            return new AnnotatedMethod(method, annotated, targetClass, asWritten);
+        }
         if (!annotation.isPresent()) {
             return null;
         }

@@ -1,12 +1,12 @@
 package io.lockkeeper.interceptor;
 
 import io.lockkeeper.annotation.DistributedLocked;
-import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashSet;
-import java.util.LinkedHashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -16,8 +16,9 @@ import org.slf4j.LoggerFactory;
 import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.BeanDefinition;
+import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
-import org.springframework.core.MethodIntrospector;
+import org.springframework.beans.factory.support.AbstractBeanDefinition;
 import org.springframework.core.annotation.AnnotationUtils;
 import org.springframework.util.ClassUtils;
 
@@ -25,42 +26,76 @@ import org.springframework.util.ClassUtils;
  * Checks every annotated method of every bean when the application starts, those of lazy and prototype beans included,
  * and creates no bean for it. All faults of all methods come in one exception.
  */
-public final class DistributedLockedValidator implements SmartInitializingSingleton {
+public final class DistributedLockedValidator implements SmartInitializingSingleton, BeanFactoryPostProcessor {
 
     private static final Logger log = LoggerFactory.getLogger(DistributedLocked.class);
 
     private final ConfigurableListableBeanFactory beans;
     private final MethodLockSpecs specs;
     private final ProxyKind proxies;
+    private final @Nullable AttachmentCheck attachment;
+    private Set<String> given = Set.of();
+
+    private DistributedLockedValidator(
+            ConfigurableListableBeanFactory beans,
+            DistributedLockedAdvisor advisor,
+            @Nullable AttachmentCheck attachment) {
+        this.beans = beans;
+        this.specs = advisor.specs();
+        this.proxies = advisor.proxies();
+        this.attachment = attachment;
+    }
 
     /**
-     * Creates the validator.
+     * Creates a validator for beans that are locked by proxies.
      *
      * @param beans whose beans are checked
      * @param advisor under which they run
      */
-    public DistributedLockedValidator(ConfigurableListableBeanFactory beans, DistributedLockedAdvisor advisor) {
-        this.beans = beans;
-        this.specs = advisor.specs();
-        this.proxies = advisor.proxies();
+    public static DistributedLockedValidator ofProxies(
+            ConfigurableListableBeanFactory beans, DistributedLockedAdvisor advisor) {
+        return new DistributedLockedValidator(beans, advisor, new AttachmentCheck(beans, advisor));
+    }
+
+    /**
+     * Creates a validator for beans whose classes have the locks woven in.
+     *
+     * @param beans whose beans are checked
+     * @param advisor whose interceptor was woven in
+     */
+    public static DistributedLockedValidator ofWovenClasses(
+            ConfigurableListableBeanFactory beans, DistributedLockedAdvisor advisor) {
+        return new DistributedLockedValidator(beans, advisor, null);
+    }
+
+    /** Remembers which objects were handed in from outside, such as the mocks of a test: nobody could proxy them. */
+    @Override
+    public void postProcessBeanFactory(ConfigurableListableBeanFactory factory) {
+        given = Set.of(factory.getSingletonNames());
     }
 
     /**
      * Checks the beans.
      *
      * @throws DistributedLockedConfigurationException if a method cannot work as it is written
+     * @throws WeaverMissingException if locks should be woven in, and none is
      */
     @Override
     public void afterSingletonsInstantiated() {
-        Set<BeanType> types = new LinkedHashSet<>();
+        Map<BeanType, List<String>> types = new LinkedHashMap<>();
         for (String name : beans.getBeanDefinitionNames()) {
             BeanType type = typeOf(name);
             if (type != null && AnnotationUtils.isCandidateClass(type.type(), DistributedLocked.class)) {
-                types.add(type);
+                types.computeIfAbsent(type, unknown -> new ArrayList<>(1)).add(name);
             }
         }
         Set<DistributedLockedFault> faults = new HashSet<>();
-        types.forEach(type -> faults.addAll(check(type)));
+        types.forEach((type, beansOfType) -> faults.addAll(check(type, beansOfType)));
+        if (attachment == null) {
+            requireWeaver(types.keySet());
+        } else {
+            warnOfGivenObjects(attachment);
+        }
         if (!faults.isEmpty()) {
             throw new DistributedLockedConfigurationException(faults.stream()
                     .sorted(Comparator.comparing(DistributedLockedFault::place)
@@ -69,25 +104,74 @@ public final class DistributedLockedValidator implements SmartInitializingSingle
         }
     }
 
-    private List<DistributedLockedFault> check(BeanType bean) {
+    private List<DistributedLockedFault> check(BeanType bean, List<String> names) {
         List<DistributedLockedFault> found = new ArrayList<>(0);
-        for (AnnotatedMethod method : annotatedMethods(bean.type()).values()) {
+        Collection<AnnotatedMethod> methods = annotatedMethods(bean.type());
+        List<String> unlocked = methods.isEmpty() ? List.of() : unlocked(names);
+        for (AnnotatedMethod method : methods) {
             Faults faults = new Faults(method);
-            ProxyCheck.check(method, bean.isByInterfaces(), faults);
+            if (attachment != null) {
+                ProxyCheck.check(method, bean.isByInterfaces(), faults);
+            } else if (bean.isExact() || !bean.type().isInterface()) {
+                WeavingCheck.check(method, faults);
+            }
+            if (faults.isEmpty() && !unlocked.isEmpty()) {
+                faults.add(
+                        "",
+                        "is not locked, because the bean " + unlocked + " was made before locks could be put around it",
+                        "Let what needs it so early, such as a BeanPostProcessor, ask an ObjectProvider for it later");
+            }
             found.addAll(faults.found());
             found.addAll(specs.check(method, bean.isExact()));
         }
         return found;
     }
 
-    private static Map<Method, AnnotatedMethod> annotatedMethods(Class<?> type) {
+    /** Returns which of some beans were made here, but without a proxy that locks. */
+    private List<String> unlocked(List<String> names) {
+        return attachment == null
+                ? List.of()
+                : names.stream()
+                        .filter(name -> !given.contains(name) && attachment.isMissing(name))
+                        .toList();
+    }
+
+    private void warnOfGivenObjects(AttachmentCheck check) {
+        List<String> unlocked = given.stream()
+                .filter(name -> hasAnnotatedMethods(beans.getType(name, false)))
+                .filter(check::isMissing)
+                .sorted()
+                .toList();
+        if (!unlocked.isEmpty()) {
+            log.warn(
+                    "The methods with @DistributedLocked of {} are not locked: these objects were handed to the"
+                            + " application context as they are",
+                    unlocked);
+        }
+    }
+
+    private static boolean hasAnnotatedMethods(@Nullable Class<?> type) {
+        return type != null
+                && AnnotationUtils.isCandidateClass(type, DistributedLocked.class)
+                && !annotatedMethods(ClassUtils.getUserClass(type)).isEmpty();
+    }
+
+    private static void requireWeaver(Set<BeanType> types) {
+        List<AnnotatedMethod> methods = types.stream()
+                .flatMap(bean -> annotatedMethods(bean.type()).stream())
+                .toList();
+        if (!methods.isEmpty() && methods.stream().noneMatch(method -> WeavingCheck.isWoven(method.method()))) {
+            throw new WeaverMissingException(methods.size());
+        }
+    }
+
+    private static Collection<AnnotatedMethod> annotatedMethods(Class<?> type) {
         try {
-            return MethodIntrospector.selectMethods(type, (MethodIntrospector.MetadataLookup<AnnotatedMethod>)
-                    method -> AnnotatedMethod.find(method, type));
+            return AnnotatedMethod.allOf(type);
         } catch (LinkageError unreadable) {
             // Such a bean is usable as long as nobody asks for all of its methods.
             log.debug("The methods of {} could not be read", type, unreadable);
-            return Map.of();
+            return List.of();
         }
     }
 
@@ -102,13 +186,19 @@ public final class DistributedLockedValidator implements SmartInitializingSingle
             if (type == null) {
                 return null;
             }
-            boolean exact = exists || definition.getFactoryMethodName() == null;
+            boolean exact = exists || !isMadeByMethod(definition);
             boolean opaque = type.isInterface() || Proxy.isProxyClass(type);
             return new BeanType(ClassUtils.getUserClass(type), exact && !opaque, proxies.isByInterfaces(name, type));
         } catch (RuntimeException | LinkageError unreadable) {
             log.debug("The type of bean '{}' could not be found", name, unreadable);
             return null;
         }
+    }
+
+    /** What a method makes may be of a class below its return type. */
+    private static boolean isMadeByMethod(BeanDefinition definition) {
+        return definition.getFactoryMethodName() != null
+                || (definition instanceof AbstractBeanDefinition made && made.getInstanceSupplier() != null);
     }
 
     /**

@@ -44,10 +44,7 @@ final class LossWatch {
     @Nullable
     Object run(MethodInvocation body) throws Throwable {
         Object result = begin(body::proceed);
-        LockLostException lost = loss();
-        if (lost != null) {
-            throw lost;
-        }
+        ensureHeld();
         return result;
     }
 
@@ -65,13 +62,28 @@ final class LossWatch {
             lease.onLost(this::lost);
         }
         Object result;
+        GuardedBodies.enter(this);
         try {
             result = body.run();
         } catch (Throwable failure) {
             throw outcome(failure, end(wasInterrupted));
+        } finally {
+            GuardedBodies.leave();
         }
         end(wasInterrupted);
         return result;
+    }
+
+    /**
+     * Does nothing while the lock is held, or was released by the body itself.
+     *
+     * @throws LockLostException if it is lost
+     */
+    void ensureHeld() {
+        LockLostException lost = loss();
+        if (lost != null) {
+            throw lost;
+        }
     }
 
     private synchronized void lost(LockLostException lost) {
@@ -110,7 +122,12 @@ final class LossWatch {
                 return loss;
             }
         }
-        return Losses.of(lease);
+        LockLostException found = Losses.of(lease);
+        synchronized (this) {
+            // The answer to the release comes only once.
+            loss = loss == null ? found : loss;
+            return loss;
+        }
     }
 
     private static boolean isInterruption(Throwable failure) {

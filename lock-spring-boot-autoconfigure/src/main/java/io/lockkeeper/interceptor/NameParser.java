@@ -5,6 +5,7 @@ import io.lockkeeper.interceptor.NameTemplate.Island;
 import io.lockkeeper.interceptor.NameTemplate.Literal;
 import io.lockkeeper.interceptor.NameTemplate.Part;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.function.Predicate;
 import java.util.regex.Matcher;
@@ -59,6 +60,10 @@ final class NameParser {
     @Nullable
     LockNames parse(AnnotatedMethod method, Faults faults) {
         String[] texts = method.annotation().name();
+        String[] alias = method.annotation().value();
+        if (alias.length > 0 && !Arrays.equals(alias, texts)) {
+            faults.add("value", "says something else than name, of which it is another name", "Write only one of them");
+        }
         ParameterNames parameters = ParameterNames.of(method);
         List<NameTemplate> templates = new ArrayList<>(1);
         if (texts.length == 0) {

@@ -1,9 +1,9 @@
 package io.lockkeeper.interceptor;
 
 import io.lockkeeper.LockOperations;
-import java.util.Arrays;
 import java.util.List;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.util.function.SingletonSupplier;
@@ -14,6 +14,7 @@ final class OperationsLocator {
     private static final String ATTRIBUTE = "lockTemplate";
 
     private final ConfigurableListableBeanFactory beans;
+    private volatile @Nullable List<String> known;
 
     OperationsLocator(ConfigurableListableBeanFactory beans) {
         this.beans = beans;
@@ -39,7 +40,7 @@ final class OperationsLocator {
     }
 
     private void refuseAmbiguity(Faults faults) {
-        List<BeanDefinition> candidates = Arrays.stream(beans.getBeanNamesForType(LockOperations.class, true, false))
+        List<BeanDefinition> candidates = names().stream()
                 .filter(beans::containsBeanDefinition)
                 .map(beans::getMergedBeanDefinition)
                 .filter(BeanDefinition::isAutowireCandidate)
@@ -56,6 +57,14 @@ final class OperationsLocator {
     }
 
     private List<String> names() {
-        return List.of(beans.getBeanNamesForType(LockOperations.class, true, false));
+        List<String> names = known;
+        if (names == null) {
+            names = List.of(beans.getBeanNamesForType(LockOperations.class, true, false));
+            if (beans.isConfigurationFrozen()) {
+                // Spring looks at every bean for this answer, and does not remember it.
+                known = names;
+            }
+        }
+        return names;
     }
 }

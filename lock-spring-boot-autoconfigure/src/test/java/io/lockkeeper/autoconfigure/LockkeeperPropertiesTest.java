@@ -73,9 +73,7 @@ class LockkeeperPropertiesTest {
                 "redis.quorum.nodes | redis://a,redis://b_2,redis://c | must be URIs such as redis://user:password@host:6379/0: number 2 has no valid host",
                 "redis.quorum.nodes | redis://a,redis://b,redis://c/x | must be URIs such as redis://user:password@host:6379/0: number 3 has something else than",
                 "redis.quorum.nodes | redis://a,redis://b,redis://c d | must be URIs such as redis://user:password@host:6379/0: number 3 is not a URI",
-                "redis.quorum.nodes | redis://a,redis://b,rediss://A:6379/1 | must be independent masters: number 3 is the same server as number 1, replace it by another one",
-                "mode | aspectj | is not supported yet: choose proxy",
-                "inside-transaction | fail | is not supported yet: choose warn or allow"
+                "redis.quorum.nodes | redis://a,redis://b,rediss://A:6379/1 | must be independent masters: number 3 is the same server as number 1, replace it by another one"
             })
     void nonsenseStopsTheStartWithOneSentence(String property, String value, String sentence) {
         String name = "lockkeeper." + property;

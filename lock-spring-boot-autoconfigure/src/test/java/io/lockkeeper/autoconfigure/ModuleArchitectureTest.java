@@ -47,9 +47,11 @@ class ModuleArchitectureTest {
                         "io.lockkeeper.redis..",
                         "io.lockkeeper.quorum..",
                         "io.lockkeeper.memory..",
+                        "io.lockkeeper.weaving..",
                         "io.lockkeeper.autoconfigure..",
                         "org.springframework.boot..",
                         "org.springframework.data..",
+                        "org.springframework.transaction..",
                         "org.aspectj..")
                 .because("what an annotation means does not depend on where locks are kept or how beans are configured")
                 .check(all);
@@ -78,8 +80,21 @@ class ModuleArchitectureTest {
     }
 
     @Test
+    void wovenCodeKnowsNothingButItsInterceptor() {
+        noClasses()
+                .that()
+                .resideInAPackage("io.lockkeeper.weaving")
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage(
+                        "io.lockkeeper.interceptor..", "io.lockkeeper.autoconfigure..", "org.springframework..")
+                .because("it is reached from classes of the application, woven or not")
+                .check(all);
+    }
+
+    @Test
     void packagesOfThisModuleHaveNoCycles() {
-        slices().matching("io.lockkeeper.(annotation|interceptor|autoconfigure)..")
+        slices().matching("io.lockkeeper.(annotation|interceptor|weaving|autoconfigure)..")
                 .should()
                 .beFreeOfCycles()
                 .check(all);

@@ -35,6 +35,7 @@ class DistributedLockedValidatorTest {
                             "alsoWrong() name",
                             "everything(String) name",
                             "everything(String) name",
+                            "everything(String) value",
                             "everything(String) waitTime",
                             "everything(String) leaseTime",
                             "everything(String) retryCount",
@@ -156,6 +157,7 @@ class DistributedLockedValidatorTest {
     @SuppressWarnings("unused")
     static class EverythingWrong {
         @DistributedLocked(
+                value = "order",
                 name = {"'order:' + #id", "#{#other}"},
                 waitTime = "soon",
                 leaseTime = "-1s",

@@ -23,12 +23,18 @@ final class ShopProcess implements AutoCloseable {
     private final Process process;
 
     ShopProcess(String name, List<String> settings) throws IOException {
+        this(name, List.of(), settings);
+    }
+
+    ShopProcess(String name, List<String> jvmOptions, List<String> settings) throws IOException {
         output = Files.createTempFile("shop-" + name, ".log");
         List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-Xmx384m",
                 "-XX:+UseSerialGC",
-                "-XX:TieredStopAtLevel=1",
+                "-XX:TieredStopAtLevel=1"));
+        command.addAll(jvmOptions);
+        command.addAll(List.of(
                 "-cp",
                 System.getProperty("java.class.path"),
                 SampleApplication.class.getName(),

@@ -13,6 +13,7 @@ import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.support.DefaultSingletonBeanRegistry;
 import org.springframework.context.ApplicationContextInitializer;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.aot.AbstractAotProcessor;
 
 /**
  * Sees to it that a database and a Redis answer before an instance of the shop creates its first bean: the second
@@ -37,6 +38,10 @@ public final class SharedServers implements ApplicationContextInitializer<Config
 
     @Override
     public void initialize(ConfigurableApplicationContext context) {
+        if (Boolean.getBoolean(AbstractAotProcessor.AOT_PROCESSING)) {
+            // The build only looks at the beans.
+            return;
+        }
         ServerSettings settings = ServerSettings.of(context.getEnvironment());
         DatabaseServer database = settings.database();
         RedisServer redis = settings.redis();

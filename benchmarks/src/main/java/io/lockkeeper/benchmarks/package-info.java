@@ -1,0 +1,5 @@
+/** Measurements with JMH. */
+@NullMarked
+package io.lockkeeper.benchmarks;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,176 @@
+package io.lockkeeper;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.lockkeeper.memory.MemoryLockStore;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+class LockSurroundingsTest {
+
+    private final MemoryLockStore store = new MemoryLockStore();
+    private final List<LockLease> kept = new CopyOnWriteArrayList<>();
+    private final List<Boolean> reentries = new ArrayList<>();
+    private final LockTemplate template = LockTemplate.builder(store)
+            .surroundings((request, reentry) -> {
+                reentries.add(reentry);
+                return kept::add;
+            })
+            .build();
+    private final LockTemplate elsewhere =
+            LockTemplate.builder(store.peer()).shutdownWait(Duration.ZERO).build();
+
+    @AfterEach
+    void close() {
+        kept.forEach(LockLease::close);
+        template.close();
+        elsewhere.close();
+    }
+
+    enum Form {
+        RUN {
+            @Override
+            void lockAndRelease(LockTemplate template) {
+                template.run("stock", lease -> assertThat(lease.isHeld()).isTrue());
+            }
+        },
+        EXECUTE {
+            @Override
+            void lockAndRelease(LockTemplate template) {
+                assertThat(template.<Boolean, RuntimeException>execute("stock", LockLease::isHeld))
+                        .isTrue();
+            }
+        },
+        TRY_RUN {
+            @Override
+            void lockAndRelease(LockTemplate template) {
+                assertThat(template.tryRun("stock", lease -> {})).isTrue();
+            }
+        },
+        ACQUIRE {
+            @Override
+            void lockAndRelease(LockTemplate template) {
+                LockLease lease = template.acquire("stock");
+                assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
+                assertThat(lease.isHeld()).isFalse();
+            }
+        },
+        TRY_ACQUIRE {
+            @Override
+            void lockAndRelease(LockTemplate template) {
+                template.tryAcquire("stock").orElseThrow().close();
+            }
+        },
+        LOCK {
+            @Override
+            void lockAndRelease(LockTemplate template) {
+                template.lock("stock").lock();
+                template.lock("stock").unlock();
+            }
+        };
+
+        abstract void lockAndRelease(LockTemplate template);
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aLockThatIsKeptOutlivesItsRelease(Form form) {
+        form.lockAndRelease(template);
+        assertThat(elsewhere.tryAcquire("stock")).isEmpty();
+        kept.forEach(LockLease::close);
+        assertThat(elsewhere.tryAcquire("stock")).isPresent();
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aLockThatIsKeptIsEnteredAgainInEveryForm(Form form) {
+        form.lockAndRelease(template);
+        for (Form again : Form.values()) {
+            again.lockAndRelease(template);
+        }
+        assertThat(reentries).startsWith(false, true).doesNotContainSequence(true, false);
+        kept.forEach(LockLease::close);
+        assertThat(elsewhere.tryAcquire("stock")).isPresent();
+    }
+
+    @Test
+    void aLeaseThatBelongsToNoThreadIsHandedOverWhenItIsReleased() throws Exception {
+        LockLease lease = template.acquireAsync(LockRequest.of("stock")).get(10, TimeUnit.SECONDS);
+        assertThat(kept).isEmpty();
+        assertThat(lease.isHeld()).isTrue();
+        lease.ensureHeld();
+        assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
+        assertThat(lease.release()).isEqualTo(ReleaseResult.ALREADY_RELEASED);
+        assertThat(lease.isHeld()).isFalse();
+        assertThat(lease.remaining()).isZero();
+        assertThatThrownBy(lease::ensureHeld).isInstanceOf(LockLostException.class);
+        assertThat(elsewhere.tryAcquire("stock")).isEmpty();
+        kept.forEach(LockLease::close);
+        assertThat(elsewhere.tryAcquire("stock")).isPresent();
+    }
+
+    @Test
+    void theLeaseOfAStageIsKeptWhenTheStageHasEnded() throws Exception {
+        assertThat(template.executeAsync(
+                                LockRequest.of("stock"), lease -> CompletableFuture.completedFuture(lease.isHeld()))
+                        .get(10, TimeUnit.SECONDS))
+                .isTrue();
+        assertThat(kept).hasSize(1);
+        assertThat(elsewhere.tryAcquire("stock")).isEmpty();
+        kept.forEach(LockLease::close);
+        assertThat(elsewhere.tryAcquire("stock")).isPresent();
+    }
+
+    @Test
+    void aCallerThatCancelsItsFutureLeavesNothingBehind() throws Exception {
+        LockLease other = elsewhere.acquire("stock");
+        CompletableFuture<LockLease> waiting = template.acquireAsync(LockRequest.of("stock"));
+        waiting.cancel(true);
+        other.close();
+        assertThat(elsewhere.acquireAsync(LockRequest.of("stock")).get(10, TimeUnit.SECONDS))
+                .isNotNull();
+        assertThat(kept).isEmpty();
+    }
+
+    @Test
+    void whatSurroundsMayRefuse() {
+        IllegalStateException refusal = new IllegalStateException("not here");
+        try (LockTemplate refusing = LockTemplate.builder(store.peer())
+                .surroundings((request, reentry) -> {
+                    throw refusal;
+                })
+                .build()) {
+            for (Form form : Form.values()) {
+                assertThatIllegalStateException()
+                        .isThrownBy(() -> form.lockAndRelease(refusing))
+                        .isSameAs(refusal);
+            }
+        }
+        assertThat(elsewhere.tryAcquire("stock")).isPresent();
+    }
+
+    @Test
+    void whatCannotBeKeptIsReleased() {
+        try (LockTemplate failing = LockTemplate.builder(store.peer())
+                .surroundings((request, reentry) -> lease -> {
+                    lease.close();
+                    throw new IllegalStateException("full");
+                })
+                .build()) {
+            assertThatIllegalStateException().isThrownBy(() -> failing.run("stock", lease -> {}));
+            assertThatIllegalStateException()
+                    .isThrownBy(() -> failing.lock("stock").lock());
+            assertThat(elsewhere.tryAcquire("stock")).isPresent();
+        }
+    }
+}

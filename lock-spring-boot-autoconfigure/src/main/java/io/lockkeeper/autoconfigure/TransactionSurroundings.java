@@ -1,0 +1,69 @@
+package io.lockkeeper.autoconfigure;
+
+import io.lockkeeper.LockLease;
+import io.lockkeeper.LockRequest;
+import io.lockkeeper.LockSurroundings;
+import io.lockkeeper.LockTemplate;
+import io.lockkeeper.autoconfigure.LockkeeperProperties.InsideTransaction;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
+
+/**
+ * Reacts to locks that are taken inside an open transaction: a lock that ends before the commit lets the next holder in
+ * before it can see what was written.
+ */
+final class TransactionSurroundings implements LockSurroundings {
+
+    private static final Logger log = LoggerFactory.getLogger(LockTemplate.class);
+
+    private final InsideTransaction reaction;
+    private final Set<String> warned = ConcurrentHashMap.newKeySet();
+
+    TransactionSurroundings(InsideTransaction reaction) {
+        this.reaction = reaction;
+    }
+
+    @Override
+    public @Nullable Consumer<LockLease> beforeAcquisition(LockRequest request, boolean reentry) {
+        if (reaction == InsideTransaction.ALLOW || !isTransactionOpen()) {
+            return null;
+        }
+        if (reaction == InsideTransaction.RELEASE_AFTER_COMPLETION) {
+            return TransactionLocks.ofThisThread();
+        }
+        // What the thread holds already goes on after this level of it.
+        if (!reentry && reaction == InsideTransaction.FAIL) {
+            throw new IllegalStateException(
+                    Callers.describe(request) + " asks for lock " + request.names() + " inside an open transaction,"
+                            + " which lockkeeper.inside-transaction=fail forbids: begin the transaction inside the lock");
+        }
+        if (!reentry) {
+            warn(request);
+        }
+        return null;
+    }
+
+    private void warn(LockRequest request) {
+        String caller = Callers.describe(request);
+        if (warned.add(caller)) {
+            log.warn(
+                    "{} asks for lock {} inside an open transaction, and releases it before the commit: whoever is next"
+                            + " does not see what was written. Begin the transaction inside the lock, or set"
+                            + " lockkeeper.inside-transaction to release-after-completion, or to allow if this is meant."
+                            + " Said once for each method",
+                    caller,
+                    request.names());
+        }
+    }
+
+    private static boolean isTransactionOpen() {
+        // Callbacks after the completion of a transaction run outside of it.
+        return TransactionSynchronizationManager.isActualTransactionActive()
+                && TransactionSynchronizationManager.isSynchronizationActive();
+    }
+}

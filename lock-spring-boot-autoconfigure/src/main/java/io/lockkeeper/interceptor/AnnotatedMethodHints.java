@@ -1,0 +1,69 @@
+package io.lockkeeper.interceptor;
+
+import io.lockkeeper.annotation.DistributedLocked;
+import java.lang.annotation.Annotation;
+import java.util.Arrays;
+import java.util.Collection;
+import org.jspecify.annotations.Nullable;
+import org.springframework.aot.generate.GenerationContext;
+import org.springframework.aot.hint.BindingReflectionHintsRegistrar;
+import org.springframework.aot.hint.ExecutableMode;
+import org.springframework.aot.hint.MemberCategory;
+import org.springframework.aot.hint.ReflectionHints;
+import org.springframework.beans.factory.aot.BeanRegistrationAotContribution;
+import org.springframework.beans.factory.aot.BeanRegistrationAotProcessor;
+import org.springframework.beans.factory.aot.BeanRegistrationCode;
+import org.springframework.beans.factory.support.RegisteredBean;
+import org.springframework.core.annotation.AnnotatedElementUtils;
+import org.springframework.core.annotation.AnnotationUtils;
+import org.springframework.util.ClassUtils;
+
+/**
+ * Keeps in a native image what the annotated methods of a bean need by reflection: the methods themselves, their
+ * fallbacks, composed annotations, and the properties of parameters that lock names may use.
+ */
+final class AnnotatedMethodHints implements BeanRegistrationAotProcessor {
+
+    @Override
+    public @Nullable BeanRegistrationAotContribution processAheadOfTime(RegisteredBean bean) {
+        Class<?> type = ClassUtils.getUserClass(bean.getBeanClass());
+        if (!AnnotationUtils.isCandidateClass(type, DistributedLocked.class)) {
+            return null;
+        }
+        Collection<AnnotatedMethod> methods = AnnotatedMethod.allOf(type);
+        return methods.isEmpty() ? null : new Contribution(type, methods);
+    }
+
+    private record Contribution(Class<?> type, Collection<AnnotatedMethod> methods)
+            implements BeanRegistrationAotContribution {
+
+        @Override
+        public void applyTo(GenerationContext generation, BeanRegistrationCode code) {
+            ReflectionHints hints = generation.getRuntimeHints().reflection();
+            // The startup check looks at all methods, also for one that a misspelt fallback may have meant.
+            for (Class<?> each = type; each != null && each != Object.class; each = each.getSuperclass()) {
+                hints.registerType(each, MemberCategory.INVOKE_DECLARED_METHODS);
+            }
+            methods.forEach(method -> register(method, hints));
+        }
+
+        private static void register(AnnotatedMethod annotated, ReflectionHints hints) {
+            hints.registerMethod(annotated.method(), ExecutableMode.INVOKE);
+            hints.registerMethod(annotated.declaration(), ExecutableMode.INVOKE);
+            for (Annotation annotation : annotated.declaration().getAnnotations()) {
+                if (AnnotatedElementUtils.isAnnotated(annotation.annotationType(), DistributedLocked.class)) {
+                    hints.registerType(annotation.annotationType(), MemberCategory.INVOKE_DECLARED_METHODS);
+                }
+            }
+            Fallback fallback = FallbackFinder.find(annotated, new Faults(annotated));
+            if (fallback != null) {
+                fallback.candidates()
+                        .forEach(candidate -> hints.registerMethod(candidate.method(), ExecutableMode.INVOKE));
+            }
+            if (Arrays.stream(annotated.annotation().name()).anyMatch(name -> name.contains("#{"))) {
+                new BindingReflectionHintsRegistrar()
+                        .registerReflectionHints(hints, annotated.method().getGenericParameterTypes());
+            }
+        }
+    }
+}

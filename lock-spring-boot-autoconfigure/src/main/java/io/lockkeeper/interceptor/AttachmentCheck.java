@@ -1,0 +1,39 @@
+package io.lockkeeper.interceptor;
+
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+import org.springframework.aop.Advisor;
+import org.springframework.aop.SpringProxy;
+import org.springframework.aop.framework.Advised;
+import org.springframework.aop.framework.AopProxyUtils;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+
+/** Finds beans that exist without their locks. */
+final class AttachmentCheck {
+
+    private final ConfigurableListableBeanFactory beans;
+    private final Advisor advisor;
+
+    AttachmentCheck(ConfigurableListableBeanFactory beans, Advisor advisor) {
+        this.beans = beans;
+        this.advisor = advisor;
+    }
+
+    /** Returns whether a bean is there, and no call of it can ever be locked; false where that cannot be seen. */
+    boolean isMissing(String name) {
+        if (!beans.containsSingleton(name) || beans.isFactoryBean(name)) {
+            return false;
+        }
+        Object bean = beans.getSingleton(name);
+        return bean != null && !isAdvised(bean);
+    }
+
+    private boolean isAdvised(@Nullable Object bean) {
+        if (bean instanceof Advised advised) {
+            return Arrays.asList(advised.getAdvisors()).contains(advisor)
+                    || isAdvised(AopProxyUtils.getSingletonTarget(bean));
+        }
+        // An opaque proxy keeps its advisors to itself.
+        return bean instanceof SpringProxy;
+    }
+}

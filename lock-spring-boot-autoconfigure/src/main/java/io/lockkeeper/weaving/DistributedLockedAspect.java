@@ -1,0 +1,40 @@
+package io.lockkeeper.weaving;
+
+import org.aopalliance.intercept.MethodInterceptor;
+import org.aspectj.lang.ProceedingJoinPoint;
+import org.aspectj.lang.annotation.Around;
+import org.aspectj.lang.annotation.Aspect;
+import org.aspectj.lang.annotation.DeclarePrecedence;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Puts methods with {@link io.lockkeeper.annotation.DistributedLocked} under their locks wherever they are called from:
+ * also private and final ones, and those that a bean calls on itself. Woven in by AspectJ, which finds it in
+ * {@code META-INF/aop.xml}; without {@code lockkeeper.mode=aspectj} it does nothing.
+ *
+ * <p>Annotations composed of it are found up to two levels deep. Annotations on interface methods are not: AspectJ looks
+ * at the method that runs.
+ */
+@Aspect
+@DeclarePrecedence("io.lockkeeper.weaving.DistributedLockedAspect,"
+        + " org.springframework.cache.aspectj..*, org.springframework.transaction.aspectj..*")
+public final class DistributedLockedAspect {
+
+    /** Creates the aspect; for AspectJ. */
+    public DistributedLockedAspect() {}
+
+    /**
+     * Runs a method under its lock.
+     *
+     * @param call the call
+     * @return what the caller gets
+     * @throws Throwable what the method throws, unchanged, or why there was no lock
+     */
+    @Around("execution(!static * *(..)) && (execution(@io.lockkeeper.annotation.DistributedLocked * *(..))"
+            + " || execution(@(@io.lockkeeper.annotation.DistributedLocked *) * *(..))"
+            + " || execution(@(@(@io.lockkeeper.annotation.DistributedLocked *) *) * *(..)))")
+    public @Nullable Object lock(ProceedingJoinPoint call) throws Throwable {
+        MethodInterceptor interceptor = WovenLocks.interceptor();
+        return interceptor == null ? call.proceed() : interceptor.invoke(new WovenCall(call));
+    }
+}

@@ -1,0 +1,52 @@
+package io.lockkeeper.interceptor;
+
+import static io.lockkeeper.interceptor.LockedApplication.runner;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.sun.management.ThreadMXBean;
+import io.lockkeeper.LockOperations;
+import io.lockkeeper.LockRequest;
+import io.lockkeeper.annotation.DistributedLocked;
+import java.lang.management.ManagementFactory;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestReporter;
+
+/** What a call costs because of the annotation, over what the same lock costs with the template. */
+public class HotPathTest {
+
+    private static final int CALLS = 100_000;
+    private static final int LIMIT_BYTES = 700;
+
+    private final ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+
+    @Test
+    void aCallWithAnExpressionAllocatesLittleMoreThanTheTemplate(TestReporter reporter) {
+        runner().withBean(Shop.class).run(context -> {
+            Shop shop = context.getBean(Shop.class);
+            LockOperations locks = context.getBean(LockOperations.class);
+            Order order = new Order("lamp");
+            Runnable annotated = () -> shop.sell(order);
+            Runnable plain = () -> locks.run(LockRequest.of("order:" + order.id()), lease -> {});
+            bytesOf(annotated);
+            bytesOf(plain);
+            long over = (bytesOf(annotated) - bytesOf(plain)) / CALLS;
+            reporter.publishEntry("bytes of a call over the template", String.valueOf(over));
+            assertThat(over).isLessThan(LIMIT_BYTES);
+        });
+    }
+
+    private long bytesOf(Runnable call) {
+        long before = threads.getCurrentThreadAllocatedBytes();
+        for (int i = 0; i < CALLS; i++) {
+            call.run();
+        }
+        return threads.getCurrentThreadAllocatedBytes() - before;
+    }
+
+    public record Order(String id) {}
+
+    public static class Shop {
+        @DistributedLocked("order:#{#order.id}")
+        public void sell(Order order) {}
+    }
+}

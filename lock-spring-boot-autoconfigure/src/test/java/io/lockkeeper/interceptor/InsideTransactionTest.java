@@ -1,0 +1,350 @@
+package io.lockkeeper.interceptor;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+import io.lockkeeper.LockContext;
+import io.lockkeeper.LockLease;
+import io.lockkeeper.LockOperations;
+import io.lockkeeper.LockRequest;
+import io.lockkeeper.LockTemplate;
+import io.lockkeeper.annotation.DistributedLocked;
+import io.lockkeeper.interceptor.SalesDatabase.Sales;
+import io.lockkeeper.memory.MemoryLockStore;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.boot.test.context.FilteredClassLoader;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.ApplicationContext;
+import org.springframework.transaction.annotation.EnableTransactionManagement;
+import org.springframework.transaction.annotation.Propagation;
+import org.springframework.transaction.annotation.Transactional;
+import org.springframework.transaction.support.TransactionSynchronization;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
+import org.springframework.transaction.support.TransactionTemplate;
+
+/** Locks that are taken inside a transaction that is open already. */
+class InsideTransactionTest {
+
+    private final ApplicationContextRunner runner = LockedApplication.runner()
+            .withUserConfiguration(SalesDatabase.class, Transactions.class)
+            .withBean(Shop.class);
+
+    private final LogRecorder log = new LogRecorder(LockTemplate.class);
+
+    @AfterEach
+    void stopRecording() {
+        log.close();
+    }
+
+    enum Form {
+        ANNOTATION {
+            @Override
+            void lockAndRelease(Shop shop, LockOperations locks) {
+                shop.sell();
+            }
+        },
+        RUN {
+            @Override
+            void lockAndRelease(Shop shop, LockOperations locks) {
+                locks.run("stock", lease -> shop.add());
+            }
+        },
+        EXECUTE {
+            @Override
+            void lockAndRelease(Shop shop, LockOperations locks) {
+                locks.<Boolean, RuntimeException>execute("stock", lease -> {
+                    shop.add();
+                    return true;
+                });
+            }
+        },
+        TRY_RUN {
+            @Override
+            void lockAndRelease(Shop shop, LockOperations locks) {
+                assertThat(locks.tryRun("stock", lease -> shop.add())).isTrue();
+            }
+        },
+        ACQUIRE {
+            @Override
+            void lockAndRelease(Shop shop, LockOperations locks) {
+                try (LockLease lease = locks.acquire("stock")) {
+                    shop.add();
+                }
+            }
+        },
+        TRY_ACQUIRE {
+            @Override
+            void lockAndRelease(Shop shop, LockOperations locks) {
+                try (LockLease lease = locks.tryAcquire("stock").orElseThrow()) {
+                    shop.add();
+                }
+            }
+        },
+        LOCK {
+            @Override
+            void lockAndRelease(Shop shop, LockOperations locks) {
+                locks.lock("stock").lock();
+                try {
+                    shop.add();
+                } finally {
+                    locks.lock("stock").unlock();
+                }
+            }
+        },
+        ACQUIRE_ASYNC {
+            @Override
+            void lockAndRelease(Shop shop, LockOperations locks) throws Exception {
+                try (LockLease lease =
+                        locks.acquireAsync(LockRequest.of("stock")).get(10, TimeUnit.SECONDS)) {
+                    shop.add();
+                }
+            }
+        };
+
+        abstract void lockAndRelease(Shop shop, LockOperations locks) throws Exception;
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void warnSaysOnceThatTheLockEndsBeforeTheCommit(Form form) {
+        runner.run(context -> {
+            inTransaction(context, form);
+            inTransaction(context, form);
+            String method = form == Form.ANNOTATION ? "Shop.sell" : ".lockAndRelease";
+            assertThat(log.lines())
+                    .singleElement()
+                    .asString()
+                    .startsWith("WARN")
+                    .contains(method + " asks for lock [stock]", "release-after-completion");
+        });
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void failRefusesTheLock(Form form) {
+        runner.withPropertyValues("lockkeeper.inside-transaction=fail").run(context -> {
+            assertThatIllegalStateException()
+                    .isThrownBy(() -> inTransaction(context, form))
+                    .withMessageContaining("asks for lock [stock] inside an open transaction")
+                    .withMessageContaining("lockkeeper.inside-transaction=fail");
+            assertThat(context.getBean(Sales.class).committed()).isZero();
+            form.lockAndRelease(context.getBean(Shop.class), context.getBean(LockTemplate.class));
+        });
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void allowSaysNothing(Form form) {
+        runner.withPropertyValues("lockkeeper.inside-transaction=allow").run(context -> {
+            inTransaction(context, form);
+            assertThat(log.lines()).isEmpty();
+        });
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void releaseAfterCompletionKeepsTheLockUntilTheCommit(Form form) {
+        runner.withPropertyValues("lockkeeper.inside-transaction=release-after-completion")
+                .run(context -> assertKept(context, form, false));
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void releaseAfterCompletionKeepsTheLockUntilTheRollback(Form form) {
+        runner.withPropertyValues("lockkeeper.inside-transaction=release-after-completion")
+                .run(context -> assertKept(context, form, true));
+    }
+
+    @ParameterizedTest
+    @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "ACQUIRE_ASYNC")
+    void aTransactionEntersItsOwnLocksAgain(Form form) {
+        runner.withPropertyValues("lockkeeper.inside-transaction=release-after-completion")
+                .run(context -> {
+                    Shop shop = context.getBean(Shop.class);
+                    LockTemplate locks = context.getBean(LockTemplate.class);
+                    context.getBean(TransactionTemplate.class).executeWithoutResult(status -> {
+                        for (Form again : Form.values()) {
+                            if (again != Form.ACQUIRE_ASYNC) {
+                                lockAndRelease(form, shop, locks);
+                                lockAndRelease(again, shop, locks);
+                            }
+                        }
+                        assertThat(isFree(context)).isFalse();
+                    });
+                    assertThat(isFree(context)).isTrue();
+                });
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"warn", "fail"})
+    void aLockThatIsOutsideTheTransactionMayBeEnteredAgainInside(String reaction) {
+        runner.withPropertyValues("lockkeeper.inside-transaction=" + reaction).run(context -> {
+            context.getBean(Shop.class).sellInTransaction();
+            assertThat(log.lines()).isEmpty();
+            assertThat(context.getBean(Sales.class).committed()).isEqualTo(1);
+        });
+    }
+
+    @Test
+    void aCallbackAfterTheTransactionIsNotInside() {
+        runner.withPropertyValues("lockkeeper.inside-transaction=fail").run(context -> {
+            Shop shop = context.getBean(Shop.class);
+            context.getBean(TransactionTemplate.class)
+                    .executeWithoutResult(status ->
+                            TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
+                                @Override
+                                public void afterCompletion(int outcome) {
+                                    shop.sell();
+                                }
+                            }));
+            assertThat(context.getBean(Sales.class).committed()).isEqualTo(1);
+        });
+    }
+
+    @Test
+    void aSuspendedTransactionKeepsItsLocksWhenAnInnerOneEnds() {
+        runner.withPropertyValues("lockkeeper.inside-transaction=release-after-completion")
+                .run(context -> {
+                    Shop shop = context.getBean(Shop.class);
+                    context.getBean(TransactionTemplate.class).executeWithoutResult(status -> {
+                        shop.sell();
+                        shop.sellOnItsOwn();
+                        assertThat(isFree(context)).isFalse();
+                    });
+                    assertThat(isFree(context)).isTrue();
+                    assertThat(context.getBean(Sales.class).committed()).isEqualTo(2);
+                });
+    }
+
+    @Test
+    void aLeaseThatOutlivesTheTransactionIsReleasedByItsOwner() {
+        runner.withPropertyValues("lockkeeper.inside-transaction=release-after-completion")
+                .run(context -> {
+                    LockTemplate locks = context.getBean(LockTemplate.class);
+                    TransactionTemplate transactions = context.getBean(TransactionTemplate.class);
+                    for (LockLease lease : new LockLease[] {
+                        transactions.execute(status -> locks.acquire("stock")),
+                        transactions.execute(status ->
+                                locks.acquireAsync(LockRequest.of("other")).join())
+                    }) {
+                        assertThat(lease.isHeld()).isTrue();
+                        assertThat(isFree(context, lease.name())).isFalse();
+                        lease.close();
+                        assertThat(isFree(context, lease.name())).isTrue();
+                    }
+                });
+    }
+
+    @Test
+    void applicationsWithoutTransactionsNeedNoTransactionClasses() {
+        LockedApplication.runner()
+                .withClassLoader(new FilteredClassLoader("org.springframework.transaction"))
+                .withPropertyValues("lockkeeper.inside-transaction=fail")
+                .withBean(Guarded.class)
+                .run(context ->
+                        assertThat(context.getBean(Guarded.class).isHeld()).isTrue());
+    }
+
+    private static void assertKept(ApplicationContext context, Form form, boolean rollsBack) {
+        Shop shop = context.getBean(Shop.class);
+        LockTemplate locks = context.getBean(LockTemplate.class);
+        Sales sales = context.getBean(Sales.class);
+        context.getBean(TransactionTemplate.class).executeWithoutResult(status -> {
+            lockAndRelease(form, shop, locks);
+            assertThat(isFree(context)).isFalse();
+            TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
+                @Override
+                public void beforeCompletion() {
+                    assertThat(isFree(context)).isFalse();
+                }
+
+                @Override
+                public void afterCommit() {
+                    assertThat(sales.committed()).isEqualTo(1);
+                    assertThat(isFree(context)).isFalse();
+                }
+            });
+            if (rollsBack) {
+                status.setRollbackOnly();
+            }
+        });
+        assertThat(sales.committed()).isEqualTo(rollsBack ? 0 : 1);
+        assertThat(isFree(context)).isTrue();
+    }
+
+    private static void inTransaction(ApplicationContext context, Form form) {
+        Shop shop = context.getBean(Shop.class);
+        LockTemplate locks = context.getBean(LockTemplate.class);
+        context.getBean(TransactionTemplate.class).executeWithoutResult(status -> lockAndRelease(form, shop, locks));
+    }
+
+    private static void lockAndRelease(Form form, Shop shop, LockOperations locks) {
+        try {
+            form.lockAndRelease(shop, locks);
+        } catch (RuntimeException failure) {
+            throw failure;
+        } catch (Exception failure) {
+            throw new IllegalStateException(failure);
+        }
+    }
+
+    private static boolean isFree(ApplicationContext context) {
+        return isFree(context, "stock");
+    }
+
+    private static boolean isFree(ApplicationContext context, String name) {
+        try (LockTemplate elsewhere = LockTemplate.builder(
+                        context.getBean(MemoryLockStore.class).peer())
+                .shutdownWait(Duration.ZERO)
+                .build()) {
+            return elsewhere.tryRun(name, lease -> {});
+        }
+    }
+
+    @EnableTransactionManagement(proxyTargetClass = true)
+    static class Transactions {}
+
+    static class Shop {
+
+        private final Sales sales;
+        private final TransactionTemplate transactions;
+
+        Shop(Sales sales, TransactionTemplate transactions) {
+            this.sales = sales;
+            this.transactions = transactions;
+        }
+
+        public void add() {
+            sales.add();
+        }
+
+        @DistributedLocked("stock")
+        public void sell() {
+            sales.add();
+        }
+
+        @DistributedLocked("stock")
+        @Transactional(propagation = Propagation.REQUIRES_NEW)
+        public void sellOnItsOwn() {
+            sales.add();
+        }
+
+        @DistributedLocked("stock")
+        public void sellInTransaction() {
+            transactions.executeWithoutResult(status -> sell());
+        }
+    }
+
+    public static class Guarded {
+        @DistributedLocked("guarded")
+        public boolean isHeld() {
+            return LockContext.require().isHeld();
+        }
+    }
+}

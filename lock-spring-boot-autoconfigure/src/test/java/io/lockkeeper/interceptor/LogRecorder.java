@@ -1,0 +1,36 @@
+package io.lockkeeper.interceptor;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import java.util.List;
+import org.slf4j.LoggerFactory;
+
+/** Records what a logger says, from its creation until it is closed. */
+final class LogRecorder implements AutoCloseable {
+
+    private final Logger logger;
+    private final Level level;
+    private final ListAppender<ILoggingEvent> appender = new ListAppender<>();
+
+    LogRecorder(Class<?> name) {
+        logger = (Logger) LoggerFactory.getLogger(name);
+        level = logger.getLevel();
+        logger.setLevel(Level.INFO);
+        appender.start();
+        logger.addAppender(appender);
+    }
+
+    List<String> lines() {
+        return appender.list.stream()
+                .map(event -> event.getLevel() + " " + event.getFormattedMessage())
+                .toList();
+    }
+
+    @Override
+    public void close() {
+        logger.detachAppender(appender);
+        logger.setLevel(level);
+    }
+}

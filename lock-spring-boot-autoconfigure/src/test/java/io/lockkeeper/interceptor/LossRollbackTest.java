@@ -1,0 +1,210 @@
+package io.lockkeeper.interceptor;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import io.lockkeeper.LockContext;
+import io.lockkeeper.LockLease;
+import io.lockkeeper.LockLostException;
+import io.lockkeeper.annotation.DistributedLocked;
+import io.lockkeeper.annotation.LossPolicy;
+import io.lockkeeper.interceptor.SalesDatabase.Sales;
+import java.io.IOException;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.transaction.annotation.EnableTransactionManagement;
+import org.springframework.transaction.annotation.Transactional;
+import org.springframework.transaction.support.TransactionTemplate;
+
+/** A fixed lease that ends before the transaction does is the plainest way to lose a lock. */
+class LossRollbackTest {
+
+    private final ApplicationContextRunner runner = LockedApplication.runner()
+            .withUserConfiguration(SalesDatabase.class, Transactions.class)
+            .withBean(Shop.class);
+
+    @AfterEach
+    void noInterruptIsLeftBehind() {
+        assertThat(Thread.interrupted()).isFalse();
+    }
+
+    @Test
+    void failRollsTheTransactionBack() {
+        assertRows(0, Shop::failing);
+    }
+
+    @Test
+    void interruptRollsTheTransactionBack() {
+        assertRows(0, Shop::interrupted);
+    }
+
+    @Test
+    void interruptRollsBackWhatACheckedExceptionWouldCommit() {
+        assertRows(0, Shop::interruptedWithACheckedException);
+    }
+
+    @Test
+    void failRollsBackWhatACheckedExceptionWouldCommit() {
+        assertRows(0, Shop::failingWithACheckedException);
+    }
+
+    @Test
+    void failRollsBackATransactionThatTheBodyBegins() {
+        assertRows(0, Shop::beginning);
+    }
+
+    @Test
+    void failRollsBackInsideAnInnerLockThatOnlyReports() {
+        assertRows(0, Shop::nested);
+    }
+
+    @Test
+    void aBodyThatIgnoresTheRollbackStillFails() {
+        assertRows(0, Shop::ignoring);
+    }
+
+    @Test
+    void whatWasCommittedBeforeTheLossStays() {
+        assertRows(1, Shop::committingFirst);
+    }
+
+    @Test
+    void reportLetsTheTransactionCommit() {
+        runner.run(context -> {
+            context.getBean(Shop.class).reporting();
+            assertThat(context.getBean(Sales.class).committed()).isEqualTo(1);
+        });
+    }
+
+    @Test
+    void aBodyThatReleasesItsLockItselfCommits() {
+        runner.run(context -> {
+            context.getBean(Shop.class).releasing();
+            assertThat(context.getBean(Sales.class).committed()).isEqualTo(1);
+        });
+    }
+
+    private void assertRows(int rows, Call call) {
+        runner.run(context -> {
+            Shop shop = context.getBean(Shop.class);
+            assertThatExceptionOfType(LockLostException.class)
+                    .isThrownBy(() -> call.on(shop))
+                    .satisfies(loss -> assertThat(loss.name()).isEqualTo("stock"));
+            assertThat(context.getBean(Sales.class).committed()).isEqualTo(rows);
+        });
+    }
+
+    private interface Call {
+        void on(Shop shop) throws Exception;
+    }
+
+    @EnableTransactionManagement(proxyTargetClass = true)
+    static class Transactions {}
+
+    static class Shop {
+
+        private final Sales sales;
+        private final TransactionTemplate transactions;
+
+        Shop(Sales sales, TransactionTemplate transactions) {
+            this.sales = sales;
+            this.transactions = transactions;
+        }
+
+        @Transactional
+        @DistributedLocked(name = "stock", leaseTime = "100ms")
+        public void reporting() {
+            sellAndLose();
+        }
+
+        @Transactional
+        @DistributedLocked(name = "stock", leaseTime = "100ms", onLost = LossPolicy.FAIL)
+        public void failing() {
+            sellAndLose();
+        }
+
+        @Transactional
+        @DistributedLocked(name = "stock", leaseTime = "100ms", onLost = LossPolicy.INTERRUPT)
+        public void interrupted() {
+            sales.add();
+            awaitInterrupt();
+        }
+
+        @Transactional
+        @DistributedLocked(name = "stock", leaseTime = "100ms", onLost = LossPolicy.INTERRUPT)
+        public void interruptedWithACheckedException() throws InterruptedException {
+            sales.add();
+            new CountDownLatch(1).await();
+        }
+
+        @Transactional
+        @DistributedLocked(name = "stock", leaseTime = "100ms", onLost = LossPolicy.FAIL)
+        public void failingWithACheckedException() throws IOException {
+            sellAndLose();
+            throw new IOException("own");
+        }
+
+        @DistributedLocked(name = "stock", leaseTime = "100ms", onLost = LossPolicy.FAIL)
+        public void beginning() {
+            transactions.executeWithoutResult(status -> sellAndLose());
+        }
+
+        @DistributedLocked(name = "stock", leaseTime = "100ms", onLost = LossPolicy.FAIL)
+        public void ignoring() {
+            try {
+                beginning();
+            } catch (LockLostException ignored) {
+                return;
+            }
+            throw new AssertionError("committed");
+        }
+
+        @DistributedLocked(name = "stock", leaseTime = "100ms", onLost = LossPolicy.FAIL)
+        public void committingFirst() {
+            transactions.executeWithoutResult(status -> sales.add());
+            beginning();
+        }
+
+        @DistributedLocked(name = "stock", leaseTime = "100ms", onLost = LossPolicy.FAIL)
+        public void nested() {
+            LockLease outer = LockContext.require();
+            transactions.executeWithoutResult(status -> {
+                sales.add();
+                awaitLoss(outer);
+            });
+        }
+
+        @Transactional
+        @DistributedLocked(name = "stock", onLost = LossPolicy.FAIL)
+        public void releasing() {
+            sales.add();
+            LockContext.require().release();
+        }
+
+        private void sellAndLose() {
+            sales.add();
+            awaitLoss(LockContext.require());
+        }
+
+        private static void awaitLoss(LockLease lease) {
+            CountDownLatch lost = new CountDownLatch(1);
+            lease.onLost(loss -> lost.countDown());
+            try {
+                lost.await();
+            } catch (InterruptedException interrupt) {
+                throw new IllegalStateException(interrupt);
+            }
+        }
+
+        private static void awaitInterrupt() {
+            try {
+                new CountDownLatch(1).await();
+                throw new AssertionError("never counted down");
+            } catch (InterruptedException interrupt) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+}

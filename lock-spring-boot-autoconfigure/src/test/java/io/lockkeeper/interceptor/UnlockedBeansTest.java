@@ -1,0 +1,168 @@
+package io.lockkeeper.interceptor;
+
+import static io.lockkeeper.interceptor.LockedApplication.runner;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lockkeeper.LockContext;
+import io.lockkeeper.LockLease;
+import io.lockkeeper.annotation.DistributedLocked;
+import java.util.List;
+import org.aspectj.lang.annotation.Aspect;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.mockito.Mockito;
+import org.springframework.aop.framework.ProxyFactory;
+import org.springframework.beans.factory.FactoryBean;
+import org.springframework.beans.factory.config.BeanPostProcessor;
+import org.springframework.beans.factory.support.RootBeanDefinition;
+import org.springframework.boot.test.context.assertj.AssertableApplicationContext;
+import org.springframework.context.ApplicationContextInitializer;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Lazy;
+import org.springframework.context.annotation.Scope;
+import org.springframework.context.support.GenericApplicationContext;
+import org.springframework.core.PriorityOrdered;
+
+/** Beans that exist, and whose annotated methods run without a lock for all that. */
+class UnlockedBeansTest {
+
+    private final LogRecorder log = new LogRecorder(DistributedLocked.class);
+
+    @AfterEach
+    void stopRecording() {
+        log.close();
+    }
+
+    @Test
+    void aBeanThatAPostProcessorNeedsIsMadeTooEarlyAndReported() {
+        runner().withUserConfiguration(EarlyBeans.class)
+                .run(context -> assertThat(faults(context)).singleElement().satisfies(fault -> {
+                    assertThat(fault.method()).isEqualTo("held()");
+                    assertThat(fault.problem()).contains("the bean [early] was made before");
+                    assertThat(fault.remedy()).contains("ObjectProvider");
+                }));
+    }
+
+    @Test
+    void aBeanThatSpringNeverProxiesIsReported() {
+        runner().withBean(Advising.class).run(context -> assertThat(faults(context))
+                .singleElement()
+                .satisfies(fault -> assertThat(fault.problem()).contains("is not locked")));
+    }
+
+    @Test
+    void objectsThatWereHandedInAreOnlyWarnedOf() {
+        ApplicationContextInitializer<ConfigurableApplicationContext> handIn =
+                context -> context.getBeanFactory().registerSingleton("finished", new Shop());
+        runner().withInitializer(handIn).run(context -> {
+            assertThat(context).hasNotFailed();
+            assertThat(log.lines()).singleElement().asString().contains("WARN", "[finished] are not locked");
+        });
+    }
+
+    /** As the bean overrides of Spring's test support do. */
+    @Test
+    void mocksInThePlaceOfBeansDoNotStopTheStart() {
+        ApplicationContextInitializer<GenericApplicationContext> override = context -> {
+            context.registerBeanDefinition("shop", new RootBeanDefinition(Shop.class));
+            context.getBeanFactory().registerSingleton("shop", Mockito.mock(Shop.class));
+        };
+        runner().withInitializer(context -> override.initialize((GenericApplicationContext) context))
+                .run(context -> assertThat(context).hasNotFailed());
+    }
+
+    @Test
+    void beansOfAllKindsThatAreLockedGiveNoAlarm() {
+        runner().withUserConfiguration(LockedBeans.class).run(context -> {
+            assertThat(context).hasNotFailed();
+            for (String name : context.getBeanNamesForType(Shop.class)) {
+                assertThat(context.getBean(name, Shop.class).held()).as(name).containsExactly("shop");
+            }
+            assertThat(context.getBeanNamesForType(Shop.class)).hasSize(5);
+            assertThat(log.lines()).isEmpty();
+        });
+    }
+
+    private static List<DistributedLockedFault> faults(AssertableApplicationContext context) {
+        assertThat(context).hasFailed();
+        assertThat(context.getStartupFailure()).isInstanceOf(DistributedLockedConfigurationException.class);
+        return ((DistributedLockedConfigurationException) context.getStartupFailure()).faults();
+    }
+
+    static class Shop {
+        @DistributedLocked("shop")
+        public List<String> held() {
+            return LockContext.current().map(LockLease::names).orElse(List.of());
+        }
+    }
+
+    @Aspect
+    static class Advising {
+        @DistributedLocked("advising")
+        public void advise() {}
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    static class EarlyBeans {
+        @Bean
+        static Shop early() {
+            return new Shop();
+        }
+
+        @Bean
+        static Greedy greedy(Shop shop) {
+            return new Greedy(shop);
+        }
+    }
+
+    private record Greedy(Shop shop) implements BeanPostProcessor, PriorityOrdered {
+        @Override
+        public int getOrder() {
+            return PriorityOrdered.HIGHEST_PRECEDENCE;
+        }
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    static class LockedBeans {
+        @Bean
+        Shop plain() {
+            return new Shop();
+        }
+
+        @Bean
+        @Lazy
+        Shop lazy() {
+            return new Shop();
+        }
+
+        @Bean
+        @Scope("prototype")
+        Shop prototype() {
+            return new Shop();
+        }
+
+        @Bean
+        Shop proxied() {
+            ProxyFactory factory = new ProxyFactory(new Shop());
+            factory.setProxyTargetClass(true);
+            return (Shop) factory.getProxy();
+        }
+
+        @Bean
+        FactoryBean<Shop> product() {
+            return new FactoryBean<>() {
+                @Override
+                public Shop getObject() {
+                    return new Shop();
+                }
+
+                @Override
+                public Class<?> getObjectType() {
+                    return Shop.class;
+                }
+            };
+        }
+    }
+}

@@ -1,0 +1,253 @@
+package io.lockkeeper.weaving;
+
+import io.lockkeeper.LockContext;
+import io.lockkeeper.LockLease;
+import io.lockkeeper.LockListener;
+import io.lockkeeper.LockNotAcquiredException;
+import io.lockkeeper.annotation.DistributedLocked;
+import io.lockkeeper.autoconfigure.LockkeeperAutoConfiguration;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.springframework.aop.support.AopUtils;
+import org.springframework.boot.SpringApplication;
+import org.springframework.boot.WebApplicationType;
+import org.springframework.boot.autoconfigure.ImportAutoConfiguration;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.AdviceMode;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.core.annotation.AliasFor;
+import org.springframework.transaction.TransactionDefinition;
+import org.springframework.transaction.annotation.EnableTransactionManagement;
+import org.springframework.transaction.annotation.Transactional;
+import org.springframework.transaction.support.AbstractPlatformTransactionManager;
+import org.springframework.transaction.support.DefaultTransactionStatus;
+
+/** Runs in a JVM of its own, and prints what each call of an annotated method holds. */
+public final class WovenApplication {
+
+    private WovenApplication() {}
+
+    /** Starts the application, calls everything and ends. */
+    public static void main(String[] args) {
+        SpringApplication application = new SpringApplication(Beans.class);
+        application.setWebApplicationType(WebApplicationType.NONE);
+        application.setLogStartupInfo(false);
+        try (ConfigurableApplicationContext context = application.run(args)) {
+            Shop shop = context.getBean(Shop.class);
+            say("proxied " + AopUtils.isAopProxy(shop));
+            say("public " + shop.sell("lamp"));
+            say("self-invoked " + shop.callItself("lamp"));
+            say("private " + shop.callPrivate("lamp"));
+            say("final " + shop.finalMethod("lamp"));
+            say("composed " + shop.composed("lamp"));
+            say("bridge " + callGeneric(context.getBean(TextHandler.class)));
+            say("final class " + context.getBean(Sealed.class).sell());
+            say("not a bean " + new Shop().sell("chair"));
+            say("nobody waits: " + shop.busy());
+            context.getBean(Transactions.class).events.clear();
+            context.getBean(Seller.class).sell();
+            say("transaction " + context.getBean(Transactions.class).events);
+            say("acquired " + context.getBean(Counter.class).acquired.get());
+        }
+        say("after the end " + new Shop().unlocked());
+        say("done");
+    }
+
+    private static <T> List<String> callGeneric(Handler<T> handler) {
+        @SuppressWarnings("unchecked")
+        T input = (T) "text";
+        return handler.handle(input);
+    }
+
+    private static void say(String line) {
+        System.out.println(line);
+    }
+
+    private static List<String> held() {
+        return LockContext.current().map(LockLease::names).orElse(List.of("nothing"));
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    @EnableTransactionManagement(mode = AdviceMode.ASPECTJ)
+    @ImportAutoConfiguration(LockkeeperAutoConfiguration.class)
+    static class Beans {
+        @Bean
+        Shop shop() {
+            return new Shop();
+        }
+
+        @Bean
+        TextHandler handler() {
+            return new TextHandler();
+        }
+
+        @Bean
+        Sealed sealed() {
+            return new Sealed();
+        }
+
+        @Bean
+        Counter counter(Transactions transactions) {
+            return new Counter(transactions);
+        }
+
+        @Bean
+        Transactions transactions() {
+            return new Transactions();
+        }
+
+        @Bean
+        Seller seller() {
+            return new Seller();
+        }
+    }
+
+    static class Counter implements LockListener {
+        private final AtomicInteger acquired = new AtomicInteger();
+        private final Transactions transactions;
+
+        Counter(Transactions transactions) {
+            this.transactions = transactions;
+        }
+
+        @Override
+        public void onAcquired(Acquired event) {
+            acquired.incrementAndGet();
+            transactions.events.add("lock");
+        }
+
+        @Override
+        public void onReleased(Released event) {
+            transactions.events.add("release");
+        }
+    }
+
+    /** Transactions of nothing. */
+    static class Transactions extends AbstractPlatformTransactionManager {
+
+        private static final long serialVersionUID = 1L;
+        private final List<String> events = new CopyOnWriteArrayList<>();
+
+        @Override
+        protected Object doGetTransaction() {
+            return events;
+        }
+
+        @Override
+        protected void doBegin(Object transaction, TransactionDefinition definition) {
+            events.add("begin");
+        }
+
+        @Override
+        protected void doCommit(DefaultTransactionStatus status) {
+            events.add("commit");
+        }
+
+        @Override
+        protected void doRollback(DefaultTransactionStatus status) {
+            events.add("rollback");
+        }
+    }
+
+    static class Seller {
+        @Transactional
+        @DistributedLocked("transaction")
+        void sell() {}
+    }
+
+    @Retention(RetentionPolicy.RUNTIME)
+    @DistributedLocked(waitTime = "1s")
+    @interface Exclusive {
+        @AliasFor(annotation = DistributedLocked.class, attribute = "name")
+        String[] key();
+    }
+
+    @SuppressWarnings("UnusedVariable")
+    static class Shop {
+
+        @DistributedLocked("stock:#{#product}")
+        public List<String> sell(String product) {
+            return held();
+        }
+
+        List<String> callItself(String product) {
+            return sell(product);
+        }
+
+        List<String> callPrivate(String product) {
+            return privateMethod(product);
+        }
+
+        @DistributedLocked("private:#{#product}")
+        private List<String> privateMethod(String product) {
+            return held();
+        }
+
+        @DistributedLocked("final:#{#product}")
+        final List<String> finalMethod(String product) {
+            return held();
+        }
+
+        @Exclusive(key = "composed:#{#product}")
+        List<String> composed(String product) {
+            return held();
+        }
+
+        @DistributedLocked("unlocked")
+        List<String> unlocked() {
+            return held();
+        }
+
+        /** Another thread holds the lock meanwhile. */
+        String busy() {
+            String[] answer = new String[1];
+            hold(() -> answer[0] = trying());
+            return answer[0];
+        }
+
+        @DistributedLocked("busy")
+        private void hold(Runnable meanwhile) {
+            Thread other = new Thread(meanwhile);
+            other.start();
+            try {
+                other.join();
+            } catch (InterruptedException interrupt) {
+                throw new IllegalStateException(interrupt);
+            }
+        }
+
+        @DistributedLocked(name = "busy", waitTime = "0s", fallbackMethod = "fallback")
+        private String trying() {
+            return "ran";
+        }
+
+        @SuppressWarnings("unused")
+        private String fallback(LockNotAcquiredException held) {
+            return "fallback for " + held.names().get(0).toUpperCase(Locale.ROOT);
+        }
+    }
+
+    interface Handler<T> {
+        List<String> handle(T input);
+    }
+
+    static class TextHandler implements Handler<String> {
+        @Override
+        @DistributedLocked("handled:#{#input}")
+        public List<String> handle(String input) {
+            return held();
+        }
+    }
+
+    static final class Sealed {
+        @DistributedLocked("sealed")
+        List<String> sell() {
+            return held();
+        }
+    }
+}
