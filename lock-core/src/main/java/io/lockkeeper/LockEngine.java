@@ -41,6 +41,14 @@ public interface LockEngine extends AutoCloseable {
     LockLease enter(LockRequest request);
 
     /**
+     * Tells listeners that this thread begins to run a body under a lease that it entered.
+     *
+     * @param lease what {@link #enter} returned
+     * @return to be closed on this thread when the body has ended
+     */
+    Body body(LockLease lease);
+
+    /**
      * Lets this thread enter a lock, as {@link #enter}, until the matching {@link #unlock}.
      *
      * @param request what to lock, complete, with one name
@@ -89,6 +97,14 @@ public interface LockEngine extends AutoCloseable {
     /** Refuses new work, waits for what is held as the settings say, releases the rest and closes the store. */
     @Override
     void close();
+
+    /** A body that runs. */
+    interface Body extends AutoCloseable {
+
+        /** The body has ended. */
+        @Override
+        void close();
+    }
 
     /**
      * What an engine works with.

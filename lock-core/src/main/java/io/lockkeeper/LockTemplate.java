@@ -147,10 +147,11 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
         return "LockTemplate[" + engine + "]";
     }
 
-    private static <T extends @Nullable Object, X extends Throwable> T runUnder(
-            LockLease lease, LockedAction<T, X> action) throws X {
+    private <T extends @Nullable Object, X extends Throwable> T runUnder(LockLease lease, LockedAction<T, X> action)
+            throws X {
         // The body is over when the release begins: close() never throws, so it cannot mask what the body threw.
-        try (lease) {
+        try (lease;
+                LockEngine.Body body = engine.body(lease)) {
             LockContext.enter(lease);
             try {
                 return action.run(lease);

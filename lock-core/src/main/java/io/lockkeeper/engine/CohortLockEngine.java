@@ -1,14 +1,12 @@
 package io.lockkeeper.engine;
 
 import io.lockkeeper.LockEngine;
-import io.lockkeeper.LockException;
 import io.lockkeeper.LockInspector;
 import io.lockkeeper.LockInterruptedException;
 import io.lockkeeper.LockLease;
 import io.lockkeeper.LockListener;
 import io.lockkeeper.LockMode;
 import io.lockkeeper.LockRequest;
-import io.lockkeeper.LockStoreException;
 import io.lockkeeper.store.ClientIds;
 import io.lockkeeper.store.DaemonThreads;
 import io.lockkeeper.store.LockStore;
@@ -33,8 +31,7 @@ final class CohortLockEngine implements LockEngine {
     private final Inspection inspection;
     private final ThreadHolds threadHolds;
     private final Limits limits;
-    private final TimeSource clock;
-    private final LockListener listener;
+    private final Callers callers;
     private final Runnable stopThreads;
 
     private CohortLockEngine(
@@ -43,16 +40,14 @@ final class CohortLockEngine implements LockEngine {
             Inspection inspection,
             ThreadHolds threadHolds,
             Limits limits,
-            TimeSource clock,
-            LockListener listener,
+            Callers callers,
             Runnable stopThreads) {
         this.leases = leases;
         this.acquisitions = acquisitions;
         this.inspection = inspection;
         this.threadHolds = threadHolds;
         this.limits = limits;
-        this.clock = clock;
-        this.listener = listener;
+        this.callers = callers;
         this.stopThreads = stopThreads;
     }
 
@@ -73,15 +68,15 @@ final class CohortLockEngine implements LockEngine {
                 background,
                 settings.leaseTime().toMillis(),
                 traits.queues() ? settings.maxPasses() : 0);
+        Callers callers = new Callers(clock, settings.listener());
         Downgrades downgrades = new Downgrades(store, port, times, leases, scheduler, background);
         return new CohortLockEngine(
                 leases,
                 acquisitions,
-                new Inspection(store, leases, instances, port.clientId()),
+                new Inspection(store, leases, instances, callers, port.clientId()),
                 new ThreadHolds(downgrades::downgrade),
                 new Limits(traits, settings.leaseTime()),
-                clock,
-                settings.listener(),
+                callers,
                 scheduler::close);
     }
 
@@ -95,23 +90,44 @@ final class CohortLockEngine implements LockEngine {
     @Override
     public CompletableFuture<LockLease> acquireAsync(LockRequest request) {
         limits.check(request);
-        Moment asked = clock.now();
+        Caller caller = callers.asks(request);
         CompletableFuture<HeldLease> acquisition = acquisitions.begin(request, false);
         CompletableFuture<LockLease> result = new CompletableFuture<>();
-        acquisition.whenComplete((lease, failure) -> leases.callbacks().execute(() -> {
-            if (lease == null && !result.isDone()) {
-                result.completeExceptionally(report(request, asked, failure));
-            } else if (lease == null) {
-                // The caller has given up; nothing failed.
-                return;
-            } else if (!result.complete(lease)) {
-                lease.giveBack();
-            } else {
-                report(request, asked, lease);
-            }
-        }));
+        acquisition.whenComplete(
+                (lease, failure) -> leases.callbacks().execute(() -> answer(caller, result, lease, failure)));
         result.whenComplete((lease, failure) -> acquisition.cancel(false));
         return result;
+    }
+
+    private static void answer(
+            Caller caller,
+            CompletableFuture<LockLease> result,
+            @Nullable HeldLease lease,
+            @Nullable Throwable failure) {
+        if (result.isDone()) {
+            // The caller has given up; nothing failed.
+            caller.gaveUp();
+        } else if (lease == null) {
+            result.completeExceptionally(caller.failed(failure));
+        } else {
+            caller.acquired(lease);
+        }
+        if (lease != null && !result.complete(lease)) {
+            lease.giveBack();
+        }
+    }
+
+    @Override
+    public Body body(LockLease lease) {
+        long acquisition = lease instanceof LevelLease level
+                ? level.acquisition()
+                : lease instanceof JointLease joint ? joint.acquisition() : 0;
+        if (acquisition == 0) {
+            return () -> {};
+        }
+        LockListener.Body body = new LockListener.Body(acquisition);
+        callers.listener().onBodyBegins(body);
+        return () -> callers.listener().onBodyEnds(body);
     }
 
     @Override
@@ -205,29 +221,29 @@ final class CohortLockEngine implements LockEngine {
 
     /** Keeps its place through interrupts, and sets the flag again at the end. */
     private HeldLease awaitUninterruptibly(LockRequest request) {
-        Moment asked = clock.now();
+        Caller caller = callers.asks(request);
         CompletableFuture<HeldLease> acquisition = acquisitions.begin(request, !threadHolds.isEmpty());
+        HeldLease lease;
         try {
-            HeldLease lease = acquisition.join();
-            report(request, asked, lease);
-            return lease;
+            lease = acquisition.join();
         } catch (CompletionException failure) {
-            throw report(request, asked, failure);
+            throw caller.failed(failure);
         }
+        caller.acquired(lease);
+        return lease;
     }
 
     private HeldLease await(LockRequest request) {
-        Moment asked = clock.now();
+        Caller caller = callers.asks(request);
         if (Thread.currentThread().isInterrupted()) {
-            throw report(request, asked, new LockInterruptedException(request.names(), null));
+            throw caller.failed(new LockInterruptedException(request.names(), null));
         }
         CompletableFuture<HeldLease> acquisition = acquisitions.begin(request, !threadHolds.isEmpty());
+        HeldLease lease;
         try {
-            HeldLease lease = acquisition.get();
-            report(request, asked, lease);
-            return lease;
+            lease = acquisition.get();
         } catch (ExecutionException failure) {
-            throw report(request, asked, failure);
+            throw caller.failed(failure);
         } catch (InterruptedException interrupt) {
             acquisition.cancel(false);
             Acquisitions.awaitPlaceGone(acquisition);
@@ -236,25 +252,9 @@ final class CohortLockEngine implements LockEngine {
                 // The grant was first: it goes back at once.
                 acquisition.join().giveBack();
             }
-            throw report(request, asked, new LockInterruptedException(request.names(), interrupt));
+            throw caller.failed(new LockInterruptedException(request.names(), interrupt));
         }
-    }
-
-    private void report(LockRequest request, Moment asked, HeldLease lease) {
-        listener.onAcquired(
-                new LockListener.Acquired(request, lease.fencingToken(), asked.until(clock), lease.attempts()));
-    }
-
-    private LockException report(LockRequest request, Moment asked, @Nullable Throwable failure) {
-        Throwable cause = failure instanceof ExecutionException || failure instanceof CompletionException
-                ? failure.getCause()
-                : failure;
-        LockException reason = cause instanceof LockException known
-                ? known
-                : new LockStoreException("Lock " + String.join(", ", request.names()) + ": " + cause, cause);
-        // The stack that helps is that of the caller, not that of the timer or of the store's thread.
-        reason.fillInStackTrace();
-        listener.onNotAcquired(new LockListener.NotAcquired(request, asked.until(clock), reason));
-        return reason;
+        caller.acquired(lease);
+        return lease;
     }
 }

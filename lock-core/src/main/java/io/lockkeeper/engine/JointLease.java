@@ -24,6 +24,11 @@ final class JointLease implements LockLease {
         this.levels = levels;
     }
 
+    /** Returns the number of the acquisition that was made for some of the names; 0: the thread held all before. */
+    long acquisition() {
+        return levels.stream().mapToLong(LevelLease::acquisition).max().orElse(0);
+    }
+
     @Override
     public String name() {
         return names.get(0);

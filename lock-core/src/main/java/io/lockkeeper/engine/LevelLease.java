@@ -15,12 +15,19 @@ final class LevelLease implements LockLease {
     private final ThreadHold hold;
     private final LockMode mode;
     private final List<String> names;
+    private final boolean outermost;
     private final AtomicBoolean released = new AtomicBoolean();
 
-    LevelLease(ThreadHold hold, LockMode mode, List<String> names) {
+    LevelLease(ThreadHold hold, LockMode mode, List<String> names, boolean outermost) {
         this.hold = hold;
         this.mode = mode;
         this.names = names;
+        this.outermost = outermost;
+    }
+
+    /** Returns the number of the acquisition that was made for this level; 0: the thread held the lock before. */
+    long acquisition() {
+        return outermost ? hold.lease().acquisition() : 0;
     }
 
     @Override

@@ -46,7 +46,7 @@ final class Retries {
             if (lease != null) {
                 lease.attempts(attempts);
                 if (!outcome.complete(lease)) {
-                    background.execute(lease::release);
+                    background.execute(lease::giveBack);
                 }
             } else if (failure instanceof LockNotAcquiredException busy) {
                 again(busy);

@@ -40,8 +40,9 @@ final class ThreadHold {
 
     /** Begins a level for some of the names of this hold. */
     LevelLease enter(LockMode mode, List<String> names) {
+        boolean outermost = !isEntered();
         count(mode, 1);
-        return new LevelLease(this, mode, names);
+        return new LevelLease(this, mode, names, outermost);
     }
 
     synchronized void lock(LockMode mode) {

@@ -4,6 +4,7 @@ import io.lockkeeper.store.DaemonThreads;
 import io.lockkeeper.store.StoreException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
@@ -121,6 +122,11 @@ final class SpringDataRedisDriver implements RedisDriver {
     @Override
     public void subscribe(byte[] channel, Consumer<byte[]> onMessage, Runnable onSubscribed) {
         subscription.start(channel, onMessage, onSubscribed);
+    }
+
+    @Override
+    public @Nullable Instant subscribedSince() {
+        return subscription.since();
     }
 
     @Override
