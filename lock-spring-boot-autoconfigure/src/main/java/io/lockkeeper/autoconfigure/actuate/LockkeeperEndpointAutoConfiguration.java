@@ -13,11 +13,11 @@ import org.springframework.context.annotation.Bean;
 /** Auto-configuration of the endpoint {@code locks}; with the means to release one by force only where that is wanted. */
 @AutoConfiguration(after = LockkeeperAutoConfiguration.class)
 @ConditionalOnClass(ConditionalOnAvailableEndpoint.class)
-@ConditionalOnAvailableEndpoint(endpoint = LocksEndpoint.class)
 @ConditionalOnSingleCandidate(LockInspector.class)
 public final class LockkeeperEndpointAutoConfiguration {
 
     @Bean
+    @ConditionalOnAvailableEndpoint
     @ConditionalOnMissingBean(LocksEndpoint.class)
     @ConditionalOnBooleanProperty("lockkeeper.actuator.force-release.enabled")
     ForcibleLocksEndpoint forcibleLocksEndpoint(LockInspector inspector) {
@@ -25,6 +25,7 @@ public final class LockkeeperEndpointAutoConfiguration {
     }
 
     @Bean
+    @ConditionalOnAvailableEndpoint
     @ConditionalOnMissingBean
     LocksEndpoint locksEndpoint(LockInspector inspector) {
         return new LocksEndpoint(inspector);
