@@ -202,7 +202,7 @@ final class HeldLease implements LockLease {
                 return;
             }
         }
-        call(callback, lost);
+        keeper.callbacks().execute(new LossCall(callback, lost));
     }
 
     @Override
@@ -284,21 +284,11 @@ final class HeldLease implements LockLease {
             callbacks.clear();
             told = acquisition != 0;
         }
-        due.forEach(callback -> call(callback, lost));
+        due.forEach(callback -> keeper.callbacks().execute(new LossCall(callback, lost)));
         keeper.over(this);
         if (told) {
             tell(lost);
         }
-    }
-
-    private void call(Consumer<LockLostException> callback, LockLostException lost) {
-        keeper.callbacks().execute(() -> {
-            try {
-                callback.accept(lost);
-            } catch (RuntimeException | Error failure) {
-                log.error("The callback for the loss of lock '{}' failed", name(), failure);
-            }
-        });
     }
 
     private synchronized State state() {
