@@ -17,6 +17,11 @@ final class ContainedListeners implements LockListener {
     }
 
     @Override
+    public void onAsked(Asked event) {
+        tell(listener -> listener.onAsked(event));
+    }
+
+    @Override
     public void onAcquired(Acquired event) {
         tell(listener -> listener.onAcquired(event));
     }
@@ -24,6 +29,26 @@ final class ContainedListeners implements LockListener {
     @Override
     public void onNotAcquired(NotAcquired event) {
         tell(listener -> listener.onNotAcquired(event));
+    }
+
+    @Override
+    public void onGivenUp(GivenUp event) {
+        tell(listener -> listener.onGivenUp(event));
+    }
+
+    @Override
+    public void onBodyBegins(Body event) {
+        tell(listener -> listener.onBodyBegins(event));
+    }
+
+    @Override
+    public void onBodyEnds(Body event) {
+        tell(listener -> listener.onBodyEnds(event));
+    }
+
+    @Override
+    public void onDowngraded(Downgraded event) {
+        tell(listener -> listener.onDowngraded(event));
     }
 
     @Override

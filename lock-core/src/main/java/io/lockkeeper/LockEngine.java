@@ -64,6 +64,14 @@ public interface LockEngine extends AutoCloseable {
     CompletableFuture<Level> enterAsync(LockRequest request, Collection<? extends LockLease> enclosing);
 
     /**
+     * Tells listeners that this thread begins to run a body under a lease that it entered.
+     *
+     * @param lease what {@link #enter} returned
+     * @return to be closed on this thread when the body has ended
+     */
+    Body body(LockLease lease);
+
+    /**
      * Lets this thread enter a lock, as {@link #enter}, until the matching {@link #unlock}.
      *
      * @param request what to lock, complete, with one name
@@ -122,6 +130,14 @@ public interface LockEngine extends AutoCloseable {
          * @return takes the thread out again; to be called by the same thread
          */
         Runnable enterThread();
+    }
+
+    /** A body that runs. */
+    interface Body extends AutoCloseable {
+
+        /** The body has ended. */
+        @Override
+        void close();
     }
 
     /**

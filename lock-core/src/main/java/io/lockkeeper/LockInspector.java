@@ -1,5 +1,6 @@
 package io.lockkeeper;
 
+import io.lockkeeper.store.GrantChannel;
 import java.util.List;
 import java.util.Optional;
 
@@ -25,6 +26,16 @@ public interface LockInspector {
 
     /** Returns the locks that this instance holds now, without asking the store. */
     List<LockStatus> heldHere();
+
+    /** Returns the callers of this instance who have asked for locks and have no answer yet, without asking the store. */
+    default List<LockWait> waitingHere() {
+        return List.of();
+    }
+
+    /** Returns whether grants reach this instance, without asking the store. */
+    default GrantChannel grantChannel() {
+        return GrantChannel.NONE;
+    }
 
     /**
      * Finds locks by name.

@@ -123,7 +123,7 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
             Collection<? extends LockLease> enclosing,
             LockedAction<? extends B, ?> action,
             Function<? super B, ? extends @Nullable CompletionStage<T>> end) {
-        StageExecution<B, T> execution = new StageExecution<>(action, end, engine::releaseAsync);
+        StageExecution<B, T> execution = new StageExecution<>(action, end, engine::body, engine::releaseAsync);
         try {
             return execution.run(engine.enterAsync(defaults.waiting(request), enclosing));
         } catch (RuntimeException refused) {
@@ -166,10 +166,11 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
         return "LockTemplate[" + engine + "]";
     }
 
-    private static <T extends @Nullable Object, X extends Throwable> T runUnder(
-            LockLease lease, LockedAction<T, X> action) throws X {
+    private <T extends @Nullable Object, X extends Throwable> T runUnder(LockLease lease, LockedAction<T, X> action)
+            throws X {
         // The body is over when the release begins: close() never throws, so it cannot mask what the body threw.
-        try (lease) {
+        try (lease;
+                LockEngine.Body body = engine.body(lease)) {
             LockContext.enter(lease);
             try {
                 return action.run(lease);

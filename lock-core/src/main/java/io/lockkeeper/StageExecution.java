@@ -17,15 +17,18 @@ final class StageExecution<B extends @Nullable Object, T extends @Nullable Objec
 
     private final LockedAction<? extends B, ?> action;
     private final Function<? super B, ? extends @Nullable CompletionStage<T>> end;
+    private final Function<LockEngine.Level, LockEngine.Body> bodies;
     private final BiConsumer<LockEngine.Level, Runnable> release;
     private final CompletableFuture<T> result = new CompletableFuture<>();
 
     StageExecution(
             LockedAction<? extends B, ?> action,
             Function<? super B, ? extends @Nullable CompletionStage<T>> end,
+            Function<LockEngine.Level, LockEngine.Body> bodies,
             BiConsumer<LockEngine.Level, Runnable> release) {
         this.action = action;
         this.end = end;
+        this.bodies = bodies;
         this.release = release;
     }
 
@@ -58,7 +61,7 @@ final class StageExecution<B extends @Nullable Object, T extends @Nullable Objec
 
     private B inside(LockEngine.Level level) throws Throwable {
         Runnable leave = LockContext.enterThread(level);
-        try {
+        try (LockEngine.Body body = bodies.apply(level)) {
             return action.run(level);
         } finally {
             leave.run();

@@ -76,6 +76,11 @@ final class SurroundedEngine implements LockEngine {
         return keeper == null ? entering : kept(request, keeper, entering);
     }
 
+    @Override
+    public Body body(LockLease lease) {
+        return engine.body(lease);
+    }
+
     /** Returns a level to come, beside which there is one that is kept. */
     private CompletableFuture<Level> kept(
             LockRequest request, Consumer<LockLease> keeper, CompletableFuture<Level> entering) {
@@ -166,7 +171,6 @@ final class SurroundedEngine implements LockEngine {
         return request.names().stream()
                 .allMatch(name -> engine.held(name, LockMode.EXCLUSIVE).isPresent()
                         || engine.held(name, LockMode.READ).isPresent()
-                        || enclosing.stream()
-                                .anyMatch(lease -> lease.names().contains(name) && lease.isHeld()));
+                        || enclosing.stream().anyMatch(lease -> lease.names().contains(name) && lease.isHeld()));
     }
 }

@@ -104,7 +104,7 @@ final class UnlockedOperations implements LockOperations {
             Collection<? extends LockLease> enclosing,
             LockedAction<? extends B, ?> action,
             Function<? super B, ? extends @Nullable CompletionStage<T>> end) {
-        StageExecution<B, T> execution = new StageExecution<>(action, end, (level, then) -> {
+        StageExecution<B, T> execution = new StageExecution<>(action, end, level -> () -> {}, (level, then) -> {
             level.close();
             then.run();
         });

@@ -1,5 +1,6 @@
 package io.lockkeeper.engine;
 
+import io.lockkeeper.LockListener;
 import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.Grant;
 import io.lockkeeper.store.StoreException;
@@ -29,6 +30,12 @@ final class Attempt {
     /** How soon the lock is free, where that news overtook the answer to the question. */
     long freeInMillis = Long.MAX_VALUE;
 
+    /** Whether the store's message came that it is this attempt's turn. */
+    boolean granted;
+
+    /** Whether the store said beforehand when to ask again: no message was to come. */
+    boolean announced;
+
     /** Whether the hold was taken away by force before we knew of it. */
     boolean revoked;
 
@@ -52,6 +59,14 @@ final class Attempt {
         queued = answer;
         sampled = sent;
         pollFailure = null;
+    }
+
+    /** Returns how the lock comes with the store's yes. */
+    LockListener.Way way() {
+        if (granted) {
+            return LockListener.Way.GRANT;
+        }
+        return queued == null || announced ? LockListener.Way.ANSWER : LockListener.Way.POLL;
     }
 
     /** Replaces the next poll. */

@@ -1,5 +1,6 @@
 package io.lockkeeper.engine;
 
+import io.lockkeeper.LockMode;
 import io.lockkeeper.store.AcquireCommand;
 import io.lockkeeper.store.ClaimMode;
 import java.time.Duration;
@@ -44,6 +45,11 @@ record Claim(List<String> names, ClaimMode mode, long leaseMillis, boolean fixed
     /** Returns whether callers of this JVM hold the lock together. */
     boolean isShared() {
         return mode == ClaimMode.READ;
+    }
+
+    /** Returns the mode as callers name it. */
+    LockMode lockMode() {
+        return LockMode.valueOf(mode.name());
     }
 
     /** Returns how many fencing tokens a hold needs: one for each local holder. */

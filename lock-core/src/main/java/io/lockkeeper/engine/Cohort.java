@@ -1,5 +1,6 @@
 package io.lockkeeper.engine;
 
+import io.lockkeeper.LockListener;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.ReleaseResult;
 import io.lockkeeper.engine.CohortState.Phase;
@@ -109,7 +110,7 @@ final class Cohort {
             if (state.phase == Phase.IDLE && waiter.isGone()) {
                 state.rest(effects);
             } else if (state.phase == Phase.HELD && state.isHeld() && claim.isShared()) {
-                state.give(waiter, effects);
+                state.give(waiter, LockListener.Way.ANSWER, effects);
             } else if (state.phase == Phase.IDLE || (state.phase == Phase.HELD && !state.isHeld())) {
                 state.loseTenure(effects);
                 boolean first = state.waiters.isEmpty();
@@ -135,7 +136,7 @@ final class Cohort {
             } else if (reply instanceof AcquireReply.Acquired acquired) {
                 Tenure begun = times.tenure(this, asked.id, acquired, sent);
                 if (begun.isValid(times.clock())) {
-                    state.begin(begun, effects);
+                    state.begin(begun, asked.way(), effects);
                 } else {
                     state.failed(asked, new StoreException(TOO_SLOW, null), effects);
                 }
@@ -202,6 +203,7 @@ final class Cohort {
         decide(background, effects -> {
             Attempt waiting = state.attempt;
             if (waiting != null && waiting.id.equals(attempt)) {
+                waiting.announced = true;
                 waiting.freeInMillis = remainingMillis;
                 if (state.phase == Phase.QUEUED) {
                     effects.answer(() -> port.pollLater(this, waiting, remainingMillis));
@@ -284,7 +286,7 @@ final class Cohort {
             Waiter next = current && last && times.mayPass(ended) ? state.waiters.next() : null;
             if (next != null) {
                 ended.pass();
-                state.give(next, effects);
+                state.give(next, LockListener.Way.PASS, effects);
                 effects.answer(() -> result.complete(ReleaseResult.RELEASED));
             } else if (current && !last) {
                 effects.answer(() -> result.complete(ReleaseResult.RELEASED));

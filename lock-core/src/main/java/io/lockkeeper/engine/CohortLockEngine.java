@@ -1,14 +1,12 @@
 package io.lockkeeper.engine;
 
 import io.lockkeeper.LockEngine;
-import io.lockkeeper.LockException;
 import io.lockkeeper.LockInspector;
 import io.lockkeeper.LockInterruptedException;
 import io.lockkeeper.LockLease;
 import io.lockkeeper.LockListener;
 import io.lockkeeper.LockMode;
 import io.lockkeeper.LockRequest;
-import io.lockkeeper.LockStoreException;
 import io.lockkeeper.store.ClientIds;
 import io.lockkeeper.store.DaemonThreads;
 import io.lockkeeper.store.LockStore;
@@ -21,6 +19,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -37,8 +36,7 @@ final class CohortLockEngine implements LockEngine {
     private final Inspection inspection;
     private final ThreadHolds threadHolds;
     private final Limits limits;
-    private final TimeSource clock;
-    private final LockListener listener;
+    private final Callers callers;
     private final Runnable stopThreads;
 
     private CohortLockEngine(
@@ -47,16 +45,14 @@ final class CohortLockEngine implements LockEngine {
             Inspection inspection,
             ThreadHolds threadHolds,
             Limits limits,
-            TimeSource clock,
-            LockListener listener,
+            Callers callers,
             Runnable stopThreads) {
         this.leases = leases;
         this.acquisitions = acquisitions;
         this.inspection = inspection;
         this.threadHolds = threadHolds;
         this.limits = limits;
-        this.clock = clock;
-        this.listener = listener;
+        this.callers = callers;
         this.stopThreads = stopThreads;
     }
 
@@ -77,15 +73,15 @@ final class CohortLockEngine implements LockEngine {
                 background,
                 settings.leaseTime().toMillis(),
                 traits.queues() ? settings.maxPasses() : 0);
+        Callers callers = new Callers(clock, settings.listener());
         Downgrades downgrades = new Downgrades(store, port, times, leases, scheduler, background);
         return new CohortLockEngine(
                 leases,
                 acquisitions,
-                new Inspection(store, leases, instances, port.clientId()),
+                new Inspection(store, leases, instances, callers, port.clientId()),
                 new ThreadHolds(downgrades::downgrade),
                 new Limits(traits, settings.leaseTime()),
-                clock,
-                settings.listener(),
+                callers,
                 scheduler::close);
     }
 
@@ -104,20 +100,10 @@ final class CohortLockEngine implements LockEngine {
             result.completeExceptionally(refusal);
             return;
         }
-        Moment asked = clock.now();
+        Caller caller = callers.asks(request);
         CompletableFuture<HeldLease> acquisition = acquisitions.begin(request, false);
-        acquisition.whenComplete((lease, failure) -> leases.completions().execute(() -> {
-            if (lease != null) {
-                // Told first: whoever receives the lease may release it at once.
-                report(request, asked, lease);
-                if (!result.complete(lease)) {
-                    lease.giveBack();
-                }
-            } else if (!result.isDone()) {
-                // Otherwise the caller has given up; nothing failed.
-                result.completeExceptionally(report(request, asked, failure));
-            }
-        }));
+        acquisition.whenComplete((lease, failure) ->
+                leases.completions().execute(() -> answer(caller, result, lease, failure, received -> received)));
         result.whenComplete((lease, failure) -> acquisition.cancel(false));
     }
 
@@ -138,6 +124,44 @@ final class CohortLockEngine implements LockEngine {
                 released.whenComplete((done, never) -> executor.execute(then));
             }
         });
+    }
+
+    /** Answers a caller, who may have given up; returns whether the lease was received. */
+    private static <T> boolean answer(
+            Caller caller,
+            CompletableFuture<T> result,
+            @Nullable HeldLease lease,
+            @Nullable Throwable failure,
+            Function<HeldLease, T> received) {
+        if (result.isDone()) {
+            // The caller has given up; nothing failed.
+            caller.gaveUp();
+        } else if (lease == null) {
+            result.completeExceptionally(caller.failed(failure));
+        } else {
+            // Told first: whoever receives the lease may release it at once.
+            caller.acquired(lease);
+            if (result.complete(received.apply(lease))) {
+                return true;
+            }
+        }
+        if (lease != null) {
+            lease.giveBack();
+        }
+        return false;
+    }
+
+    @Override
+    public Body body(LockLease lease) {
+        long acquisition = lease instanceof LevelLease level
+                ? level.acquisition()
+                : lease instanceof JointLease joint ? joint.acquisition() : 0;
+        if (acquisition == 0) {
+            return () -> {};
+        }
+        LockListener.Body body = new LockListener.Body(acquisition);
+        callers.listener().onBodyBegins(body);
+        return () -> callers.listener().onBodyEnds(body);
     }
 
     @Override
@@ -166,22 +190,20 @@ final class CohortLockEngine implements LockEngine {
         if (missing == null) {
             return CompletableFuture.completedFuture(entry.level());
         }
-        Moment asked = clock.now();
+        Caller caller = callers.asks(missing);
         CompletableFuture<HeldLease> acquisition = acquisitions.begin(missing, nested);
         CompletableFuture<Level> result = new CompletableFuture<>();
         Executor where = acquisition.isDone() ? Runnable::run : leases.completions();
         acquisition.whenComplete((lease, failure) -> where.execute(() -> {
-            if (lease != null) {
-                report(missing, asked, lease);
-                entry.add(threadHolds.begin(lease, missing));
-                if (result.complete(entry.level())) {
-                    return;
-                }
-                lease.giveBack();
+            if (lease == null) {
+                entry.closeAsync();
             }
-            entry.closeAsync();
-            if (lease == null && !result.isDone()) {
-                result.completeExceptionally(report(missing, asked, failure));
+            boolean received = answer(caller, result, lease, failure, own -> {
+                entry.add(threadHolds.begin(own, missing));
+                return entry.level();
+            });
+            if (!received) {
+                entry.closeAsync();
             }
         }));
         result.whenComplete((level, failure) -> acquisition.cancel(false));
@@ -241,29 +263,29 @@ final class CohortLockEngine implements LockEngine {
 
     /** Keeps its place through interrupts, and sets the flag again at the end. */
     private HeldLease awaitUninterruptibly(LockRequest request) {
-        Moment asked = clock.now();
+        Caller caller = callers.asks(request);
         CompletableFuture<HeldLease> acquisition = acquisitions.begin(request, !threadHolds.isEmpty());
+        HeldLease lease;
         try {
-            HeldLease lease = acquisition.join();
-            report(request, asked, lease);
-            return lease;
+            lease = acquisition.join();
         } catch (CompletionException failure) {
-            throw report(request, asked, failure);
+            throw caller.failed(failure);
         }
+        caller.acquired(lease);
+        return lease;
     }
 
     private HeldLease await(LockRequest request) {
-        Moment asked = clock.now();
+        Caller caller = callers.asks(request);
         if (Thread.currentThread().isInterrupted()) {
-            throw report(request, asked, new LockInterruptedException(request.names(), null));
+            throw caller.failed(new LockInterruptedException(request.names(), null));
         }
         CompletableFuture<HeldLease> acquisition = acquisitions.begin(request, !threadHolds.isEmpty());
+        HeldLease lease;
         try {
-            HeldLease lease = acquisition.get();
-            report(request, asked, lease);
-            return lease;
+            lease = acquisition.get();
         } catch (ExecutionException failure) {
-            throw report(request, asked, failure);
+            throw caller.failed(failure);
         } catch (InterruptedException interrupt) {
             acquisition.cancel(false);
             Acquisitions.awaitPlaceGone(acquisition);
@@ -272,25 +294,9 @@ final class CohortLockEngine implements LockEngine {
                 // The grant was first: it goes back at once.
                 acquisition.join().giveBack();
             }
-            throw report(request, asked, new LockInterruptedException(request.names(), interrupt));
+            throw caller.failed(new LockInterruptedException(request.names(), interrupt));
         }
-    }
-
-    private void report(LockRequest request, Moment asked, HeldLease lease) {
-        listener.onAcquired(
-                new LockListener.Acquired(request, lease.fencingToken(), asked.until(clock), lease.attempts()));
-    }
-
-    private LockException report(LockRequest request, Moment asked, @Nullable Throwable failure) {
-        Throwable cause = failure instanceof ExecutionException || failure instanceof CompletionException
-                ? failure.getCause()
-                : failure;
-        LockException reason = cause instanceof LockException known
-                ? known
-                : new LockStoreException("Lock " + String.join(", ", request.names()) + ": " + cause, cause);
-        // The stack that helps is that of the caller, not that of the timer or of the store's thread.
-        reason.fillInStackTrace();
-        listener.onNotAcquired(new LockListener.NotAcquired(request, asked.until(clock), reason));
-        return reason;
+        caller.acquired(lease);
+        return lease;
     }
 }

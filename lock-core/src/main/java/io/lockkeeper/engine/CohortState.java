@@ -1,5 +1,6 @@
 package io.lockkeeper.engine;
 
+import io.lockkeeper.LockListener;
 import io.lockkeeper.ReleaseResult;
 import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.Grant;
@@ -193,7 +194,7 @@ final class CohortState {
         effects.answer(() -> gone.complete(null));
     }
 
-    void begin(Tenure begun, Effects effects) {
+    void begin(Tenure begun, LockListener.Way way, Effects effects) {
         if (attempt != null) {
             attempt.stopPolling();
             attempt = null;
@@ -211,18 +212,19 @@ final class CohortState {
         phase = Phase.HELD;
         effects.answer(onFirstAnswer);
         effects.answer(() -> port.watch(begun));
-        give(next, effects);
+        give(next, way, effects);
         if (cohort.claim().isShared()) {
-            waiters.takeAll().forEach(reader -> give(reader, effects));
+            waiters.takeAll().forEach(reader -> give(reader, way, effects));
         } else {
             refuse(waiters.takeImpatient(), begun.attempt, effects);
         }
     }
 
     /** Gives a caller the hold that the cohort has now. */
-    void give(Waiter next, Effects effects) {
+    void give(Waiter next, LockListener.Way way, Effects effects) {
         Tenure of = Objects.requireNonNull(tenure, "only a hold can be given");
         HeldLease lease = port.lease(next.request, of);
+        lease.came(way);
         of.add(lease);
         effects.answer(() -> port.grant(next, lease));
     }
@@ -249,12 +251,13 @@ final class CohortState {
     }
 
     void grantTo(Attempt waiting, Grant grant, Effects effects) {
+        waiting.granted = true;
         Tenure begun = times.tenure(cohort, waiting, grant);
         if (begun == null) {
             // No fresh sample of the store's clock, or a grant that came too late: a claim tells how long it lasts.
             effects.command(() -> port.ask(cohort, waiting, true));
         } else {
-            begin(begun, effects);
+            begin(begun, waiting.way(), effects);
         }
     }
 

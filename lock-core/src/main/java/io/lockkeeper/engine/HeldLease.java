@@ -34,6 +34,11 @@ final class HeldLease implements LockLease {
     private volatile Moment granted;
     private final List<Consumer<LockLostException>> callbacks = new ArrayList<>(0);
     private volatile int attempts = 1;
+    private volatile LockListener.Way way = LockListener.Way.ANSWER;
+
+    /** The number of the acquisition; 0 as long as its caller has not received the lease, and nobody hears of it. */
+    private volatile long acquisition;
+
     private State state = State.HELD;
     private boolean releaseSeen;
     private boolean received = true;
@@ -62,6 +67,38 @@ final class HeldLease implements LockLease {
 
     void attempts(int made) {
         attempts = made;
+    }
+
+    /** Says how the lease came to its caller. */
+    void came(LockListener.Way how) {
+        way = how;
+    }
+
+    /** Returns the number of the acquisition. */
+    long acquisition() {
+        return acquisition;
+    }
+
+    /** The caller receives the lease. From now on listeners hear of it, first of this. */
+    void received(long number, Duration waited) {
+        keeper.listener().onAcquired(new LockListener.Acquired(number, request, fencingToken(), waited, attempts, way));
+        begin(number);
+    }
+
+    private void begin(long number) {
+        LockLostException early;
+        synchronized (this) {
+            acquisition = number;
+            early = loss;
+        }
+        if (early != null) {
+            tell(early);
+        }
+    }
+
+    private void tell(LockLostException lost) {
+        log.warn("{}", lost.getMessage());
+        keeper.listener().onLost(new LockListener.Lost(acquisition, request, lost));
     }
 
     Tenure tenure() {
@@ -168,7 +205,7 @@ final class HeldLease implements LockLease {
                 return;
             }
         }
-        call(callback, lost);
+        keeper.callbacks().execute(new LossCall(callback, lost));
     }
 
     @Override
@@ -204,12 +241,14 @@ final class HeldLease implements LockLease {
     }
 
     private ReleaseResult ended(ReleaseResult result) {
-        if (result == ReleaseResult.LOST && isReleased()) {
-            LockLostException late = lossBecause("the store did not know of it any more when it was released");
-            keeper.listener().onLost(new LockListener.Lost(request, late));
-        }
         keeper.over(this);
-        keeper.listener().onReleased(new LockListener.Released(request, fencingToken(), heldFor(), result));
+        if (acquisition != 0) {
+            if (result == ReleaseResult.LOST && isReleased()) {
+                tell(lossBecause("the store did not know of it any more when it was released"));
+            }
+            keeper.listener()
+                    .onReleased(new LockListener.Released(acquisition, request, fencingToken(), heldFor(), result));
+        }
         return result;
     }
 
@@ -231,14 +270,9 @@ final class HeldLease implements LockLease {
     }
 
     private void report(ReleaseResult result) {
-        switch (result) {
-            case LOST ->
-                log.warn(
-                        "Lock '{}' had been lost before its release, after {} ms",
-                        name(),
-                        heldFor().toMillis());
-            case UNKNOWN -> log.warn("Release of lock '{}' was not answered; it is repeated in the background", name());
-            case RELEASED, ALREADY_RELEASED -> {}
+        // A loss was logged when it was told.
+        if (result == ReleaseResult.UNKNOWN) {
+            log.warn("Release of lock '{}' was not answered; it is repeated in the background", name());
         }
     }
 
@@ -254,14 +288,15 @@ final class HeldLease implements LockLease {
         successor.granted = granted;
         inherited.forEach(successor::onLost);
         keeper.over(this);
-        keeper.listener()
-                .onReleased(new LockListener.Released(request, fencingToken(), heldFor(), ReleaseResult.RELEASED));
+        keeper.listener().onDowngraded(new LockListener.Downgraded(acquisition, request, successor.request, heldFor()));
+        successor.begin(acquisition);
     }
 
     /** Ends this hold by loss, unless it is over. */
     void lost(String reason) {
         List<Consumer<LockLostException>> due;
         LockLostException lost;
+        boolean told;
         synchronized (this) {
             if (state != State.HELD) {
                 return;
@@ -271,21 +306,13 @@ final class HeldLease implements LockLease {
             loss = lost;
             due = List.copyOf(callbacks);
             callbacks.clear();
+            told = acquisition != 0;
         }
-        due.forEach(callback -> call(callback, lost));
-        log.warn("{}", lost.getMessage());
+        due.forEach(callback -> keeper.callbacks().execute(new LossCall(callback, lost)));
         keeper.over(this);
-        keeper.listener().onLost(new LockListener.Lost(request, lost));
-    }
-
-    private void call(Consumer<LockLostException> callback, LockLostException lost) {
-        keeper.callbacks().execute(() -> {
-            try {
-                callback.accept(lost);
-            } catch (RuntimeException | Error failure) {
-                log.error("The callback for the loss of lock '{}' failed", name(), failure);
-            }
-        });
+        if (told) {
+            tell(lost);
+        }
     }
 
     private synchronized State state() {

@@ -5,7 +5,9 @@ import io.lockkeeper.LockInstance;
 import io.lockkeeper.LockMode;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockStatus;
+import io.lockkeeper.LockWait;
 import io.lockkeeper.store.ClaimMode;
+import io.lockkeeper.store.GrantChannel;
 import io.lockkeeper.store.LockStore;
 import io.lockkeeper.store.StoredLock;
 import java.time.Duration;
@@ -27,12 +29,14 @@ final class Inspection implements LockInspector {
     private final LockStore store;
     private final Leases leases;
     private final Instances instances;
+    private final Callers callers;
     private final String clientId;
 
-    Inspection(LockStore store, Leases leases, Instances instances, String clientId) {
+    Inspection(LockStore store, Leases leases, Instances instances, Callers callers, String clientId) {
         this.store = store;
         this.leases = leases;
         this.instances = instances;
+        this.callers = callers;
         this.clientId = clientId;
     }
 
@@ -89,6 +93,16 @@ final class Inspection implements LockInspector {
             }
         }
         return List.copyOf(held.values());
+    }
+
+    @Override
+    public List<LockWait> waitingHere() {
+        return callers.waiting();
+    }
+
+    @Override
+    public GrantChannel grantChannel() {
+        return store.grantChannel();
     }
 
     private static LockStatus longer(LockStatus a, LockStatus b) {

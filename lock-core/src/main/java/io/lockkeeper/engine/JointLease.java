@@ -42,6 +42,11 @@ final class JointLease implements LockEngine.Level {
         return this;
     }
 
+    /** Returns the number of the acquisition that was made for some of the names; 0: the thread held all before. */
+    long acquisition() {
+        return levels.stream().mapToLong(LevelLease::acquisition).max().orElse(0);
+    }
+
     @Override
     public String name() {
         return names.get(0);

@@ -19,17 +19,24 @@ final class LevelLease implements LockEngine.Level {
     private final ThreadHolds holder;
     private final LockMode mode;
     private final List<String> names;
+    private final boolean outermost;
     private final AtomicBoolean released = new AtomicBoolean();
 
     /** Takes out the thread that this level belongs to; null: it belongs to none. */
     private final AtomicReference<@Nullable Runnable> owner = new AtomicReference<>();
 
     /** Makes a level that the hold counts already, and no thread. */
-    LevelLease(Hold hold, ThreadHolds holder, LockMode mode, List<String> names) {
+    LevelLease(Hold hold, ThreadHolds holder, LockMode mode, List<String> names, boolean outermost) {
         this.hold = hold;
         this.holder = holder;
         this.mode = mode;
         this.names = names;
+        this.outermost = outermost;
+    }
+
+    /** Returns the number of the acquisition that was made for this level; 0: the thread held the lock before. */
+    long acquisition() {
+        return outermost ? hold.lease().acquisition() : 0;
     }
 
     Hold hold() {

@@ -2,6 +2,7 @@ package io.lockkeeper.engine;
 
 import io.lockkeeper.engine.Scheduler.Timeout;
 import java.util.Collection;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -82,6 +83,13 @@ final class Tenure {
 
     Collection<HeldLease> holders() {
         return holders;
+    }
+
+    /** Returns the label of one of the holders; null: it has none, or there is nobody. */
+    @Nullable
+    String label() {
+        Iterator<HeldLease> all = holders.iterator();
+        return all.hasNext() ? all.next().request().label() : null;
     }
 
     void add(HeldLease lease) {

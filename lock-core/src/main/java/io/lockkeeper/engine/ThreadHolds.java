@@ -60,7 +60,7 @@ final class ThreadHolds {
         reentered(request, enclosing).forEach((hold, names) -> {
             // One that is over by now is acquired as if it had never been there.
             if (hold.enter(request.mode())) {
-                again.add(new LevelLease(hold, this, request.mode(), names));
+                again.add(new LevelLease(hold, this, request.mode(), names, false));
             }
         });
         return again;
@@ -160,7 +160,7 @@ final class ThreadHolds {
     LevelLease begin(HeldLease lease, LockRequest request) {
         Hold hold = new Hold(lease, downgrade);
         hold.enter(request.mode());
-        return new LevelLease(hold, this, request.mode(), request.names());
+        return new LevelLease(hold, this, request.mode(), request.names(), true);
     }
 
     /** Forgets holds of this thread that are over. */

@@ -33,6 +33,7 @@ final class Watchdog {
     private final Executor background;
     private final LockListener listener;
     private final BiConsumer<Tenure, String> onLost;
+    private final RenewalWarnings warnings;
     private List<Tenure> due = new ArrayList<>();
 
     Watchdog(
@@ -48,6 +49,7 @@ final class Watchdog {
         this.background = background;
         this.listener = listener;
         this.onLost = onLost;
+        this.warnings = new RenewalWarnings(clock);
     }
 
     /** Begins to watch a hold. */
@@ -197,20 +199,20 @@ final class Watchdog {
         List<String> names = tenure.claim.names();
         if (failure != null) {
             Duration remaining = Duration.ofNanos(tenure.deadline().nanosFrom(clock));
-            log.warn(
-                    "Renewal of lock '{}' failed, {} ms before its end, and is tried again: {}",
-                    names.get(0),
-                    remaining.toMillis(),
-                    failure.getMessage());
+            warnings.failed(names.get(0), remaining, failure);
             retry(tenure, remaining.toNanos());
-            listener.onRenewalFailed(new LockListener.RenewalFailed(names, remaining, failure));
+            listener.onRenewalFailed(
+                    new LockListener.RenewalFailed(names, tenure.claim.lockMode(), tenure.label(), remaining, failure));
         } else if (Boolean.TRUE.equals(held)) {
             Moment fixedEnd = tenure.fixedEnd();
             long lease = tenure.claim.leaseMillis();
             tenure.renewed(fixedEnd == null ? sent.plusMillis(lease - Claim.marginMillis(lease)) : fixedEnd, sent);
             rewatch(tenure);
             listener.onRenewed(new LockListener.Renewed(
-                    names, Duration.ofNanos(tenure.deadline().nanosFrom(clock))));
+                    names,
+                    tenure.claim.lockMode(),
+                    tenure.label(),
+                    Duration.ofNanos(tenure.deadline().nanosFrom(clock))));
         } else {
             onLost.accept(tenure, "the store says that it ended");
         }

@@ -3,6 +3,7 @@ package io.lockkeeper.memory;
 import io.lockkeeper.memory.MemoryScripts.Sending;
 import io.lockkeeper.store.AcquireCommand;
 import io.lockkeeper.store.AcquireReply;
+import io.lockkeeper.store.GrantChannel;
 import io.lockkeeper.store.HandOverCommand;
 import io.lockkeeper.store.HandOverReply;
 import io.lockkeeper.store.LockStore;
@@ -33,6 +34,7 @@ public final class MemoryLockStore implements LockStore {
 
     private final MemoryLocks locks;
     private @Nullable StoreTraits traits;
+    private @Nullable Instant opened;
     private String clientId = "";
     private boolean closed;
 
@@ -63,6 +65,7 @@ public final class MemoryLockStore implements LockStore {
                 min(Duration.ofSeconds(3), leaseTime.dividedBy(2)),
                 true);
         clientId = client;
+        opened = Instant.now();
         locks.join(StoredInstance.ofThisProcess(client, application), listener);
         return traits;
     }
@@ -118,6 +121,11 @@ public final class MemoryLockStore implements LockStore {
     @Override
     public CompletableFuture<Boolean> revoke(String name) {
         return applyOne(name, record -> MemoryScripts.revoke(record, locks.micros()));
+    }
+
+    @Override
+    public synchronized GrantChannel grantChannel() {
+        return new GrantChannel(true, closed ? null : opened);
     }
 
     @Override

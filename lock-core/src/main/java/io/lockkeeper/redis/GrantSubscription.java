@@ -2,6 +2,7 @@ package io.lockkeeper.redis;
 
 import io.lockkeeper.store.DaemonThreads;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -34,6 +35,7 @@ final class GrantSubscription {
     private final RedisConnectionFactory connections;
     private final CountDownLatch closed = new CountDownLatch(1);
     private volatile @Nullable RedisConnection current;
+    private volatile @Nullable Instant since;
     private @Nullable Thread thread;
 
     GrantSubscription(RedisConnectionFactory connections) {
@@ -42,7 +44,10 @@ final class GrantSubscription {
 
     /** Begins to subscribe in the background. */
     synchronized void start(byte[] channel, Consumer<byte[]> onMessage, Runnable onSubscribed) {
-        Listener listener = new Listener(onMessage, onSubscribed);
+        Listener listener = new Listener(onMessage, () -> {
+            since = Instant.now();
+            onSubscribed.run();
+        });
         Thread subscriber =
                 DaemonThreads.factory("lockkeeper-subscription").newThread(() -> keepSubscribed(channel, listener));
         thread = subscriber;
@@ -86,7 +91,14 @@ final class GrantSubscription {
             }
         } finally {
             current = null;
+            since = null;
         }
+    }
+
+    /** Returns since when the subscription works; null while it does not. */
+    @Nullable
+    Instant since() {
+        return since;
     }
 
     /**

@@ -1,6 +1,7 @@
 package io.lockkeeper.redis;
 
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
@@ -66,6 +67,10 @@ interface RedisDriver extends AutoCloseable {
      * @param onSubscribed called each time the subscription begins to work
      */
     void subscribe(byte[] channel, Consumer<byte[]> onMessage, Runnable onSubscribed);
+
+    /** Returns since when the subscription works; null while it does not. */
+    @Nullable
+    Instant subscribedSince();
 
     /** Ends the subscription and refuses further commands. */
     @Override

@@ -2,6 +2,7 @@ package io.lockkeeper.redis;
 
 import io.lockkeeper.store.AcquireCommand;
 import io.lockkeeper.store.AcquireReply;
+import io.lockkeeper.store.GrantChannel;
 import io.lockkeeper.store.HandOverCommand;
 import io.lockkeeper.store.HandOverReply;
 import io.lockkeeper.store.LockStore;
@@ -108,6 +109,11 @@ public final class RedisLockStore implements LockStore {
         RedisSession open = session();
         return open.eval(LuaScript.REVOKE, List.of(name), open.arguments().revoke())
                 .thenApply(reply -> reply.is("REVOKED"));
+    }
+
+    @Override
+    public GrantChannel grantChannel() {
+        return new GrantChannel(true, session().driver().subscribedSince());
     }
 
     @Override

@@ -3,6 +3,7 @@ package io.lockkeeper.redis;
 import io.lockkeeper.store.StoreException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -183,6 +184,11 @@ final class SpringDataRedisDriver implements RedisDriver {
     @Override
     public void subscribe(byte[] channel, Consumer<byte[]> onMessage, Runnable onSubscribed) {
         subscription.start(channel, onMessage, onSubscribed);
+    }
+
+    @Override
+    public @Nullable Instant subscribedSince() {
+        return subscription.since();
     }
 
     @Override

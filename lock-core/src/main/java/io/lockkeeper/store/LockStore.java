@@ -94,6 +94,11 @@ public interface LockStore extends AutoCloseable {
      */
     CompletableFuture<Boolean> revoke(String name);
 
+    /** Returns whether grants reach this client now; without a command. */
+    default GrantChannel grantChannel() {
+        return GrantChannel.NONE;
+    }
+
     /** Ends the subscription and everything else that belongs to this client; waits at most the command timeout. */
     @Override
     void close();

@@ -275,7 +275,8 @@ public abstract class ReadWriteContract extends StoreContract {
         assertThat(other.extend(LEASE.multipliedBy(3))).isTrue();
         assertThat(other.remaining()).isGreaterThan(LEASE);
         other.close();
-        assertThat(template.tryAcquire(write())).hasValueSatisfying(LockLease::close);
+        // The one that ended by itself may be on its way out still.
+        template.acquire(write().withWaitTime(SOON)).close();
     }
 
     @Test

@@ -20,12 +20,37 @@ public final class RecordingListener implements LockListener {
     }
 
     @Override
+    public void onAsked(Asked event) {
+        events.add(event);
+    }
+
+    @Override
     public void onAcquired(Acquired event) {
         events.add(event);
     }
 
     @Override
     public void onNotAcquired(NotAcquired event) {
+        events.add(event);
+    }
+
+    @Override
+    public void onGivenUp(GivenUp event) {
+        events.add(event);
+    }
+
+    @Override
+    public void onBodyBegins(Body event) {
+        events.add(event);
+    }
+
+    @Override
+    public void onBodyEnds(Body event) {
+        events.add(event);
+    }
+
+    @Override
+    public void onDowngraded(Downgraded event) {
         events.add(event);
     }
 

@@ -7,10 +7,16 @@ import java.util.List;
 /** Keeps what a listener hears. */
 final class Events implements LockListener {
 
+    final List<Acquired> acquired = new ArrayList<>();
     final List<Released> released = new ArrayList<>();
     final List<Lost> lost = new ArrayList<>();
     final List<Renewed> renewed = new ArrayList<>();
     final List<RenewalFailed> failedRenewals = new ArrayList<>();
+
+    @Override
+    public void onAcquired(Acquired event) {
+        acquired.add(event);
+    }
 
     @Override
     public void onReleased(Released event) {

@@ -27,6 +27,7 @@ final class FakePort implements CohortPort {
     final List<Long> polls = new ArrayList<>();
     final List<Tenure> watched = new ArrayList<>();
     final List<@Nullable String> holders = new ArrayList<>();
+    final List<HeldLease> received = new ArrayList<>();
     final Set<String> tracked = new HashSet<>();
 
     /** Answers to commands that give places up. */
@@ -101,7 +102,10 @@ final class FakePort implements CohortPort {
 
     @Override
     public void grant(Waiter waiter, HeldLease lease) {
-        if (!waiter.outcome.complete(lease)) {
+        if (waiter.outcome.complete(lease)) {
+            received.add(lease);
+            lease.received(received.size(), Duration.ZERO);
+        } else {
             lease.release();
         }
     }

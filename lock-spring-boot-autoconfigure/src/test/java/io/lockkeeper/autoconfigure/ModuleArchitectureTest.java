@@ -101,6 +101,34 @@ class ModuleArchitectureTest {
     }
 
     @Test
+    void onlyThePackagesForThemKnowMicrometerAndTheActuator() {
+        noClasses()
+                .that()
+                .resideOutsideOfPackage("io.lockkeeper.autoconfigure.observation")
+                .should()
+                .dependOnClassesThat()
+                .resideInAPackage("io.micrometer..")
+                .because("Micrometer is optional")
+                .check(all);
+        noClasses()
+                .that()
+                .resideOutsideOfPackage("io.lockkeeper.autoconfigure.actuate")
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage("org.springframework.boot.actuate..", "org.springframework.boot.health..")
+                .because("the actuator is optional")
+                .check(all);
+        noClasses()
+                .that()
+                .resideInAPackage("io.lockkeeper.autoconfigure")
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage("io.lockkeeper.autoconfigure.observation", "io.lockkeeper.autoconfigure.actuate")
+                .because("what is optional comes on top")
+                .check(all);
+    }
+
+    @Test
     void configurationsOfStoresAreHidden() {
         classes()
                 .that()

@@ -1,0 +1,78 @@
+package io.lockkeeper.autoconfigure.actuate;
+
+import io.lockkeeper.LockInspector;
+import io.lockkeeper.autoconfigure.actuate.LocksDescription.Found;
+import io.lockkeeper.autoconfigure.actuate.LocksDescription.Here;
+import io.lockkeeper.autoconfigure.actuate.LocksDescription.Lock;
+import io.lockkeeper.autoconfigure.actuate.LocksDescription.Wait;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.actuate.endpoint.InvalidEndpointRequestException;
+import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
+import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
+import org.springframework.boot.actuate.endpoint.annotation.Selector;
+import org.springframework.boot.actuate.endpoint.annotation.Selector.Match;
+
+/**
+ * Shows locks: what this instance holds and waits for; one lock with its holders and waiters, wherever they are; locks
+ * by a pattern of their names.
+ */
+@Endpoint(id = "locks")
+public class LocksEndpoint {
+
+    private static final int DEFAULT_LIMIT = 100;
+    private static final int MAX_LIMIT = 1_000;
+
+    private final LockInspector inspector;
+
+    LocksEndpoint(LockInspector inspector) {
+        this.inspector = inspector;
+    }
+
+    /**
+     * Shows what this instance holds and waits for, or finds locks by name.
+     *
+     * @param pattern a glob in the syntax of Redis; without it, locks of this instance are shown
+     * @param limit the largest number of locks to find, 100 unless given, at most 1,000
+     * @return what was found
+     */
+    @ReadOperation
+    @SuppressWarnings("deprecation") // Spring Boot 3.5 knows optional parameters only by this annotation.
+    public LocksDescription locks(
+            @org.springframework.lang.Nullable String pattern, @org.springframework.lang.Nullable Integer limit) {
+        if (pattern == null) {
+            return new Here(
+                    inspector.heldHere().stream().map(Lock::of).toList(),
+                    inspector.waitingHere().stream().map(Wait::of).toList());
+        }
+        int most = limit == null ? DEFAULT_LIMIT : Math.min(limit, MAX_LIMIT);
+        return new Found(checked(() -> inspector.find(pattern, most)).stream()
+                .map(Lock::of)
+                .toList());
+    }
+
+    /**
+     * Shows one lock.
+     *
+     * @param name the lock's name, which may contain slashes
+     * @return its state; null where nobody holds it or waits for it
+     */
+    @ReadOperation
+    public @Nullable Lock lock(@Selector(match = Match.ALL_REMAINING) String... name) {
+        return checked(() -> inspector.status(name(name))).map(Lock::of).orElse(null);
+    }
+
+    static String name(String... segments) {
+        return String.join("/", segments);
+    }
+
+    /** A name or number that makes no sense is the fault of whoever sent it. */
+    static <T> T checked(Supplier<T> request) {
+        try {
+            return request.get();
+        } catch (IllegalArgumentException nonsense) {
+            throw new InvalidEndpointRequestException(
+                    "the request makes no sense", String.valueOf(nonsense.getMessage()), nonsense);
+        }
+    }
+}

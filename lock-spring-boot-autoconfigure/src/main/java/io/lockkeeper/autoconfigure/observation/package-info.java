@@ -1,0 +1,5 @@
+/** Metrics and observations of locks, for Micrometer. */
+@NullMarked
+package io.lockkeeper.autoconfigure.observation;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,151 @@
+package io.lockkeeper.autoconfigure;
+
+import io.lockkeeper.memory.MemoryLockStore;
+import io.lockkeeper.store.AcquireCommand;
+import io.lockkeeper.store.AcquireReply;
+import io.lockkeeper.store.Grant;
+import io.lockkeeper.store.GrantChannel;
+import io.lockkeeper.store.HandOverCommand;
+import io.lockkeeper.store.HandOverReply;
+import io.lockkeeper.store.LockStore;
+import io.lockkeeper.store.ReleaseCommand;
+import io.lockkeeper.store.ReleaseReply;
+import io.lockkeeper.store.RenewCommand;
+import io.lockkeeper.store.StoreException;
+import io.lockkeeper.store.StoreListener;
+import io.lockkeeper.store.StoreTraits;
+import io.lockkeeper.store.StoredInstance;
+import io.lockkeeper.store.StoredLock;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
+
+/** A store in memory of which parts can be switched off. */
+public final class SwitchableStore implements LockStore {
+
+    /** What can fail. */
+    public enum Part {
+        QUESTIONS,
+        RELEASES,
+        RENEWALS,
+        GRANTS,
+        LOOKS
+    }
+
+    private final MemoryLockStore store;
+    private final Set<Part> off = ConcurrentHashMap.newKeySet();
+
+    public SwitchableStore(MemoryLockStore store) {
+        this.store = store;
+    }
+
+    public void switchOff(Part part) {
+        off.add(part);
+    }
+
+    public void switchOn(Part part) {
+        off.remove(part);
+    }
+
+    @Override
+    public StoreTraits open(String clientId, String application, Duration leaseTime, StoreListener listener) {
+        return store.open(clientId, application, leaseTime, new DeafListener(listener));
+    }
+
+    @Override
+    public CompletableFuture<AcquireReply> acquire(AcquireCommand command) {
+        return unless(Part.QUESTIONS, () -> store.acquire(command));
+    }
+
+    @Override
+    public CompletableFuture<HandOverReply> handOver(HandOverCommand command) {
+        return store.handOver(command);
+    }
+
+    @Override
+    public CompletableFuture<ReleaseReply> release(ReleaseCommand command) {
+        return unless(Part.RELEASES, () -> store.release(command));
+    }
+
+    @Override
+    public List<CompletableFuture<Boolean>> renew(List<RenewCommand> commands) {
+        return off.contains(Part.RENEWALS)
+                ? commands.stream()
+                        .map(command -> SwitchableStore.<Boolean>failure())
+                        .toList()
+                : store.renew(commands);
+    }
+
+    @Override
+    public CompletableFuture<Optional<StoredLock>> inspect(String name) {
+        return unless(Part.LOOKS, () -> store.inspect(name));
+    }
+
+    @Override
+    public CompletableFuture<List<String>> find(String pattern, int limit) {
+        return store.find(pattern, limit);
+    }
+
+    @Override
+    public CompletableFuture<List<StoredInstance>> instances(List<String> clientIds) {
+        return store.instances(clientIds);
+    }
+
+    @Override
+    public CompletableFuture<Boolean> revoke(String name) {
+        return store.revoke(name);
+    }
+
+    @Override
+    public GrantChannel grantChannel() {
+        return off.contains(Part.GRANTS) ? new GrantChannel(true, null) : store.grantChannel();
+    }
+
+    @Override
+    public void close() {
+        store.close();
+    }
+
+    private <T> CompletableFuture<T> unless(Part part, Supplier<CompletableFuture<T>> command) {
+        return off.contains(part) ? failure() : command.get();
+    }
+
+    private static <T> CompletableFuture<T> failure() {
+        return CompletableFuture.failedFuture(new StoreException("switched off", null));
+    }
+
+    private final class DeafListener implements StoreListener {
+
+        private final StoreListener listener;
+
+        DeafListener(StoreListener listener) {
+            this.listener = listener;
+        }
+
+        @Override
+        public void granted(Grant grant) {
+            if (!off.contains(Part.GRANTS)) {
+                listener.granted(grant);
+            }
+        }
+
+        @Override
+        public void revoked(String attempt) {
+            listener.revoked(attempt);
+        }
+
+        @Override
+        public void freeIn(String attempt, long remainingMillis) {
+            listener.freeIn(attempt, remainingMillis);
+        }
+
+        @Override
+        public void channelRestored() {
+            listener.channelRestored();
+        }
+    }
+}

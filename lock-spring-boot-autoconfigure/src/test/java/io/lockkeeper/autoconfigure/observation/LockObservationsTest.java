@@ -1,0 +1,225 @@
+package io.lockkeeper.autoconfigure.observation;
+
+import static io.lockkeeper.autoconfigure.observation.MeteredLocks.REQUEST;
+import static io.lockkeeper.autoconfigure.observation.MeteredLocks.template;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.lockkeeper.LockLease;
+import io.lockkeeper.LockStoreException;
+import io.lockkeeper.LockTemplate;
+import io.lockkeeper.autoconfigure.SwitchableStore.Part;
+import io.micrometer.common.KeyValues;
+import io.micrometer.core.instrument.observation.DefaultMeterObservationHandler;
+import io.micrometer.observation.Observation;
+import io.micrometer.observation.ObservationRegistry;
+import io.micrometer.observation.tck.TestObservationRegistry;
+import io.micrometer.observation.tck.TestObservationRegistryAssert;
+import java.util.concurrent.CompletableFuture;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+
+/** Spans of acquisitions and holds: their keys, their parents, and on which threads they are current. */
+class LockObservationsTest {
+
+    private final MeteredLocks locks = new MeteredLocks();
+    private final TestObservationRegistry observed = TestObservationRegistry.create();
+
+    @AfterEach
+    void close() {
+        locks.other.close();
+        assertThat(observed.getCurrentObservation()).isNull();
+    }
+
+    private ApplicationContextRunner runner() {
+        return locks.runner().withBean(ObservationRegistry.class, () -> observed);
+    }
+
+    @Test
+    void anAcquisitionAndAHoldAreObserved() {
+        runner().run(context -> {
+            long token = template(context).execute(REQUEST, LockLease::fencingToken);
+            TestObservationRegistryAssert.assertThat(observed)
+                    .hasNumberOfObservationsEqualTo(2)
+                    .hasAnObservationWithAKeyValue("lock.token", Long.toString(token));
+            assertStopped("lockkeeper.acquire", "lock acquire", "acquired");
+            assertStopped("lockkeeper.hold", "lock hold", "released");
+        });
+    }
+
+    private void assertStopped(String name, String span, String outcome) {
+        TestObservationRegistryAssert.assertThat(observed)
+                .hasObservationWithNameEqualTo(name)
+                .that()
+                .hasBeenStarted()
+                .hasBeenStopped()
+                .hasContextualNameEqualTo(span)
+                .hasLowCardinalityKeyValue("label", "shop")
+                .hasLowCardinalityKeyValue("mode", "exclusive")
+                .hasLowCardinalityKeyValue("outcome", outcome)
+                .hasHighCardinalityKeyValue("lock.name", "x");
+    }
+
+    @Test
+    void whatRunsInTheBodyIsAChildOfTheHold() {
+        runner().run(context -> {
+            Observation outer = Observation.start("request", observed);
+            try (Observation.Scope scope = outer.openScope()) {
+                template(context).run(REQUEST, lease -> Observation.createNotStarted("work", observed)
+                        .observe(() -> {}));
+                assertThat(observed.getCurrentObservation()).isSameAs(outer);
+            }
+            outer.stop();
+            assertParent("work", "lockkeeper.hold");
+            assertParent("lockkeeper.hold", "request");
+            assertParent("lockkeeper.acquire", "request");
+        });
+    }
+
+    @Test
+    void aHoldOfAnAsynchronousCallerHasItsParentAndIsCurrentNowhere() {
+        runner().run(context -> {
+            Observation outer = Observation.start("request", observed);
+            LockLease held = locks.other.acquire("x");
+            CompletableFuture<LockLease> acquisition;
+            try (Observation.Scope scope = outer.openScope()) {
+                acquisition = template(context).acquireAsync(REQUEST);
+            }
+            CompletableFuture<Observation> current = acquisition.thenApply(lease -> observed.getCurrentObservation());
+            held.close();
+            assertThat(current.get()).isNull();
+            acquisition.join().close();
+            outer.stop();
+            assertParent("lockkeeper.hold", "request");
+            assertStopped("lockkeeper.hold", "lock hold", "released");
+        });
+    }
+
+    private void assertParent(String name, String parent) {
+        TestObservationRegistryAssert.assertThat(observed)
+                .hasObservationWithNameEqualTo(name)
+                .that()
+                .hasBeenStopped()
+                .satisfies(context -> assertThat(
+                                context.getParentObservation().getContextView().getName())
+                        .isEqualTo(parent));
+    }
+
+    @Test
+    void aLockOfJavaUtilIsObservedButCurrentNowhere() {
+        runner().run(context -> {
+            LockTemplate template = template(context);
+            template.lock("x").lock();
+            assertThat(observed.getCurrentObservation()).isNull();
+            template.lock("x").unlock();
+            TestObservationRegistryAssert.assertThat(observed)
+                    .hasObservationWithNameEqualTo("lockkeeper.hold")
+                    .that()
+                    .hasBeenStopped();
+        });
+    }
+
+    @Test
+    void aLeaseThatAnotherThreadReleasesLeavesNoScopeBehind() {
+        runner().run(context -> {
+            template(context).run(REQUEST, lease -> {
+                CompletableFuture.runAsync(() -> {
+                            lease.release();
+                            assertThat(observed.getCurrentObservation()).isNull();
+                        })
+                        .join();
+                assertThat(observed.getCurrentObservation()).isNotNull();
+            });
+            assertStopped("lockkeeper.hold", "lock hold", "released");
+        });
+    }
+
+    @Test
+    void aLossIsAnErrorOfTheHoldWhichEndsWithTheBody() {
+        runner().run(context -> {
+            template(context).run(REQUEST, lease -> {
+                locks.other.inspector().forceRelease("x");
+                Awaitility.await().until(() -> locks.count("lost") == 1);
+                Observation.createNotStarted("work", observed).observe(() -> {});
+            });
+            assertStopped("lockkeeper.hold", "lock hold", "lost");
+            assertParent("work", "lockkeeper.hold");
+            TestObservationRegistryAssert.assertThat(observed)
+                    .hasObservationWithNameEqualTo("lockkeeper.hold")
+                    .that()
+                    .hasError();
+        });
+    }
+
+    @Test
+    void aLeaseThatIsLostAndNeverReleasedEndsWithTheLoss() {
+        runner().run(context -> {
+            template(context).acquire(REQUEST);
+            locks.other.inspector().forceRelease("x");
+            Awaitility.await().untilAsserted(() -> assertStopped("lockkeeper.hold", "lock hold", "lost"));
+        });
+    }
+
+    @Test
+    void onlyAFailingStoreIsAnErrorOfAnAcquisition() {
+        runner().run(context -> {
+            LockLease held = locks.other.acquire("x");
+            assertThat(template(context).tryAcquire(REQUEST)).isEmpty();
+            assertStopped("lockkeeper.acquire", "lock acquire", "busy");
+            TestObservationRegistryAssert.assertThat(observed)
+                    .hasObservationWithNameEqualTo("lockkeeper.acquire")
+                    .that()
+                    .doesNotHaveError();
+            held.close();
+            observed.clear();
+            locks.store.switchOff(Part.QUESTIONS);
+            assertThatThrownBy(() -> template(context).acquire(REQUEST)).isInstanceOf(LockStoreException.class);
+            assertStopped("lockkeeper.acquire", "lock acquire", "error");
+            TestObservationRegistryAssert.assertThat(observed)
+                    .hasObservationWithNameEqualTo("lockkeeper.acquire")
+                    .that()
+                    .hasError();
+        });
+    }
+
+    @Test
+    void observationsAreTheTimersWhereTheyAreMeteredAndThereAreNoOthers() {
+        observed.observationConfig().observationHandler(new DefaultMeterObservationHandler(locks.registry));
+        runner().run(context -> {
+            assertThat(context).hasSingleBean(LockMetrics.class).doesNotHaveBean(LockTimers.class);
+            template(context).run(REQUEST, lease -> {});
+            assertThat(locks.acquired("acquired")).isEqualTo(1);
+            assertThat(locks.held("released")).isEqualTo(1);
+            assertThat(locks.registry.find("lockkeeper.hold").timers()).hasSize(1);
+        });
+    }
+
+    @Test
+    void switchedOffObservationsLeaveTheTimers() {
+        runner().withPropertyValues("lockkeeper.observations.enabled=false").run(context -> {
+            template(context).run(REQUEST, lease -> {});
+            TestObservationRegistryAssert.assertThat(observed).doesNotHaveAnyObservation();
+            assertThat(locks.acquired("acquired")).isEqualTo(1);
+        });
+    }
+
+    @Test
+    void aConventionOfTheApplicationTakesThePlaceOfOurs() {
+        runner().withBean(LockHoldConvention.class, () -> new DefaultLockHoldConvention() {
+                    @Override
+                    public KeyValues getHighCardinalityKeyValues(LockHoldContext context) {
+                        return KeyValues.of("name", context.getRequest().names().get(0));
+                    }
+                })
+                .run(context -> {
+                    template(context).run(REQUEST, lease -> {});
+                    TestObservationRegistryAssert.assertThat(observed)
+                            .hasObservationWithNameEqualTo("lockkeeper.hold")
+                            .that()
+                            .hasHighCardinalityKeyValue("name", "x")
+                            .doesNotHaveHighCardinalityKeyValueWithKey("lock.name");
+                });
+    }
+}
