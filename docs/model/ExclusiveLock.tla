@@ -22,6 +22,7 @@ CONSTANTS
     Drift,       \* how many ticks a client's clock gains on the server's, or loses again, in all
     Flight,      \* how many messages are on their way at most
     Copies,      \* how many commands arrive once more, in all
+    Copied,      \* which kinds of them: acquire, renew, release
     Crashes,     \* how many clients crash
     Holds,       \* how often the lock is given to somebody, in all; bounds the search
     SecondLate,  \* whether a command arrives late for an attempt that owes its hold to another late command
@@ -55,6 +56,8 @@ Min(x, y) == IF x < y THEN x ELSE y
 LongAgo == -(Timeout + 1)           \* a server time before which all are the same: commands sent then are late
 NoSample == -1 - Drift              \* no sample of the server's clock
 Again == Timeout + 1 + Drift        \* when the second release of an abandoned attempt is due: after the last arrival
+
+Unborn == [state |-> "new", left |-> 0, travel |-> NoSample, token |-> 0, horizon |-> 0]
 
 \* One that waits or holds, as far as its own client knows.
 Waits(a) == attempt[a].state \in {"asking", "queued"}
@@ -155,12 +158,13 @@ IsGhost(a) ==
     /\ attempt[a].state \in {"released", "left"}
     /\ \A p \in pending : p.attempt # a
 
+CopiesOf(kind) == {0} \cup IF copies > 0 /\ kind \in Copied THEN {1} ELSE {}
+
 (* A script has run, and a number of copies was made of its command: where a client library sends it again, or a network
    repeats it, it arrives once more. What the script sent may be lost. *)
 Run(result, others, made) ==
     /\ record' = result[1]
     /\ issued' = Max(issued, result[1].token)
-    /\ made <= copies
     /\ copies' = copies - made
     /\ \E sent \in SUBSET result[2] :
         /\ Prompt => sent = result[2]
@@ -171,7 +175,7 @@ Run(result, others, made) ==
 Arrive(m) ==
     /\ IsCommand(m)
     /\ SecondLate \/ ~IsGhost(m.attempt)
-    /\ \E made \in {0, 1} :
+    /\ \E made \in CopiesOf(m.kind) :
         Run(IF m.kind = "acquire" THEN AcquireScript(record, m) ELSE RenewScript(record, m),
             IF made = 1 THEN net ELSE net \ {m}, made)
     /\ UNCHANGED pending
@@ -180,7 +184,7 @@ Arrive(m) ==
    for all of it, because nothing depends on when it was sent. *)
 ReleaseArrives(p) ==
     /\ p.wait = 0
-    /\ \E made \in {0, 1} :
+    /\ \E made \in CopiesOf("release") :
         /\ Run(ReleaseScript(record, p), net, made)
         /\ pending' = IF made = 1 THEN pending ELSE pending \ {p}
 
@@ -235,9 +239,10 @@ Cancel(a) ==
     /\ Abandon(a)
     /\ UNCHANGED <<record, issued, net, up, skew, copies, latest, ordered>>
 
-\* Watchdog.renewDue: at any time while the client believes.
+\* Watchdog.renewDue: as soon as a part of the lease is over, or a grant is to be extended.
 Renew(a) ==
     /\ Believes(a)
+    /\ attempt[a].left < Lease - Margin
     /\ Prompt => net = {} /\ attempt[a].left = 1
     /\ net' = net \cup {[kind |-> "renew", attempt |-> a, age |-> 0, token |-> IF Mutant = "StrictDoubt" THEN attempt[a].token ELSE 0]}
     /\ Room(net')
@@ -252,7 +257,7 @@ Release(a) ==
 
 \* Leases.lose, whose release is sent once and never again.
 Lose(a) ==
-    /\ Set(a, "lost")
+    /\ attempt' = [attempt EXCEPT ![a] = [Unborn EXCEPT !.state = "lost"]]
     /\ pending' \in {pending, pending \cup {[attempt |-> a, token |-> 0, wait |-> 0]}}
 
 \* Watchdog.checkDeadline, HeldLease.isHeld: the deadline has passed.
@@ -404,7 +409,7 @@ Init ==
                  queue |-> <<>>]
     /\ issued = 1
     /\ net = {}
-    /\ attempt = [a \in Ids |-> [state |-> "new", left |-> 0, travel |-> NoSample, token |-> 0, horizon |-> 0]]
+    /\ attempt = [a \in Ids |-> Unborn]
     /\ up = Clients
     /\ pending = {}
     /\ skew = [c \in Clients |-> 0]
@@ -431,6 +436,15 @@ FairSpec ==
 
 Bounded == issued <= Holds + 1
 Symmetry == Permutations(Clients)
+
+(* What can still make a difference. The answer to an attempt that has ended is one however old it is; so is a renewal,
+   which has no last moment. *)
+Essential(m) ==
+    IF Lives(m.attempt) \/ m.kind = "acquire"
+    THEN m
+    ELSE [kind |-> m.kind, attempt |-> m.attempt, token |-> IF m.kind \in {"grant", "renew"} THEN m.token ELSE 0]
+
+View == <<record, issued, {Essential(m) : m \in net}, Cardinality(net), attempt, up, pending, skew, copies, latest, ordered>>
 
 ------------------------------------------------------------------------------
 (* What must be true. *)
