@@ -20,12 +20,14 @@ CONSTANTS
     Alive,       \* Arguments.aliveMillis
     Margin,      \* Claim.marginMillis
     Drift,       \* how many ticks a client's clock gains on the server's, or loses again, in all
+    Leaving,     \* whether callers are cancelled, time out, or hear that the store fails
     Flight,      \* how many messages are on their way at most
     Copies,      \* how many commands arrive once more, in all
     Copied,      \* which kinds of them: acquire, renew, release
     Crashes,     \* how many clients crash
     Holds,       \* how often the lock is given to somebody, in all; bounds the search
-    SecondLate,  \* whether a command arrives late for an attempt that owes its hold to another late command
+    Held,        \* whether a stranger, who has crashed, holds the lock at the beginning
+    Gaps,        \* what the search goes through although NoGhost does not hold there: SecondLate, LateRelease
     SteadyClock, \* whether the server's clock in microseconds is always ahead of the tokens that were given
     Prompt,      \* whether messages arrive before the next tick and none is lost: for the liveness properties
     Mutant       \* a fault that is built in; "none"
@@ -47,6 +49,7 @@ vars == <<record, issued, net, attempt, up, pending, skew, copies, latest, order
 ------------------------------------------------------------------------------
 
 Nobody == <<"nobody", 0>>
+Stranger == <<"stranger", 0>>
 Ids == Clients \X (1 .. Attempts)
 ClientOf(a) == a[1]
 
@@ -145,7 +148,7 @@ ReleaseScript(r, p) ==
     LET a == p.attempt
         ended == [r EXCEPT !.owner = Nobody, !.granted = FALSE, !.previous = a,
                            !.token = IF p.token > 0 THEN p.token ELSE @]
-    IN  CASE r.owner = a \/ (Mutant = "ReleaseOfAnybody" /\ r.owner # Nobody) -> Serve(ended, Nobody)
+    IN  CASE r.owner = a -> Serve(ended, Nobody)
           [] r.owner # a /\ HasPlace(r, a) -> Serve(EndLapsedHold([r EXCEPT !.queue = Without(@, a)]), Nobody)
           [] OTHER -> <<r, {}>>
 
@@ -170,20 +173,27 @@ Run(result, others, made) ==
         /\ Prompt => sent = result[2]
         /\ net' = others \cup sent
     /\ Room(net')
-    /\ UNCHANGED <<attempt, up, skew, latest, ordered>>
+    /\ UNCHANGED <<up, skew, latest, ordered>>
 
 Arrive(m) ==
     /\ IsCommand(m)
-    /\ SecondLate \/ ~IsGhost(m.attempt)
+    /\ IsGhost(m.attempt) => "SecondLate" \in Gaps
     /\ \E made \in CopiesOf(m.kind) :
         Run(IF m.kind = "acquire" THEN AcquireScript(record, m) ELSE RenewScript(record, m),
             IF made = 1 THEN net ELSE net \ {m}, made)
-    /\ UNCHANGED pending
+    /\ UNCHANGED <<attempt, pending>>
 
 (* StorePort.releaseUntil and retryRelease: a release that is due is sent until the store has answered. One step stands
-   for all of it, because nothing depends on when it was sent. *)
+   for all of it, because nothing depends on when it was sent. Where the store knows nothing of the attempt any more, its
+   hold had lapsed, and the caller is told LOST. *)
 ReleaseArrives(p) ==
     /\ p.wait = 0
+    /\ IF /\ attempt[p.attempt].state = "released"
+          /\ record.owner # p.attempt
+          /\ record.previous # p.attempt
+          /\ "LateRelease" \notin Gaps
+       THEN attempt' = [attempt EXCEPT ![p.attempt] = [Unborn EXCEPT !.state = "lost"]]
+       ELSE UNCHANGED attempt
     /\ \E made \in CopiesOf("release") :
         /\ Run(ReleaseScript(record, p), net, made)
         /\ pending' = IF made = 1 THEN pending ELSE pending \ {p}
@@ -229,13 +239,14 @@ Poll(a) ==
 \* CohortState.failed: no answer within the command timeout.
 Fail(a) ==
     /\ attempt[a].state = "asking"
-    /\ ~Prompt
+    /\ Leaving
     /\ Abandon(a)
     /\ UNCHANGED <<record, issued, net, up, skew, copies, latest, ordered>>
 
 \* Cohort.leave, Cohort.expire -> CohortState.giveUpPlace: the caller is cancelled, or its time is up.
 Cancel(a) ==
     /\ attempt[a].state = "queued"
+    /\ Leaving
     /\ Abandon(a)
     /\ UNCHANGED <<record, issued, net, up, skew, copies, latest, ordered>>
 
@@ -405,8 +416,8 @@ Tick ==
 ------------------------------------------------------------------------------
 
 Init ==
-    /\ record = [owner |-> Nobody, until |-> 0, granted |-> FALSE, previous |-> Nobody, since |-> LongAgo, token |-> 1,
-                 queue |-> <<>>]
+    /\ record = [owner |-> IF Held THEN Stranger ELSE Nobody, until |-> IF Held THEN 1 ELSE 0, granted |-> FALSE,
+                 previous |-> Nobody, since |-> LongAgo, token |-> 1, queue |-> <<>>]
     /\ issued = 1
     /\ net = {}
     /\ attempt = [a \in Ids |-> Unborn]
@@ -450,7 +461,7 @@ View == <<record, issued, {Essential(m) : m \in net}, Cardinality(net), attempt,
 (* What must be true. *)
 
 TypeOK ==
-    /\ record.owner \in Ids \cup {Nobody}
+    /\ record.owner \in Ids \cup {Nobody, Stranger}
     /\ record.previous \in Ids \cup {Nobody}
     /\ record.until \in 0 .. Max(Lease, GrantTime)
     /\ record.granted => record.owner # Nobody /\ record.until <= GrantTime
