@@ -1,0 +1,5 @@
+/** The TLA+ models of the protocol, checked by TLC. */
+@NullMarked
+package io.lockkeeper.model;
+
+import org.jspecify.annotations.NullMarked;
