@@ -269,7 +269,8 @@ final class HeldLease implements LockLease {
         report(release());
     }
 
-    private void report(ReleaseResult result) {
+    /** Says what needs a person in the outcome of a release. */
+    void report(ReleaseResult result) {
         // A loss was logged when it was told.
         if (result == ReleaseResult.UNKNOWN) {
             log.warn("Release of lock '{}' was not answered; it is repeated in the background", name());

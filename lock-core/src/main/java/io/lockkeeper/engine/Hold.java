@@ -1,16 +1,21 @@
 package io.lockkeeper.engine;
 
+import io.lockkeeper.LockLease;
 import io.lockkeeper.LockMode;
 import io.lockkeeper.LockUpgradeException;
 import io.lockkeeper.ReleaseResult;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.UnaryOperator;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A lease and the levels that share it, whichever threads they belong to. The last level to end releases the lease. When
  * the last exclusive level ends and levels that read are left, the hold goes on as that of a reader.
  */
 final class Hold {
+
+    private static final Logger log = LoggerFactory.getLogger(LockLease.class);
 
     private final UnaryOperator<HeldLease> downgrade;
     private volatile HeldLease lease;
@@ -54,6 +59,17 @@ final class Hold {
     void leaveAndLog(LockMode mode) {
         if (leaveLevel(mode)) {
             lease.close();
+        }
+    }
+
+    /** As {@link #leaveAndLog}. A loss is logged once more, because whoever unlocks hears of it in no other way. */
+    void unlock(LockMode mode) {
+        if (leaveLevel(mode)) {
+            ReleaseResult result = lease.release();
+            lease.report(result);
+            if (result == ReleaseResult.LOST) {
+                log.warn("Lock '{}' had been lost before it was unlocked", lease.name());
+            }
         }
     }
 

@@ -55,7 +55,7 @@ final class ThreadHold {
             countLock(mode, -1);
         }
         detach(mode);
-        hold.leaveAndLog(mode);
+        hold.unlock(mode);
         return true;
     }
 
