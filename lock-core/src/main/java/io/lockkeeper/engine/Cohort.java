@@ -153,7 +153,7 @@ final class Cohort {
     void failed(Attempt asked, StoreException failure) {
         decide(background, effects -> {
             if (asked != state.attempt) {
-                state.afterTheEnd(asked, effects);
+                state.abandonUnlessHeld(asked, effects);
             } else if (state.phase == Phase.QUEUED) {
                 asked.pollFailure = failure;
                 effects.answer(() -> port.pollLater(this, asked, state.askAgainMillis()));

@@ -224,7 +224,7 @@ final class CohortState {
     void give(Waiter next, LockListener.Way way, Effects effects) {
         Tenure of = Objects.requireNonNull(tenure, "only a hold can be given");
         HeldLease lease = port.lease(next.request, of);
-        lease.came(way);
+        lease.events().came(way);
         of.add(lease);
         effects.answer(() -> port.grant(next, lease));
     }
@@ -272,7 +272,7 @@ final class CohortState {
         }
     }
 
-    void afterTheEnd(Attempt asked, Effects effects) {
+    void abandonUnlessHeld(Attempt asked, Effects effects) {
         if (tenure == null || !tenure.attempt.equals(asked.id)) {
             effects.command(() -> port.abandon(cohort, asked));
         }
@@ -292,13 +292,9 @@ final class CohortState {
     }
 
     private static void settle(CompletableFuture<ReleaseResult> result, CompletableFuture<Boolean> command) {
-        command.whenComplete((wasHeld, failure) -> {
-            if (failure != null) {
-                result.complete(ReleaseResult.UNKNOWN);
-            } else {
-                result.complete(wasHeld ? ReleaseResult.RELEASED : ReleaseResult.LOST);
-            }
-        });
+        command.thenApply(wasHeld -> wasHeld ? ReleaseResult.RELEASED : ReleaseResult.LOST)
+                .exceptionally(failure -> ReleaseResult.UNKNOWN)
+                .thenAccept(result::complete);
     }
 
     void giveUpUnneededPlace(Effects effects, CompletableFuture<@Nullable Void> placeGone) {

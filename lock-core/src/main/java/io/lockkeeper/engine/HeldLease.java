@@ -1,7 +1,6 @@
 package io.lockkeeper.engine;
 
 import io.lockkeeper.LockLease;
-import io.lockkeeper.LockListener;
 import io.lockkeeper.LockLostException;
 import io.lockkeeper.LockMode;
 import io.lockkeeper.LockRequest;
@@ -13,13 +12,9 @@ import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** One caller's hold within a tenure, of one lock or of several. Held until it is released or lost, whichever is first; neither is ever undone. */
 final class HeldLease implements LockLease {
-
-    private static final Logger log = LoggerFactory.getLogger(LockLease.class);
 
     private enum State {
         HELD,
@@ -33,12 +28,7 @@ final class HeldLease implements LockLease {
     private final LeaseKeeper keeper;
     private volatile Moment granted;
     private final List<Consumer<LockLostException>> callbacks = new ArrayList<>(0);
-    private volatile int attempts = 1;
-    private volatile LockListener.Way way = LockListener.Way.ANSWER;
-
-    /** The number of the acquisition; 0 as long as its caller has not received the lease, and nobody hears of it. */
-    private volatile long acquisition;
-
+    private final LeaseEvents events;
     private State state = State.HELD;
     private boolean releaseSeen;
     private boolean received = true;
@@ -53,6 +43,7 @@ final class HeldLease implements LockLease {
         this.tenure = tenure;
         this.tokens = tenure.tokens();
         this.keeper = keeper;
+        this.events = new LeaseEvents(request, keeper.listener());
         this.granted = keeper.clock().now();
     }
 
@@ -60,45 +51,26 @@ final class HeldLease implements LockLease {
         return request;
     }
 
-    /** Returns how often the caller tried before it had this lease. */
-    int attempts() {
-        return attempts;
-    }
-
-    void attempts(int made) {
-        attempts = made;
-    }
-
-    /** Says how the lease came to its caller. */
-    void came(LockListener.Way how) {
-        way = how;
-    }
-
-    /** Returns the number of the acquisition. */
-    long acquisition() {
-        return acquisition;
+    /** Returns what is told of this lease. */
+    LeaseEvents events() {
+        return events;
     }
 
     /** The caller receives the lease. From now on listeners hear of it, first of this. */
     void received(long number, Duration waited) {
-        keeper.listener().onAcquired(new LockListener.Acquired(number, request, fencingToken(), waited, attempts, way));
+        events.acquired(number, fencingToken(), waited);
         begin(number);
     }
 
     private void begin(long number) {
         LockLostException early;
         synchronized (this) {
-            acquisition = number;
+            events.begin(number);
             early = loss;
         }
         if (early != null) {
-            tell(early);
+            events.lost(early);
         }
-    }
-
-    private void tell(LockLostException lost) {
-        log.warn("{}", lost.getMessage());
-        keeper.listener().onLost(new LockListener.Lost(acquisition, request, lost));
     }
 
     Tenure tenure() {
@@ -219,7 +191,7 @@ final class HeldLease implements LockLease {
         CompletableFuture<ReleaseResult> command = end();
         return command == null
                 ? CompletableFuture.completedFuture(ReleaseResult.ALREADY_RELEASED)
-                : command.thenApply(this::ended).whenComplete((result, never) -> report(result));
+                : command.thenApply(this::ended).whenComplete((result, never) -> events.report(result));
     }
 
     /** Ends the hold here, at once; null: it was released before. */
@@ -242,12 +214,11 @@ final class HeldLease implements LockLease {
 
     private ReleaseResult ended(ReleaseResult result) {
         keeper.over(this);
-        if (acquisition != 0) {
+        if (events.hasBegun()) {
             if (result == ReleaseResult.LOST && isReleased()) {
-                tell(lossBecause("the store did not know of it any more when it was released"));
+                events.lost(lossBecause("the store did not know of it any more when it was released"));
             }
-            keeper.listener()
-                    .onReleased(new LockListener.Released(acquisition, request, fencingToken(), heldFor(), result));
+            events.released(fencingToken(), heldFor(), result);
         }
         return result;
     }
@@ -266,15 +237,7 @@ final class HeldLease implements LockLease {
 
     @Override
     public void close() {
-        report(release());
-    }
-
-    /** Says what needs a person in the outcome of a release. */
-    void report(ReleaseResult result) {
-        // A loss was logged when it was told.
-        if (result == ReleaseResult.UNKNOWN) {
-            log.warn("Release of lock '{}' was not answered; it is repeated in the background", name());
-        }
+        events.report(release());
     }
 
     /** Ends this hold, which goes on as another lease: with what was asked of this one, and with its beginning. */
@@ -289,8 +252,8 @@ final class HeldLease implements LockLease {
         successor.granted = granted;
         inherited.forEach(successor::onLost);
         keeper.over(this);
-        keeper.listener().onDowngraded(new LockListener.Downgraded(acquisition, request, successor.request, heldFor()));
-        successor.begin(acquisition);
+        events.downgraded(successor.request, heldFor());
+        successor.begin(events.acquisition());
     }
 
     /** Ends this hold by loss, unless it is over. */
@@ -307,12 +270,12 @@ final class HeldLease implements LockLease {
             loss = lost;
             due = List.copyOf(callbacks);
             callbacks.clear();
-            told = acquisition != 0;
+            told = events.hasBegun();
         }
         due.forEach(callback -> keeper.callbacks().execute(new LossCall(callback, lost)));
         keeper.over(this);
         if (told) {
-            tell(lost);
+            events.lost(lost);
         }
     }
 

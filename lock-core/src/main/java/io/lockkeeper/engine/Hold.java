@@ -66,7 +66,7 @@ final class Hold {
     void unlock(LockMode mode) {
         if (leaveLevel(mode)) {
             ReleaseResult result = lease.release();
-            lease.report(result);
+            lease.events().report(result);
             if (result == ReleaseResult.LOST) {
                 log.warn("Lock '{}' had been lost before it was unlocked", lease.name());
             }

@@ -36,7 +36,7 @@ final class LevelLease implements LockEngine.Level {
 
     /** Returns the number of the acquisition that was made for this level; 0: the thread held the lock before. */
     long acquisition() {
-        return outermost ? hold.lease().acquisition() : 0;
+        return outermost ? hold.lease().events().acquisition() : 0;
     }
 
     Hold hold() {

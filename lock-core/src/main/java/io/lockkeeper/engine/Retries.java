@@ -44,7 +44,7 @@ final class Retries {
         outcome.whenComplete((lease, failure) -> attempt.cancel(false));
         attempt.whenComplete((lease, failure) -> {
             if (lease != null) {
-                lease.attempts(attempts);
+                lease.events().attempts(attempts);
                 if (!outcome.complete(lease)) {
                     background.execute(lease::giveBack);
                 }

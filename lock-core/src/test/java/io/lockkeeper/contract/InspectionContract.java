@@ -147,7 +147,7 @@ public abstract class InspectionContract extends StoreContract {
         LockRequest reading = LockRequest.of(name).withMode(LockMode.READ);
         List<LockLease> readers = List.of(one.acquire(reading), one.acquire(reading), two.acquire(reading));
         assertThat(one.inspector().forceRelease(name)).isTrue();
-        Awaitility.await().atMost(Duration.ofSeconds(1)).until(() -> readers.stream()
+        Awaitility.await().atMost(Duration.ofSeconds(3)).until(() -> readers.stream()
                 .noneMatch(LockLease::isHeld));
         assertThat(one.tryAcquire(LockRequest.of(name).withMode(LockMode.WRITE)))
                 .hasValueSatisfying(LockLease::close);

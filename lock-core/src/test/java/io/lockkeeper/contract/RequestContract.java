@@ -131,9 +131,9 @@ public abstract class RequestContract {
         LockTemplate retrying = instance();
         LockLease held = holder.acquire(request);
         CompletableFuture<LockLease> future = retrying.acquireAsync(
-                request.withMode(mode).withWaitTime(Duration.ZERO).withRetries(100, Duration.ofMillis(100)));
+                request.withMode(mode).withWaitTime(Duration.ZERO).withRetries(100, Duration.ofSeconds(1)));
         assertThat(future.copy()
-                        .completeOnTimeout(null, 300, TimeUnit.MILLISECONDS)
+                        .completeOnTimeout(null, 100, TimeUnit.MILLISECONDS)
                         .get())
                 .isNull();
         // Whoever queued would have the lock now; one that tries again has it only then.

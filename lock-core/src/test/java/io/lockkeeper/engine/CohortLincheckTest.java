@@ -17,8 +17,13 @@ import org.junit.jupiter.api.Test;
 @Param(name = "caller", gen = IntGen.class, conf = "0:2")
 public class CohortLincheckTest {
 
-    /** Lincheck's threads spin while they wait for each other, which is slow where they have no core of their own. */
-    private static final int STRESS = Integer.getInteger("lockkeeper.test.lincheck-invocations", 100);
+    /**
+     * Lincheck's threads spin while they wait for each other, which takes seconds where they have no core of their own: the
+     * build does little of it. More by -Dlockkeeper.test.lincheck-invocations=1000 -Dlockkeeper.test.lincheck-threads=3.
+     */
+    private static final int STRESS = Integer.getInteger("lockkeeper.test.lincheck-invocations", 50);
+
+    private static final int STRESS_THREADS = Integer.getInteger("lockkeeper.test.lincheck-threads", 2);
 
     private final CohortScenario scenario = new CohortScenario();
 
@@ -88,9 +93,9 @@ public class CohortLincheckTest {
     @Test
     void threadsAtFullSpeedKeepThePromises() {
         new StressOptions()
-                .iterations(8)
+                .iterations(6)
                 .invocationsPerIteration(STRESS)
-                .threads(3)
+                .threads(STRESS_THREADS)
                 .actorsBefore(2)
                 .actorsPerThread(4)
                 .actorsAfter(0)

@@ -77,7 +77,7 @@ class RetriesTest {
         attempts.get(1).complete(fixture.holds(100));
 
         assertThat(outcome).isCompleted();
-        assertThat(outcome.join().attempts()).isEqualTo(2);
+        assertThat(outcome.join().events().attempts()).isEqualTo(2);
     }
 
     @Test
