@@ -16,6 +16,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Predicate;
 import java.util.stream.Stream;
 
 /** Several JVMs that lock through faulty networks, and a nemesis. Each has a proxy of its own in front of one server. */
@@ -72,13 +73,13 @@ final class TortureRun implements AutoCloseable {
         return report(leftovers);
     }
 
-    /** Runs until something is noticed, at most for the whole time. */
-    TortureReport runUntilNoticed() {
+    /** Runs until a violation is noticed, at most for the whole time. */
+    TortureReport runUntil(Predicate<String> violation) {
         workers.forEach(WorkerProcess::awaitReady);
         Future<?> faults = nemesis.carryOut(plan(settings));
         TortureReport report = report(List.of());
         long end = System.nanoTime() + settings.total().toNanos();
-        while (report.violations().isEmpty() && System.nanoTime() < end) {
+        while (report.violations().stream().noneMatch(violation) && System.nanoTime() < end) {
             LockSupport.parkNanos(LOOK_NANOS);
             report = report(List.of());
         }
