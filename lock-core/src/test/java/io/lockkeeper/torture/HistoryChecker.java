@@ -79,7 +79,7 @@ final class HistoryChecker {
     }
 
     private boolean isExplained(Hold hold) {
-        if (hold.isFixed() && hold.lostAt() >= hold.promised()) {
+        if (hold.isFixed() && hold.isAfterPromise(hold.lostAt())) {
             return true;
         }
         long from = Math.min(hold.promised(), hold.lostAt()) - lease.toNanos();

@@ -9,6 +9,9 @@ final class Hold {
     /** The store did not know of the hold any more when it was released; so it answers to a second copy of a release, too. */
     private static final String AT_RELEASE = "seen_at_the_release";
 
+    /** A lease ends on the wall clock, too, which tells whole milliseconds, and is slewed. */
+    private static final long WALL_CLOCK_NANOS = 2_000_000;
+
     final String id;
     final String worker;
     final String form;
@@ -96,7 +99,11 @@ final class Hold {
         }
         ended = true;
         // What was promised beyond the end holds no more; where the promise was over before, it was the end.
-        end = nanos >= promised ? promised : seen;
+        end = isAfterPromise(nanos) ? Math.min(nanos, promised) : seen;
+    }
+
+    boolean isAfterPromise(long nanos) {
+        return nanos >= promised - WALL_CLOCK_NANOS;
     }
 
     boolean isHeld() {
@@ -143,7 +150,7 @@ final class Hold {
 
     /** The loss came before the moment up to which the lease had promised to be held, and before its release. */
     boolean lostEarly() {
-        return lostAt != 0 && lostAt < promised && !lossReason.equals(AT_RELEASE);
+        return lostAt != 0 && !isAfterPromise(lostAt) && !lossReason.equals(AT_RELEASE);
     }
 
     long over() {
