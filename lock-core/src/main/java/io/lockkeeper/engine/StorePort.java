@@ -226,9 +226,9 @@ final class StorePort implements CohortPort, StoreListener {
         if (cohort != null) {
             cohort.granted(grant);
         } else {
-            // The attempt has ended: a late copy of one of its commands took a place.
-            ReleaseCommand giveBack =
-                    new ReleaseCommand(List.of(grant.name()), grant.attempt(), grant.firstToken() - 1, 0);
+            // The attempt has ended: a late copy of one of its commands took a place. Or the news is old, and the token
+            // was used: so nothing is taken back.
+            ReleaseCommand giveBack = new ReleaseCommand(List.of(grant.name()), grant.attempt(), 0, 0);
             background.execute(() -> releaseUntil(
                     giveBack, keeper.clock().now().plusMillis(traits.grantTime().toMillis()), null));
         }

@@ -3,6 +3,7 @@ package io.lockkeeper.torture;
 import io.lockkeeper.testing.FaultProxy;
 import io.lockkeeper.testing.RedisRequest;
 import io.lockkeeper.testing.RedisServer;
+import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumMap;
@@ -10,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ThreadLocalRandom;
@@ -29,7 +31,11 @@ final class Nemesis implements AutoCloseable {
     private final RedisServer server;
     private final List<FaultProxy> networks;
     private final List<WorkerProcess> workers;
-    private final ScheduledExecutorService timer = Executors.newScheduledThreadPool(4, Nemesis::thread);
+    private final ScheduledExecutorService timer = Executors.newScheduledThreadPool(1, Nemesis::thread);
+
+    /** As many as needed: a fault that waits for a stopped server must not keep that from going on. */
+    private final ExecutorService threads = Executors.newCachedThreadPool(Nemesis::thread);
+
     private final List<Window> windows = new CopyOnWriteArrayList<>();
     private final Map<FaultKind, Integer> done = new EnumMap<>(FaultKind.class);
     private final List<Throwable> failures = new CopyOnWriteArrayList<>();
@@ -52,7 +58,7 @@ final class Nemesis implements AutoCloseable {
         for (PlannedFault fault : plan) {
             CompletableFuture<Void> over = new CompletableFuture<>();
             all.add(over);
-            timer.schedule(() -> begin(fault, over), fault.at().toMillis(), TimeUnit.MILLISECONDS);
+            later(fault.at(), () -> begin(fault, over));
         }
         return CompletableFuture.allOf(all.toArray(CompletableFuture<?>[]::new));
     }
@@ -66,7 +72,20 @@ final class Nemesis implements AutoCloseable {
             failures.add(failure);
         }
         Runnable end = undo;
-        timer.schedule(() -> end(fault, from, end, over), fault.lasts().toMillis(), TimeUnit.MILLISECONDS);
+        later(fault.lasts(), () -> end(fault, from, end, over));
+    }
+
+    private void later(Duration delay, Runnable task) {
+        timer.schedule(() -> threads.execute(task), delay.toMillis(), TimeUnit.MILLISECONDS);
+    }
+
+    /** Another fault may close the connection of this one. */
+    private void command(String... arguments) {
+        try {
+            server.command(arguments);
+        } catch (UncheckedIOException killed) {
+            server.command(arguments);
+        }
     }
 
     private void end(PlannedFault fault, long from, Runnable undo, CompletableFuture<Void> over) {
@@ -116,11 +135,10 @@ final class Nemesis implements AutoCloseable {
                 server.pause();
                 return server::resume;
             }
-            case PAUSE_CLIENTS ->
-                server.command("CLIENT", "PAUSE", "" + fault.lasts().toMillis(), "ALL");
-            case KILL_PUBSUB_CLIENTS -> server.command("CLIENT", "KILL", "TYPE", "pubsub");
-            case KILL_NORMAL_CLIENTS -> server.command("CLIENT", "KILL", "TYPE", "normal");
-            case FLUSH_SCRIPTS -> server.command("SCRIPT", "FLUSH");
+            case PAUSE_CLIENTS -> command("CLIENT", "PAUSE", "" + fault.lasts().toMillis(), "ALL");
+            case KILL_PUBSUB_CLIENTS -> command("CLIENT", "KILL", "TYPE", "pubsub");
+            case KILL_NORMAL_CLIENTS -> command("CLIENT", "KILL", "TYPE", "normal");
+            case FLUSH_SCRIPTS -> command("SCRIPT", "FLUSH");
         }
         return network::clear;
     }
@@ -145,5 +163,6 @@ final class Nemesis implements AutoCloseable {
     @Override
     public void close() {
         timer.shutdownNow();
+        threads.shutdownNow();
     }
 }
