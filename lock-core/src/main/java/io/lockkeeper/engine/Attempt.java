@@ -39,6 +39,9 @@ final class Attempt {
     /** Whether the hold was taken away by force before we knew of it. */
     boolean revoked;
 
+    /** Whether its hold goes on as that of a reader, who sees to its end. */
+    boolean reads;
+
     /** Who held the lock where the store could not queue the attempt before this one; null: unknown. */
     @Nullable
     String holderBefore;

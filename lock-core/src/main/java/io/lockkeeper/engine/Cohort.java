@@ -310,7 +310,7 @@ final class Cohort {
             Tenure tenure = lease.tenure();
             if (tenure == state.tenure && tenure.end()) {
                 ended[0] = true;
-                state.forgetTenure();
+                state.goOnAsReader();
                 state.askOrRest(effects);
             }
         });

@@ -40,6 +40,9 @@ final class CohortState {
     @Nullable
     Tenure tenure;
 
+    /** What asked for the hold that the cohort had last. */
+    private @Nullable Attempt holding;
+
     private final Cohort cohort;
     private final CohortPort port;
     private final CohortTimes times;
@@ -197,6 +200,7 @@ final class CohortState {
     void begin(Tenure begun, LockListener.Way way, Effects effects) {
         if (attempt != null) {
             attempt.stopPolling();
+            holding = attempt;
             attempt = null;
         }
         Waiter next = waiters.next();
@@ -261,19 +265,31 @@ final class CohortState {
         }
     }
 
+    /** The hold is handed on as that of a reader; until the store knows that, it is still that of this attempt. */
+    void goOnAsReader() {
+        if (holding != null) {
+            holding.reads = true;
+        }
+        forgetTenure();
+    }
+
+    private boolean isOver(Attempt asked) {
+        return !asked.reads && (tenure == null || !tenure.attempt.equals(asked.id));
+    }
+
     void afterTheEnd(Attempt asked, Moment sent, AcquireReply reply, Effects effects) {
-        if (tenure == null || !tenure.attempt.equals(asked.id)) {
+        if (isOver(asked)) {
             if (reply instanceof AcquireReply.Acquired || reply instanceof AcquireReply.Queued) {
                 effects.command(() -> port.abandon(cohort, asked));
             }
-        } else if (reply instanceof AcquireReply.Acquired acquired && tenure.fixedEnd() == null) {
+        } else if (reply instanceof AcquireReply.Acquired acquired && tenure != null && tenure.fixedEnd() == null) {
             // A poll that crossed the grant: the store has refreshed the lease.
             tenure.renewed(times.deadline(acquired.leaseMillis(), sent), sent);
         }
     }
 
     void abandonUnlessHeld(Attempt asked, Effects effects) {
-        if (tenure == null || !tenure.attempt.equals(asked.id)) {
+        if (isOver(asked)) {
             effects.command(() -> port.abandon(cohort, asked));
         }
     }

@@ -98,6 +98,7 @@ final class StorePort implements CohortPort, StoreListener {
     @Override
     public CompletableFuture<Boolean> handOver(Tenure ended, long lastToken, Attempt next) {
         Moment sent = keeper.clock().now();
+        Moment lastArrival = lastArrival();
         HandOverCommand command =
                 new HandOverCommand(ended.attempt, lastToken, ended.claim.command(next.id, true), false);
         return safely(() -> store.handOver(command)).handle((reply, failure) -> {
@@ -107,6 +108,9 @@ final class StorePort implements CohortPort, StoreListener {
                 releaseUntil(giveUp, ended.deadline(), null);
                 throw new CompletionException(failure);
             }
+            if (!reply.wasHeld()) {
+                releaseAgain(ended.claim, ended.attempt, lastArrival);
+            }
             return reply.wasHeld();
         });
     }
@@ -114,6 +118,7 @@ final class StorePort implements CohortPort, StoreListener {
     @Override
     public CompletableFuture<Boolean> release(Cohort cohort, String attempt, long lastToken, long keepMillis) {
         ReleaseCommand command = new ReleaseCommand(cohort.claim().names(), attempt, lastToken, keepMillis);
+        Moment lastArrival = lastArrival();
         CompletableFuture<ReleaseReply> reply = safely(() -> store.release(command));
         return reply.handle((answer, failure) -> {
             if (failure != null) {
@@ -121,15 +126,33 @@ final class StorePort implements CohortPort, StoreListener {
                 retryRelease(command, end, null);
                 throw new CompletionException(failure);
             }
+            if (answer == ReleaseReply.NOT_HELD) {
+                releaseAgain(cohort.claim(), attempt, lastArrival);
+            }
             return answer != ReleaseReply.NOT_HELD;
         });
+    }
+
+    /** Returns the last moment at which the store may run what was sent so far. */
+    private Moment lastArrival() {
+        return keeper.clock().now().plusMillis(traits.commandTimeout().toMillis());
+    }
+
+    /** The store remembers nothing of the attempt: a poll that is still on its way would get the lock for a whole lease. */
+    private void releaseAgain(Claim claim, String attempt, Moment lastArrival) {
+        ReleaseCommand again = new ReleaseCommand(claim.names(), attempt, 0, 0);
+        releaseAt(lastArrival, again, lastArrival.plusMillis(claim.leaseMillis()));
+    }
+
+    private void releaseAt(Moment time, ReleaseCommand command, Moment end) {
+        scheduler.schedule(
+                () -> background.execute(() -> releaseUntil(command, end, null)), time.nanosFrom(keeper.clock()));
     }
 
     @Override
     public CompletableFuture<?> abandon(Cohort cohort, Attempt attempt) {
         // A command of the attempt may still be on its way until the store refuses it as late.
-        Moment lastArrival =
-                keeper.clock().now().plusMillis(traits.commandTimeout().toMillis());
+        Moment lastArrival = lastArrival();
         Moment end = lastArrival.plusMillis(cohort.claim().leaseMillis());
         return releaseUntil(new ReleaseCommand(cohort.claim().names(), attempt.id, 0, 0), end, lastArrival);
     }
@@ -140,8 +163,7 @@ final class StorePort implements CohortPort, StoreListener {
             if (failure != null) {
                 retryRelease(command, end, lastArrival);
             } else if (lastArrival != null) {
-                long delay = lastArrival.nanosFrom(keeper.clock());
-                scheduler.schedule(() -> background.execute(() -> releaseUntil(command, end, null)), delay);
+                releaseAt(lastArrival, command, end);
             }
         });
     }
@@ -204,9 +226,9 @@ final class StorePort implements CohortPort, StoreListener {
         if (cohort != null) {
             cohort.granted(grant);
         } else {
-            // The attempt has ended: a late copy of one of its commands took a place.
-            ReleaseCommand giveBack =
-                    new ReleaseCommand(List.of(grant.name()), grant.attempt(), grant.firstToken() - 1, 0);
+            // The attempt has ended: a late copy of one of its commands took a place. Or the news is old, and the token
+            // was used: so nothing is taken back.
+            ReleaseCommand giveBack = new ReleaseCommand(List.of(grant.name()), grant.attempt(), 0, 0);
             background.execute(() -> releaseUntil(
                     giveBack, keeper.clock().now().plusMillis(traits.grantTime().toMillis()), null));
         }

@@ -8,6 +8,7 @@ import io.lockkeeper.LockMode;
 import io.lockkeeper.ReleaseResult;
 import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.HandOverReply;
+import io.lockkeeper.store.StoreException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -83,6 +84,26 @@ class DowngradesTest {
         last(store.handOvers).answer(taken());
 
         assertThat(reader.remaining()).isEqualTo(Duration.ofMillis(29_700));
+    }
+
+    /** The poll crossed the grant. To give up its attempt would end, in the store, the hold that is being handed over. */
+    @Test
+    void aPollThatFailsAfterTheDowngradeBeganEndsNothing() throws Exception {
+        Waiter waiter = fixture.enters();
+        fixture.queued();
+        Attempt attempt = last(fixture.port.asked).attempt();
+        fixture.cohort.pollNow();
+        fixture.granted(100);
+        CompletableFuture<HeldLease> downgraded = downgrade(CohortFixture.leaseOf(waiter));
+
+        fixture.cohort.failed(attempt, new StoreException("no answer within 2 s", null));
+        fixture.cohort.answered(
+                attempt, fixture.time.now(), new AcquireReply.Queued("other1", 1_000, fixture.storeMillis()));
+        fixture.cohort.answered(attempt, fixture.time.now(), CohortFixture.acquiredReply(100));
+
+        assertThat(fixture.port.abandoned).isEmpty();
+        last(store.handOvers).answer(taken());
+        assertThat(await(downgraded).isHeld()).isTrue();
     }
 
     @Test

@@ -37,12 +37,13 @@ class StorePortTest {
         port.open("test", Duration.ofSeconds(30));
     }
 
+    /** Its tokens stay given out: where the news is old they were used, and the true release may come after this one. */
     @Test
     void aGrantForAnAttemptThatHasEndedIsGivenBack() {
         port.granted(new Grant("CLIENT00000000000009", "stock", 100, 3_000));
 
         assertThat(last(store.releases).command())
-                .isEqualTo(new ReleaseCommand(List.of("stock"), "CLIENT00000000000009", 99, 0));
+                .isEqualTo(new ReleaseCommand(List.of("stock"), "CLIENT00000000000009", 0, 0));
         last(store.releases).fail();
         time.pass(Duration.ofMillis(300));
         assertThat(store.releases).hasSize(2);
@@ -148,6 +149,42 @@ class StorePortTest {
         last(store.releases).answer(ReleaseReply.NOT_HELD);
 
         assertThat(result).isCompletedWithValue(ReleaseResult.LOST);
+    }
+
+    /** A poll may still be on its way, and nothing in the store would refuse it. */
+    @Test
+    void whatTheStoreDoesNotKnowIsReleasedOnceMoreWhenItsLastCommandMayHaveArrived() {
+        Waiter waiter = enters();
+        last(store.acquires).answer(CohortFixture.acquiredReply(100));
+        cohort.release(CohortFixture.leaseOf(waiter));
+        last(store.releases).answer(ReleaseReply.NOT_HELD);
+
+        time.pass(Duration.ofMillis(1_999));
+        assertThat(store.releases).hasSize(1);
+        time.pass(Duration.ofMillis(1));
+
+        assertThat(store.releases).hasSize(2);
+        assertThat(last(store.releases).command())
+                .isEqualTo(new ReleaseCommand(List.of("stock"), port.clientId() + "00000001", 0, 0));
+        last(store.releases).answer(ReleaseReply.NOT_HELD);
+        time.pass(Duration.ofMinutes(1));
+        assertThat(store.releases).hasSize(2);
+    }
+
+    @Test
+    void aHandOverOfWhatTheStoreDoesNotKnowReleasesItOnceMore() {
+        Waiter first = enters();
+        last(store.acquires).answer(CohortFixture.acquiredReply(100));
+        enters();
+        CompletableFuture<ReleaseResult> result = cohort.release(CohortFixture.leaseOf(first));
+        last(store.handOvers).answer(new HandOverReply(false, new AcquireReply.Ended()));
+        assertThat(result).isCompletedWithValue(ReleaseResult.LOST);
+        assertThat(store.releases).isEmpty();
+
+        time.pass(Duration.ofSeconds(2));
+
+        assertThat(last(store.releases).command())
+                .isEqualTo(new ReleaseCommand(List.of("stock"), port.clientId() + "00000001", 0, 0));
     }
 
     @Test

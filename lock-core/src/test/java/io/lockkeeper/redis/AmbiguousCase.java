@@ -1,0 +1,202 @@
+package io.lockkeeper.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lockkeeper.LockException;
+import io.lockkeeper.LockLease;
+import io.lockkeeper.LockRequest;
+import io.lockkeeper.LockTemplate;
+import io.lockkeeper.redis.AmbiguousCommand.Ambiguity;
+import io.lockkeeper.testing.Connections;
+import io.lockkeeper.testing.Fault;
+import io.lockkeeper.testing.FaultProxy;
+import io.lockkeeper.testing.RedisServer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
+import org.awaitility.Awaitility;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+
+/**
+ * One command of one instance becomes ambiguous, while another instance wants the same lock. Nobody may hold it together
+ * with another; no count may stay up; and when the first instance wants nothing any more, the record may name it as the
+ * owner for no longer than the command timeout.
+ */
+record AmbiguousCase(AmbiguousCommand command, Ambiguity ambiguity, Connections driver) {
+
+    private static final Duration LEASE = Duration.ofMillis(1_800);
+    private static final Duration COMMAND_TIMEOUT = Duration.ofMillis(600);
+    private static final Duration LATE = COMMAND_TIMEOUT.plusMillis(200);
+    private static final Duration SLACK = Duration.ofMillis(500);
+    private static final Duration PATIENCE = Duration.ofSeconds(20);
+    private static final int CLIENT = 12;
+
+    /** What one run of the case needs. */
+    private record Scene(LockTemplate faulty, LockTemplate sound, FaultProxy network, RedisServer server, String name) {
+
+        String owner() {
+            String owner = server.field("lockkeeper:lock:" + name, "owner");
+            return owner == null ? "" : owner;
+        }
+
+        private String clientOf(LockTemplate template) {
+            try (LockLease lease = template.acquire(name)) {
+                lease.ensureHeld();
+                return owner().substring(0, CLIENT);
+            }
+        }
+    }
+
+    void run(RedisServer server) throws Exception {
+        RedisConnectionFactory direct = driver.to(server.port());
+        FaultProxy network = FaultProxy.inFrontOf(server);
+        RedisConnectionFactory throughProxy = driver.to(network.port());
+        try (LockTemplate faulty = template(throughProxy);
+                LockTemplate sound = template(direct)) {
+            judge(new Scene(faulty, sound, network, server, "ambiguous " + this));
+        } finally {
+            network.close();
+            Connections.close(throughProxy);
+            Connections.close(direct);
+        }
+    }
+
+    private static LockTemplate template(RedisConnectionFactory connections) {
+        RedisLockStore.Options options = RedisLockStore.Options.defaults().withCommandTimeout(COMMAND_TIMEOUT);
+        return LockTemplate.builder(new RedisLockStore(connections, options))
+                .leaseTime(LEASE)
+                // Nothing is passed on locally, so that a release with a local waiter is a hand-over
+                .handover(0, Duration.ZERO)
+                .shutdownWait(Duration.ZERO)
+                .build();
+    }
+
+    private void judge(Scene scene) throws Exception {
+        String faultyClient = scene.clientOf(scene.faulty());
+        scene.clientOf(scene.sound());
+        Believers believers = new Believers();
+        ExecutorService threads = Executors.newCachedThreadPool();
+        try {
+            Fault fault;
+            List<CompletableFuture<Void>> callers = new ArrayList<>();
+            if (command == AmbiguousCommand.CLAIM) {
+                try (LockLease before = scene.sound().acquire(scene.name())) {
+                    believers.enter(before);
+                    callers.add(caller(scene, believers, threads));
+                    awaitWaiter(scene);
+                    fault = command.befall(ambiguity, scene.network(), scene.name(), LATE);
+                }
+            } else {
+                fault = command.befall(ambiguity, scene.network(), scene.name(), LATE);
+                callers.add(caller(scene, believers, threads));
+                if (command == AmbiguousCommand.HAND_OVER) {
+                    callers.add(caller(scene, believers, threads));
+                }
+            }
+            CompletableFuture<Void> other = CompletableFuture.runAsync(
+                    () -> {
+                        fault.awaitHits(1, PATIENCE);
+                        for (int i = 0; i < 3; i++) {
+                            use(scene.sound(), LockRequest.of(scene.name()), believers, Duration.ofMillis(20));
+                        }
+                    },
+                    threads);
+            for (CompletableFuture<Void> caller : callers) {
+                caller.get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+            }
+            assertThat(longestGhost(scene, faultyClient)).isLessThan(COMMAND_TIMEOUT.plus(SLACK));
+            other.get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+            assertThat(fault.hits()).isEqualTo(1);
+        } finally {
+            threads.shutdownNow();
+        }
+        assertThat(believers.overlaps()).isEmpty();
+        assertOneReleaseEndsAll(scene);
+    }
+
+    private static void awaitWaiter(Scene scene) {
+        Awaitility.await().atMost(PATIENCE).until(() -> {
+            String queue = scene.server().field("lockkeeper:lock:" + scene.name(), "queue");
+            return queue != null && !queue.isEmpty();
+        });
+    }
+
+    private CompletableFuture<Void> caller(Scene scene, Believers believers, ExecutorService threads) {
+        Duration work = command == AmbiguousCommand.RENEW ? LEASE : Duration.ofMillis(50);
+        return CompletableFuture.runAsync(
+                () -> use(scene.faulty(), command.request(scene.name()), believers, work), threads);
+    }
+
+    /** Takes the lock and takes it again inside, and leaves both; or does not get it, because the answer is missing. */
+    private static void use(LockTemplate template, LockRequest request, Believers believers, Duration work) {
+        try {
+            template.run(request.withWaitTime(Duration.ofSeconds(8)), lease -> {
+                believers.enter(lease);
+                template.run(request, inner -> LockSupport.parkNanos(work.toNanos()));
+            });
+        } catch (LockException unknown) {
+            assertThat(unknown).hasMessageNotContaining("somebody else");
+        }
+        for (String name : request.names()) {
+            assertThat(template.lock(name).getHoldCount()).isZero();
+        }
+    }
+
+    /** The longest time for which the record names an instance that wants nothing. */
+    private static Duration longestGhost(Scene scene, String client) {
+        long end = System.nanoTime() + LATE.plus(COMMAND_TIMEOUT).plus(SLACK).toNanos();
+        long longest = 0;
+        long since = System.nanoTime();
+        while (System.nanoTime() < end) {
+            if (scene.owner().startsWith(client)) {
+                longest = Math.max(longest, System.nanoTime() - since);
+            } else {
+                since = System.nanoTime();
+            }
+            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(10));
+        }
+        return Duration.ofNanos(longest);
+    }
+
+    private static void assertOneReleaseEndsAll(Scene scene) {
+        scene.network().clear();
+        assertThat(scene.owner()).isEmpty();
+        LockLease last = scene.faulty().acquire(scene.name());
+        assertThat(last.verify()).isTrue();
+        last.release();
+        assertThat(scene.owner()).isEmpty();
+        assertThat(scene.faulty().inspector().status(scene.name())).isEmpty();
+        Awaitility.await().atMost(PATIENCE).untilAsserted(() -> assertThat(scene.faulty())
+                .hasToString("LockTemplate[held=0, names=0]"));
+    }
+
+    @Override
+    public String toString() {
+        return command + " " + ambiguity + " " + driver;
+    }
+
+    /** Those who were given the lock, one after the other. */
+    private static final class Believers {
+
+        private final AtomicReference<LockLease> last = new AtomicReference<>();
+        private final List<String> overlaps = new CopyOnWriteArrayList<>();
+
+        void enter(LockLease lease) {
+            LockLease before = last.getAndSet(lease);
+            if (before != null && before.isHeld()) {
+                overlaps.add(before + " and " + lease);
+            }
+        }
+
+        List<String> overlaps() {
+            return overlaps;
+        }
+    }
+}

@@ -1,0 +1,180 @@
+package io.lockkeeper.torture;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Judges a history. Belief is recorded so that it is never longer than it was: a lease is seen after it was granted, and
+ * each look at it is timed before the look. So what overlaps here has overlapped.
+ */
+final class HistoryChecker {
+
+    private static final Duration REACTION = Duration.ofMillis(200);
+
+    private final History history;
+    private final List<Window> troubles;
+    private final Duration lease;
+
+    /**
+     * Creates a checker.
+     *
+     * @param history what the workers have seen
+     * @param faults what was done to them
+     * @param lease how long a lease lasts without a renewal
+     */
+    HistoryChecker(History history, Collection<Window> faults, Duration lease) {
+        this.history = history;
+        this.troubles = Stream.concat(faults.stream(), history.stalls().stream())
+                .sorted(Comparator.comparingLong(Window::from))
+                .toList();
+        this.lease = lease;
+    }
+
+    /** What must never be: two who believe, tokens that do not rise, a loss before the deadline, a wait beyond its bound. */
+    List<String> violations() {
+        List<String> violations = new ArrayList<>();
+        byName().forEach((name, holds) -> violations.addAll(new OneLock(name).check(holds)));
+        history.holds().forEach(hold -> {
+            if (hold.lostEarly()) {
+                violations.add("Lost %s before its deadline (%s): %s"
+                        .formatted(millis(hold.promised() - hold.lostAt()), hold.lossReason(), hold));
+            }
+            long late = lateNanos(hold);
+            if (late > 0) {
+                violations.add(
+                        "Answered %s after the bound of %s: %s".formatted(millis(late), millis(hold.boundNanos), hold));
+            }
+        });
+        return violations;
+    }
+
+    /** The leases that were lost although nothing was wrong with their worker or the server. */
+    List<Hold> unexplainedLosses() {
+        return losses().filter(hold -> !isExplained(hold)).toList();
+    }
+
+    /** The leases that were lost because of what was wrong, or because their fixed time was over. */
+    List<Hold> explainedLosses() {
+        return losses().filter(this::isExplained).toList();
+    }
+
+    /** The longest time from a question to its answer. */
+    Duration longestWait() {
+        return Duration.ofNanos(history.holds().stream()
+                .filter(hold -> hold.answered() != 0)
+                .mapToLong(hold -> hold.answered() - hold.asked)
+                .max()
+                .orElse(0));
+    }
+
+    private Stream<Hold> losses() {
+        return history.holds().stream().filter(hold -> hold.lostAt() != 0);
+    }
+
+    private boolean isExplained(Hold hold) {
+        if (hold.isFixed() && hold.isAfterPromise(hold.lostAt())) {
+            return true;
+        }
+        long from = Math.min(hold.promised(), hold.lostAt()) - lease.toNanos();
+        return troubles.stream()
+                .anyMatch(trouble ->
+                        trouble.concerns(hold.worker) && trouble.overlaps(from, hold.lostAt() + REACTION.toNanos()));
+    }
+
+    private long lateNanos(Hold hold) {
+        if (hold.answered() == 0) {
+            return 0;
+        }
+        long waited = hold.answered() - hold.asked - hold.boundNanos;
+        return waited <= 0 ? 0 : waited - covered(hold.worker, hold.asked, hold.answered());
+    }
+
+    /** How much of a time something was wrong; troubles at the same time count once. */
+    private long covered(String worker, long from, long to) {
+        long total = 0;
+        long reached = from;
+        for (Window trouble : troubles) {
+            if (trouble.concerns(worker)) {
+                total += trouble.within(reached, to);
+                reached = Math.max(reached, trouble.to());
+            }
+        }
+        return total;
+    }
+
+    private Map<String, List<Hold>> byName() {
+        Map<String, List<Hold>> byName = new HashMap<>();
+        history.holds().stream()
+                .filter(hold -> hold.isHeld() && hold.end() > hold.start())
+                .forEach(hold -> hold.tokens().keySet().forEach(name -> byName.computeIfAbsent(
+                                name, unseen -> new ArrayList<>())
+                        .add(hold)));
+        byName.values().forEach(holds -> holds.sort(Comparator.comparingLong(Hold::start)));
+        return byName;
+    }
+
+    private static String millis(long nanos) {
+        return Duration.ofNanos(nanos).toMillis() + " ms";
+    }
+
+    /** The holders of one lock, in the order in which they began to believe. */
+    private static final class OneLock {
+
+        private final String name;
+        private final List<String> violations = new ArrayList<>();
+        private @Nullable Hold writer;
+        private @Nullable Hold reader;
+        private long writersToken;
+        private long readersToken;
+
+        OneLock(String name) {
+            this.name = name;
+        }
+
+        List<String> check(List<Hold> holds) {
+            for (Hold hold : holds) {
+                excludes(writer, hold);
+                if (hold.isShared()) {
+                    reader = later(reader, hold);
+                } else {
+                    excludes(reader, hold);
+                    writer = later(writer, hold);
+                }
+                token(hold);
+            }
+            return violations;
+        }
+
+        private void excludes(@Nullable Hold before, Hold hold) {
+            if (before != null && hold.start() < before.end()) {
+                violations.add("Two hold '%s' for %s: %s and %s"
+                        .formatted(name, millis(Math.min(before.end(), hold.end()) - hold.start()), before, hold));
+            }
+        }
+
+        private void token(Hold hold) {
+            long token = hold.tokens().getOrDefault(name, 0L);
+            long least = hold.isShared() ? writersToken : Math.max(writersToken, readersToken) + 1;
+            if (token < least) {
+                violations.add(
+                        "The token of '%s' is %d, but must be at least %d: %s".formatted(name, token, least, hold));
+            }
+            if (hold.isShared()) {
+                readersToken = Math.max(readersToken, token);
+            } else {
+                writersToken = Math.max(writersToken, token);
+            }
+        }
+
+        private static Hold later(@Nullable Hold one, Hold other) {
+            return one != null && one.end() > other.end() ? one : other;
+        }
+    }
+}

@@ -1,0 +1,72 @@
+package io.lockkeeper.torture;
+
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+
+/**
+ * What a run does.
+ *
+ * @param seed of everything that is drawn
+ * @param total how long faults are done
+ * @param workers how many JVMs
+ * @param threads how many threads in each
+ * @param names how many locks
+ * @param lease how long a lease lasts without a renewal
+ * @param faults what is done
+ * @param sabotage what is wrong on purpose
+ */
+record TortureSettings(
+        long seed,
+        Duration total,
+        int workers,
+        int threads,
+        int names,
+        Duration lease,
+        List<FaultKind> faults,
+        Sabotage sabotage) {
+
+    /** What is broken, to show that the checker notices. */
+    enum Sabotage {
+        NONE,
+        /** The register takes whatever anybody writes. */
+        UNGUARDED_REGISTER,
+        /** Workers take a lease that they were given for one that never ends. */
+        ENDLESS_LEASES,
+        /** The store gives the lock to everybody. */
+        GENEROUS_STORE
+    }
+
+    static TortureSettings of(long seed, Duration total) {
+        return new TortureSettings(
+                seed, total, 4, 8, 5, Duration.ofMillis(1_500), List.of(FaultKind.values()), Sabotage.NONE);
+    }
+
+    /** A small run, that ends when something was noticed. */
+    static TortureSettings of(Sabotage sabotage, FaultKind... faults) {
+        return new TortureSettings(
+                1, Duration.ofSeconds(40), 2, 4, 2, Duration.ofSeconds(1), List.of(faults), sabotage);
+    }
+
+    Duration commandTimeout() {
+        return lease.dividedBy(3);
+    }
+
+    /** What a worker must know. */
+    String toText() {
+        return seed + "," + threads + "," + names + "," + lease.toMillis() + "," + sabotage;
+    }
+
+    static TortureSettings ofText(String text) {
+        List<String> words = Arrays.asList(text.split(",", -1));
+        return new TortureSettings(
+                Long.parseLong(words.get(0)),
+                Duration.ZERO,
+                1,
+                Integer.parseInt(words.get(1)),
+                Integer.parseInt(words.get(2)),
+                Duration.ofMillis(Long.parseLong(words.get(3))),
+                List.of(),
+                Sabotage.valueOf(words.get(4)));
+    }
+}

@@ -1,0 +1,154 @@
+package io.lockkeeper.torture;
+
+import io.lockkeeper.LockTemplate;
+import io.lockkeeper.redis.RedisLockStore;
+import io.lockkeeper.store.LockStore;
+import io.lockkeeper.testing.Connections;
+import io.lockkeeper.torture.TortureSettings.Sabotage;
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+
+/** A process whose threads lock until they are told to stop; then it says what is left of all that. */
+final class TortureWorker {
+
+    private static final Duration TOMBSTONES = Duration.ofSeconds(2);
+    private static final long PULSE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+    private static final long STALL_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
+    private static final int STATE_SECONDS = 5;
+
+    /** Threads without work go away after 10 s. */
+    private static final int THREADS_SECONDS = 15;
+
+    private final String name;
+    private final TortureSettings settings;
+    private final Recorder recorder;
+    private final RedisConnectionFactory connections;
+    private final LockTemplate template;
+    private final int registerPort;
+    private final List<Thread> threads = new ArrayList<>();
+    private volatile boolean stopped;
+
+    private TortureWorker(String[] arguments) {
+        name = arguments[0];
+        settings = TortureSettings.ofText(arguments[5]);
+        recorder = new Recorder(name, Path.of(arguments[1]), settings.sabotage() == Sabotage.ENDLESS_LEASES);
+        connections = Connections.valueOf(arguments[2]).to(Integer.parseInt(arguments[3]));
+        registerPort = Integer.parseInt(arguments[4]);
+        LockStore store = new RedisLockStore(
+                connections, RedisLockStore.Options.defaults().withTombstoneTime(TOMBSTONES));
+        template = LockTemplate.builder(
+                        settings.sabotage() == Sabotage.GENEROUS_STORE ? new GenerousStore(store) : store)
+                .leaseTime(settings.lease())
+                .shutdownWait(Duration.ZERO)
+                .listener(recorder)
+                .instanceName(name)
+                .build();
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        TortureWorker worker = new TortureWorker(arguments);
+        System.out.println("ready");
+        for (String line = in.readLine(); line != null && !line.equals("stop"); line = in.readLine()) {
+            if (line.equals("clock")) {
+                System.out.println("clock " + System.nanoTime());
+            } else {
+                worker.start();
+            }
+        }
+        System.out.println("left " + worker.stop());
+        System.exit(0);
+    }
+
+    private void start() {
+        Thread pulse = new Thread(this::watchPulse, "pulse");
+        pulse.setDaemon(true);
+        pulse.start();
+        for (int i = 0; i < settings.threads(); i++) {
+            Random random = new Random(31 * (31 * settings.seed() + name.hashCode()) + i);
+            Thread thread = new Thread(() -> work(random), "torture-" + i);
+            threads.add(thread);
+            thread.start();
+        }
+    }
+
+    private void work(Random random) {
+        try (RegisterClient register = new RegisterClient(registerPort)) {
+            LeaseUse use =
+                    new LeaseUse(register, recorder, random, settings.lease().toNanos());
+            TortureThread thread = new TortureThread(template, recorder, use, random, settings);
+            while (!stopped) {
+                thread.step();
+                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(random.nextInt(40)));
+            }
+        } catch (Throwable failure) {
+            // Read by the parent as what is left of this worker
+            System.out.println("left a thread that failed: " + failure);
+            failure.printStackTrace();
+            System.exit(1);
+        }
+    }
+
+    /** Tells when this process did not run, by a stop or for want of a processor. */
+    private void watchPulse() {
+        long last = System.nanoTime();
+        while (!stopped) {
+            LockSupport.parkNanos(PULSE_NANOS);
+            long now = System.nanoTime();
+            if (now - last > STALL_NANOS) {
+                recorder.stalled(last);
+            }
+            last = now;
+        }
+    }
+
+    /** Ends all threads and everything else; returns what cannot be ended, or should have ended by itself. */
+    private String stop() throws Exception {
+        stopped = true;
+        for (Thread thread : threads) {
+            thread.join();
+        }
+        List<String> left = new ArrayList<>();
+        if (!within(STATE_SECONDS, () -> template.toString().equals("LockTemplate[held=0, names=0]"))) {
+            left.add(template.toString());
+        }
+        template.close();
+        Connections.close(connections);
+        System.out.println("closed");
+        if (!within(THREADS_SECONDS, () -> ours().isEmpty())) {
+            left.add("threads " + ours());
+        }
+        recorder.close();
+        return left.toString();
+    }
+
+    private static List<String> ours() {
+        return Thread.getAllStackTraces().keySet().stream()
+                .map(Thread::getName)
+                .filter(thread -> thread.startsWith("lockkeeper"))
+                .sorted()
+                .toList();
+    }
+
+    private interface Condition {
+        boolean holds();
+    }
+
+    private static boolean within(int seconds, Condition condition) {
+        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
+        while (!condition.holds() && System.nanoTime() < end) {
+            LockSupport.parkNanos(PULSE_NANOS);
+        }
+        return condition.holds();
+    }
+}
