@@ -26,7 +26,10 @@ record LuaScript(String name, String source, String sha1) {
     static final LuaScript REVOKE = load("revoke");
     static final LuaScript SCAN = load("scan");
 
-    /** Is sent as its text: it is short, and needs nothing of the record. */
+    /** Needs nothing of the record. */
+    static final LuaScript RIGHTS = of("rights", read("rights"));
+
+    /** Is sent as its text: it is short. */
     static final LuaScript REPLICAS = of("replicas", read("replicas"));
 
     static final List<LuaScript> ALL = List.of(ACQUIRE, RELEASE, HANDOVER, RENEW, INSPECT, REVOKE);

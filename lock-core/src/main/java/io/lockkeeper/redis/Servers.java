@@ -64,6 +64,10 @@ final class Servers {
         return !single && now - refreshed > MIN_REFRESH_NANOS && refreshAt.compareAndSet(due, now + REFRESH_NANOS);
     }
 
+    List<Master> masters() {
+        return masters;
+    }
+
     boolean isSingle() {
         return single;
     }
