@@ -65,7 +65,7 @@ final class CohortLockEngine implements LockEngine {
         StorePort port = new StorePort(store, ClientIds.next(), scheduler, background, leases, instances);
         StoreTraits traits = port.open(settings.application(), settings.leaseTime());
         CohortTimes times = new CohortTimes(
-                clock, traits.pollInterval().toMillis(), settings.maxPassTime().toNanos());
+                clock, traits.pollInterval().toMillis(), settings.maxPassTime().toNanos(), traits.claims());
         Acquisitions acquisitions = new Acquisitions(
                 port,
                 times,

@@ -12,8 +12,9 @@ import org.jspecify.annotations.Nullable;
  * @param clock the two clocks
  * @param pollMillis how often a waiting attempt asks again
  * @param maxPassNanos how long a hold may be passed on locally
+ * @param claims whether a grant must be claimed before it is believed
  */
-record CohortTimes(TimeSource clock, long pollMillis, long maxPassNanos) {
+record CohortTimes(TimeSource clock, long pollMillis, long maxPassNanos, boolean claims) {
 
     /** Returns when holders stop to believe in a hold that was asked for at a given moment. */
     Moment deadline(long leaseMillis, Moment sent) {
@@ -34,12 +35,12 @@ record CohortTimes(TimeSource clock, long pollMillis, long maxPassNanos) {
     }
 
     /**
-     * Returns a hold that the store gave by a grant; null where its end cannot be told in local time, or has come, or where
-     * the grant is one of several locks.
+     * Returns a hold that the store gave by a grant; null where it must be claimed: always, or because its end cannot be told
+     * in local time, or has come, or because the grant is one of several locks.
      */
     @Nullable
     Tenure tenure(Cohort cohort, Attempt waiting, Grant grant) {
-        if (cohort.claim().names().size() > 1) {
+        if (claims || cohort.claim().names().size() > 1) {
             return null;
         }
         Moment end =

@@ -31,6 +31,10 @@ final class MasterSet {
                     traits.add(own);
                     opened.add(master);
                 }
+                if (own.claims()) {
+                    throw new IllegalArgumentException("The masters of a quorum do not wait for replicas: the majority"
+                            + " takes their place. Set replica acks to 0");
+                }
             });
         } catch (RuntimeException wrong) {
             inParallel(opened, master -> master.store().close());

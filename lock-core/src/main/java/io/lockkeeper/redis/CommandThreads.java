@@ -97,15 +97,7 @@ final class CommandThreads {
             result.completeExceptionally(failure);
         } catch (RuntimeException | Error failure) {
             result.completeExceptionally(
-                    new StoreException("Redis failed at " + what + ": " + rootMessage(failure), failure));
+                    new StoreException("Redis failed at " + what + ": " + Failures.rootMessage(failure), failure));
         }
-    }
-
-    private static String rootMessage(Throwable failure) {
-        Throwable root = failure;
-        while (root.getCause() != null) {
-            root = root.getCause();
-        }
-        return String.valueOf(root.getMessage());
     }
 }

@@ -67,7 +67,8 @@ final class GrantSubscription {
                     log.warn(
                             "The subscription for grants failed and is tried again. Until it works, waiting callers"
                                     + " notice a free lock only when they poll. Redis must be there, and permit this user to"
-                                    + " subscribe to the channels of the key prefix.",
+                                    + " subscribe to the channels of the key prefix (ACL: +subscribe +unsubscribe +publish, and on Redis 7"
+                                    + " &<key-prefix>:grants:*).",
                             failure);
                 }
                 pause = Math.min(MAX_PAUSE_MILLIS, 2 * pause);

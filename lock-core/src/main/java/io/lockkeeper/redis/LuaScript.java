@@ -26,10 +26,19 @@ record LuaScript(String name, String source, String sha1) {
     static final LuaScript REVOKE = load("revoke");
     static final LuaScript SCAN = load("scan");
 
+    /** Needs nothing of the record. */
+    static final LuaScript RIGHTS = of("rights", read("rights"));
+
+    /** Is sent as its text: it is short. */
+    static final LuaScript REPLICAS = of("replicas", read("replicas"));
+
     static final List<LuaScript> ALL = List.of(ACQUIRE, RELEASE, HANDOVER, RENEW, INSPECT, REVOKE);
 
     private static LuaScript load(String name) {
-        String source = read("record") + "\n" + read(name);
+        return of(name, read("record") + "\n" + read(name));
+    }
+
+    private static LuaScript of(String name, String source) {
         return new LuaScript(name, source, sha1(source));
     }
 

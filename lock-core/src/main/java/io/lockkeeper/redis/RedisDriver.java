@@ -3,6 +3,8 @@ package io.lockkeeper.redis;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Map;
+import java.util.Properties;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -52,6 +54,13 @@ interface RedisDriver extends AutoCloseable {
      * @return the value of each key in their order; null where there is none, or something else
      */
     CompletableFuture<List<byte @Nullable []>> get(List<byte[]> keys);
+
+    /**
+     * Asks servers about themselves (INFO): all masters of a cluster. Those that do not answer are left out.
+     *
+     * @return what each of them says, by its name; that of the only server is empty
+     */
+    CompletableFuture<Map<String, Properties>> info();
 
     /** Sets a key that expires. */
     CompletableFuture<Void> set(byte[] key, byte[] value, Duration timeToLive);

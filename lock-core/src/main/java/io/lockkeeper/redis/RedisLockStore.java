@@ -145,6 +145,9 @@ public final class RedisLockStore implements LockStore {
      * @param tombstoneTime how long a free lock is remembered, not shorter than the command timeout; 30 s unless set
      * @param restartGuard whether a server that has run for less than a lease gives no locks, because it may have forgotten
      *     some: for the masters of a quorum; false unless set
+     * @param replicaAcks how many replicas must have a hold before it counts: a number, or {@code all} that a master ever
+     *     had while this store watched it, at least one; {@code 0} unless set
+     * @param replicaAckTimeout how long to wait for them, at most half the command timeout; 500 ms unless set
      */
     public record Options(
             String keyPrefix,
@@ -152,7 +155,9 @@ public final class RedisLockStore implements LockStore {
             @Nullable Duration grantTime,
             @Nullable Duration pollInterval,
             Duration tombstoneTime,
-            boolean restartGuard) {
+            boolean restartGuard,
+            String replicaAcks,
+            Duration replicaAckTimeout) {
 
         /** Checks what can be checked without the lease time. */
         public Options {
@@ -163,41 +168,102 @@ public final class RedisLockStore implements LockStore {
             requireMillis("grant time", grantTime);
             requireMillis("poll interval", pollInterval);
             requireMillis("tombstone time", tombstoneTime);
+            requireMillis("replica ack timeout", replicaAckTimeout);
+            ReplicaAcks.of(replicaAcks, replicaAckTimeout);
         }
 
         /** Returns options with nothing set. */
         public static Options defaults() {
-            return new Options("lockkeeper", null, null, null, Duration.ofSeconds(30), false);
+            return new Options(
+                    "lockkeeper", null, null, null, Duration.ofSeconds(30), false, "0", Duration.ofMillis(500));
         }
 
         /** Returns these options with another key prefix. */
         public Options withKeyPrefix(String prefix) {
-            return new Options(prefix, commandTimeout, grantTime, pollInterval, tombstoneTime, restartGuard);
+            return new Options(
+                    prefix,
+                    commandTimeout,
+                    grantTime,
+                    pollInterval,
+                    tombstoneTime,
+                    restartGuard,
+                    replicaAcks,
+                    replicaAckTimeout);
         }
 
         /** Returns these options with another command timeout. */
         public Options withCommandTimeout(Duration time) {
-            return new Options(keyPrefix, time, grantTime, pollInterval, tombstoneTime, restartGuard);
+            return new Options(
+                    keyPrefix,
+                    time,
+                    grantTime,
+                    pollInterval,
+                    tombstoneTime,
+                    restartGuard,
+                    replicaAcks,
+                    replicaAckTimeout);
         }
 
         /** Returns these options with another grant time. */
         public Options withGrantTime(Duration time) {
-            return new Options(keyPrefix, commandTimeout, time, pollInterval, tombstoneTime, restartGuard);
+            return new Options(
+                    keyPrefix,
+                    commandTimeout,
+                    time,
+                    pollInterval,
+                    tombstoneTime,
+                    restartGuard,
+                    replicaAcks,
+                    replicaAckTimeout);
         }
 
         /** Returns these options with another poll interval. */
         public Options withPollInterval(Duration time) {
-            return new Options(keyPrefix, commandTimeout, grantTime, time, tombstoneTime, restartGuard);
+            return new Options(
+                    keyPrefix,
+                    commandTimeout,
+                    grantTime,
+                    time,
+                    tombstoneTime,
+                    restartGuard,
+                    replicaAcks,
+                    replicaAckTimeout);
         }
 
         /** Returns these options with another tombstone time. */
         public Options withTombstoneTime(Duration time) {
-            return new Options(keyPrefix, commandTimeout, grantTime, pollInterval, time, restartGuard);
+            return new Options(
+                    keyPrefix,
+                    commandTimeout,
+                    grantTime,
+                    pollInterval,
+                    time,
+                    restartGuard,
+                    replicaAcks,
+                    replicaAckTimeout);
         }
 
         /** Returns these options with another restart guard. */
         public Options withRestartGuard(boolean guard) {
-            return new Options(keyPrefix, commandTimeout, grantTime, pollInterval, tombstoneTime, guard);
+            return new Options(
+                    keyPrefix,
+                    commandTimeout,
+                    grantTime,
+                    pollInterval,
+                    tombstoneTime,
+                    guard,
+                    replicaAcks,
+                    replicaAckTimeout);
+        }
+
+        /** Returns these options with acks of replicas: a number or {@code all}, and how long to wait for them. */
+        public Options withReplicaAcks(String acks, Duration timeout) {
+            return new Options(
+                    keyPrefix, commandTimeout, grantTime, pollInterval, tombstoneTime, restartGuard, acks, timeout);
+        }
+
+        ReplicaAcks acks() {
+            return ReplicaAcks.of(replicaAcks, replicaAckTimeout);
         }
 
         /** Returns the time for which a server must have run before it gives locks, in s. */
@@ -211,11 +277,16 @@ public final class RedisLockStore implements LockStore {
                     commandTimeout == null ? min(Duration.ofSeconds(2), leaseTime.dividedBy(3)) : commandTimeout,
                     pollInterval == null ? min(Duration.ofSeconds(5), leaseTime.dividedBy(2)) : pollInterval,
                     grantTime == null ? min(Duration.ofSeconds(3), leaseTime.dividedBy(2)) : grantTime,
-                    true);
+                    true,
+                    acks().isWanted());
             atMost("command timeout", traits.commandTimeout(), "a third of the lease time", leaseTime.dividedBy(3));
             atMost("poll interval", traits.pollInterval(), "the lease time", leaseTime);
             atMost("grant time", traits.grantTime(), "the lease time", leaseTime);
             atMost("command timeout", traits.commandTimeout(), "the tombstone time", tombstoneTime);
+            if (acks().isWanted()) {
+                Duration half = traits.commandTimeout().dividedBy(2);
+                atMost("replica ack timeout", replicaAckTimeout, "half the command timeout", half);
+            }
             if (traits.grantTime().compareTo(Duration.ofMillis(300)) < 0) {
                 throw new IllegalArgumentException(
                         "The grant time must be 300 ms or more, but is " + traits.grantTime());

@@ -8,14 +8,21 @@ final class RedisNames {
 
     private static final Pattern GLOB = Pattern.compile("[*?\\[\\]\\\\]");
 
+    private final String prefix;
     private final String locks;
     private final String channels;
     private final String instances;
 
     RedisNames(String prefix) {
+        this.prefix = prefix;
         locks = prefix + ":lock:";
         channels = prefix + ":grants:";
         instances = prefix + ":instance:";
+    }
+
+    /** Returns the pattern of all keys, for people. */
+    String keys() {
+        return prefix + ":*";
     }
 
     byte[] lock(String name) {

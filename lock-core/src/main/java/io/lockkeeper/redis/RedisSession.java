@@ -7,14 +7,17 @@ import io.lockkeeper.store.StoreListener;
 import io.lockkeeper.store.StoreTraits;
 import io.lockkeeper.store.StoredInstance;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.LongFunction;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
@@ -24,6 +27,7 @@ final class RedisSession {
 
     private static final Logger log = LoggerFactory.getLogger(RedisLockStore.class);
     private static final int MAX_SENDS = 5;
+    private static final long LONGEST_EXAMINATION_MILLIS = 500;
     private static final long NEVER = -1;
     private static final Duration DESCRIPTION_LIFE = Duration.ofSeconds(60);
     private static final long DESCRIPTION_REFRESH_SECONDS = 20;
@@ -36,6 +40,8 @@ final class RedisSession {
     private final ScheduledThreadPoolExecutor timer =
             new ScheduledThreadPoolExecutor(1, DaemonThreads.factory("lockkeeper-redis-timer"));
     private final RedisDriver driver;
+    private final StartupDoctor doctor;
+    private final AtomicReference<@Nullable CompletableFuture<?>> examination = new AtomicReference<>();
     private final CompletableFuture<Long> prepared;
 
     RedisSession(RedisConnectionFactory connections, Options options, String clientId, Duration leaseTime) {
@@ -44,7 +50,8 @@ final class RedisSession {
         this.names = new RedisNames(options.keyPrefix());
         this.arguments = new Arguments(traits, options, names, options.leastUptimeSeconds(leaseTime));
         timer.setRemoveOnCancelPolicy(true);
-        this.driver = new SpringDataRedisDriver(connections, traits.commandTimeout(), timer);
+        this.driver = new SpringDataRedisDriver(connections, traits.commandTimeout(), timer, options.acks());
+        this.doctor = new StartupDoctor(driver, names, clientId, options.acks().isWanted(), InstantSource.system());
         this.prepared = prepare();
     }
 
@@ -78,10 +85,22 @@ final class RedisSession {
     private void awaitWarmConnection() {
         try {
             prepared.get(traits.commandTimeout().toMillis(), TimeUnit.MILLISECONDS);
+            awaitExamination();
         } catch (ExecutionException | TimeoutException failure) {
             log.warn("Redis does not answer yet, locks are refused until it does: {}", failure.toString());
         } catch (InterruptedException interrupt) {
             Thread.currentThread().interrupt();
+        }
+    }
+
+    /** What is said of the servers should come before the application's own lines, and not while others count requests. */
+    private void awaitExamination() throws ExecutionException, InterruptedException {
+        CompletableFuture<?> examining = examination.get();
+        if (examining != null) {
+            examining
+                    .copy()
+                    .completeOnTimeout(null, LONGEST_EXAMINATION_MILLIS, TimeUnit.MILLISECONDS)
+                    .get();
         }
     }
 
@@ -150,6 +169,9 @@ final class RedisSession {
     private CompletableFuture<Long> prepare() {
         return driver.prepare(LuaScript.ALL).thenApply(time -> {
             clocks.told(TimeUnit.MILLISECONDS.toMicros(time));
+            if (examination.get() == null) {
+                examination.set(doctor.examine());
+            }
             return time;
         });
     }

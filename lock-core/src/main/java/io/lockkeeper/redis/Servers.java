@@ -23,6 +23,7 @@ final class Servers {
     static final String ANY = "";
 
     private static final long REFRESH_NANOS = TimeUnit.SECONDS.toNanos(10);
+    private static final long MIN_REFRESH_NANOS = TimeUnit.MILLISECONDS.toNanos(300);
 
     /** So many keys hit each of the 16,384 slots almost certainly. */
     private static final int ROUTES_TRIED = 200_000;
@@ -53,6 +54,18 @@ final class Servers {
         long due = refreshAt.get();
         long now = System.nanoTime();
         return !single && now - due >= 0 && refreshAt.compareAndSet(due, now + REFRESH_NANOS);
+    }
+
+    /** Returns whether the caller, to whom a server has failed, should let this learn anew now: not in quick turns. */
+    boolean isRefreshSensible() {
+        long due = refreshAt.get();
+        long now = System.nanoTime();
+        long refreshed = due - REFRESH_NANOS;
+        return !single && now - refreshed > MIN_REFRESH_NANOS && refreshAt.compareAndSet(due, now + REFRESH_NANOS);
+    }
+
+    List<Master> masters() {
+        return masters;
     }
 
     boolean isSingle() {

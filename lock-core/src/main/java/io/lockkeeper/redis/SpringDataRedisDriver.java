@@ -7,6 +7,8 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
+import java.util.Properties;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
@@ -32,15 +34,31 @@ final class SpringDataRedisDriver implements RedisDriver {
     private static final Logger log = LoggerFactory.getLogger(SpringDataRedisDriver.class);
     private static final int PREPARATION_FACTOR = 5;
 
+    /** What a holder believes in. The end of a hold may be lost: it ends by itself then. */
+    private static final List<LuaScript> ACKED = List.of(LuaScript.ACQUIRE, LuaScript.HANDOVER, LuaScript.RENEW);
+
     private final Duration commandTimeout;
     private final CommandThreads threads;
     private final Servers servers = new Servers();
     private final GrantSubscription subscription;
+    private final @Nullable AckedCommands acked;
 
-    SpringDataRedisDriver(RedisConnectionFactory connections, Duration commandTimeout, ScheduledExecutorService timer) {
+    SpringDataRedisDriver(
+            RedisConnectionFactory connections,
+            Duration commandTimeout,
+            ScheduledExecutorService timer,
+            ReplicaAcks acks) {
         this.commandTimeout = commandTimeout;
         this.threads = new CommandThreads(connections, timer);
         this.subscription = new GrantSubscription(connections);
+        this.acked = acks.isWanted()
+                ? new AckedCommands(
+                        OwnConnections.like(connections, commandTimeout),
+                        acks,
+                        commandTimeout,
+                        timer,
+                        this::serverFailed)
+                : null;
     }
 
     @Override
@@ -49,7 +67,35 @@ final class SpringDataRedisDriver implements RedisDriver {
         for (int i = 0; i < keysAndArguments.length; i++) {
             keysAndArguments[i] = i < keys.size() ? keys.get(i) : arguments.get(i - keys.size());
         }
+        if (acked != null && ACKED.contains(script)) {
+            return eval(acked, keys.get(0), new AckedCommand(script, keys.size(), keysAndArguments));
+        }
         return call(keys.get(0), script.name(), connection -> run(connection, script, keys.size(), keysAndArguments));
+    }
+
+    private CompletableFuture<List<Object>> eval(AckedCommands onMasters, byte[] key, AckedCommand command) {
+        refreshIfDue();
+        if (servers.isSingle()) {
+            return onMasters.eval(Servers.ANY, command);
+        }
+        String server = servers.serverOf(key);
+        return server.equals(Servers.ANY)
+                ? learn().thenCompose(masters -> onMasters.eval(knownServerOf(key), command))
+                : onMasters.eval(server, command);
+    }
+
+    private String knownServerOf(byte[] key) {
+        String server = servers.serverOf(key);
+        if (server.equals(Servers.ANY) && !servers.isSingle()) {
+            throw new StoreException("no master of the cluster serves this key", null);
+        }
+        return server;
+    }
+
+    private void serverFailed() {
+        if (servers.isRefreshSensible()) {
+            learnInBackground();
+        }
     }
 
     private static List<Object> run(RedisConnection connection, LuaScript script, int keys, byte[][] arguments) {
@@ -57,7 +103,7 @@ final class SpringDataRedisDriver implements RedisDriver {
         try {
             reply = connection.scriptingCommands().evalSha(script.sha1(), ReturnType.MULTI, keys, arguments);
         } catch (RuntimeException failure) {
-            if (!isUnknownScript(failure)) {
+            if (!Failures.says(failure, "NOSCRIPT")) {
                 throw failure;
             }
             // Refused before it ran, so it is safe to send again.
@@ -115,8 +161,16 @@ final class SpringDataRedisDriver implements RedisDriver {
         return first;
     }
 
+    /** A user who may not load scripts sends their text now and then. */
     private static @Nullable String load(RedisConnection connection, LuaScript script) {
-        return connection.scriptingCommands().scriptLoad(bytes(script.source()));
+        try {
+            return connection.scriptingCommands().scriptLoad(bytes(script.source()));
+        } catch (RuntimeException failure) {
+            if (Failures.says(failure, "NOPERM")) {
+                return null;
+            }
+            throw failure;
+        }
     }
 
     private static Long time(RedisConnection connection) {
@@ -168,6 +222,14 @@ final class SpringDataRedisDriver implements RedisDriver {
     }
 
     @Override
+    public CompletableFuture<Map<String, Properties>> info() {
+        return ServerInfo.of(
+                servers,
+                (server, question) ->
+                        threads.call(server, "info", commandTimeout, connection -> question.on(connection)));
+    }
+
+    @Override
     public CompletableFuture<Void> set(byte[] key, byte[] value, Duration timeToLive) {
         return call(key, "set", connection -> connection
                         .stringCommands()
@@ -195,31 +257,32 @@ final class SpringDataRedisDriver implements RedisDriver {
     public void close() {
         subscription.close(commandTimeout);
         threads.close();
+        if (acked != null) {
+            acked.close();
+        }
     }
 
     private <T> CompletableFuture<T> call(byte[] key, String what, Function<RedisConnection, @Nullable T> command) {
-        if (servers.isRefreshDue()) {
-            learn().whenComplete((masters, failure) -> {
-                if (failure != null) {
-                    log.debug("The masters of the cluster are not known", failure);
-                }
-            });
-        }
+        refreshIfDue();
         return threads.call(servers.serverOf(key), what, commandTimeout, command);
+    }
+
+    private void refreshIfDue() {
+        if (servers.isRefreshDue()) {
+            learnInBackground();
+        }
+    }
+
+    private void learnInBackground() {
+        learn().whenComplete((masters, failure) -> {
+            if (failure != null) {
+                log.debug("The masters of the cluster are not known", failure);
+            }
+        });
     }
 
     private CompletableFuture<List<Servers.Master>> learn() {
         return threads.call(Servers.ANY, "cluster nodes", commandTimeout, connection -> servers.learn(connection));
-    }
-
-    /** Clients wrap the server's answer in different exceptions; its text is the same in all. */
-    private static boolean isUnknownScript(Throwable failure) {
-        for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
-            if (cause.getMessage() != null && cause.getMessage().contains("NOSCRIPT")) {
-                return true;
-            }
-        }
-        return false;
     }
 
     private static byte[] bytes(String text) {

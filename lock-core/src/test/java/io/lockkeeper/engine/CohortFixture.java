@@ -28,7 +28,7 @@ final class CohortFixture {
     final Events events = new Events();
     final Leases leases = new Leases(store, time, time, settings(events), Runnable::run);
     final FakePort port = new FakePort(leases);
-    final CohortTimes times = new CohortTimes(time, 5_000, MAX_PASS_TIME.toNanos());
+    final CohortTimes times = new CohortTimes(time, 5_000, MAX_PASS_TIME.toNanos(), false);
     final Cohort cohort = cohort(Claim.renewed(List.of("stock"), ClaimMode.EXCLUSIVE, LEASE_MILLIS, MAX_PASSES));
     int firstAnswers;
     int retirements;

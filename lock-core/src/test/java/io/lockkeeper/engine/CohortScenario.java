@@ -71,7 +71,7 @@ final class CohortScenario {
             new Leases(store, NO_TIME, (task, delay) -> () -> {}, CohortFixture.settings(new Events()), Runnable::run);
     private final StorePort port = new StorePort(
             store, "CLIENT000000", (task, delay) -> () -> {}, Runnable::run, leases, new Instances(store));
-    private final CohortTimes times = new CohortTimes(NO_TIME, 5_000, 1);
+    private final CohortTimes times = new CohortTimes(NO_TIME, 5_000, 1, false);
     private final AtomicReference<@Nullable Cohort> cohort = new AtomicReference<>();
     private final List<Caller> callers = new CopyOnWriteArrayList<>();
     private final AtomicInteger order = new AtomicInteger();

@@ -18,10 +18,11 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
 
 /** What every store must do, done by the Redis store over one driver. */
 @TestInstance(Lifecycle.PER_CLASS)
-abstract class RedisContracts {
+public abstract class RedisContracts {
 
     private final AutoCloseable servers;
     private final RedisConnectionFactory connections;
+    private final RedisLockStore.Options options;
 
     /**
      * Begins to use servers.
@@ -29,9 +30,22 @@ abstract class RedisContracts {
      * @param servers closed at the end
      * @param connect makes connections to them
      */
-    <S extends AutoCloseable> RedisContracts(S servers, Function<S, RedisConnectionFactory> connect) {
+    protected <S extends AutoCloseable> RedisContracts(S servers, Function<S, RedisConnectionFactory> connect) {
+        this(servers, connect, RedisLockStore.Options.defaults());
+    }
+
+    /**
+     * Begins to use servers with other options.
+     *
+     * @param servers closed at the end
+     * @param connect makes connections to them
+     * @param options of all stores
+     */
+    protected <S extends AutoCloseable> RedisContracts(
+            S servers, Function<S, RedisConnectionFactory> connect, RedisLockStore.Options options) {
         this.servers = servers;
         this.connections = connect.apply(servers);
+        this.options = options;
     }
 
     @AfterAll
@@ -41,7 +55,7 @@ abstract class RedisContracts {
     }
 
     private LockStore newStore() {
-        return new RedisLockStore(connections, RedisLockStore.Options.defaults());
+        return new RedisLockStore(connections, options);
     }
 
     @Nested

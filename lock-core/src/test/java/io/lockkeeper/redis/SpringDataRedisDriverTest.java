@@ -62,7 +62,8 @@ class SpringDataRedisDriverTest {
     private RedisDriver open(Connections client, boolean inCluster) {
         RedisConnectionFactory factory = inCluster ? client.toCluster(cluster.ports()) : client.to(server.port());
         connections = factory;
-        RedisDriver opened = new SpringDataRedisDriver(factory, COMMAND_TIMEOUT, timer);
+        RedisDriver opened =
+                new SpringDataRedisDriver(factory, COMMAND_TIMEOUT, timer, ReplicaAcks.of("0", Duration.ofMillis(500)));
         driver = opened;
         assertThat(get(opened.prepare(LuaScript.ALL))).isCloseTo(System.currentTimeMillis(), within(5_000L));
         nodes(inCluster).forEach(node -> node.command("FLUSHALL"));

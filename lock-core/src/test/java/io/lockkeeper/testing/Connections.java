@@ -4,8 +4,10 @@ import io.lettuce.core.cluster.ClusterClientOptions;
 import io.lettuce.core.cluster.ClusterTopologyRefreshOptions;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 import org.springframework.data.redis.connection.RedisClusterConfiguration;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.connection.RedisSentinelConfiguration;
 import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
 import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
 import org.springframework.data.redis.connection.lettuce.LettuceClientConfiguration;
@@ -22,6 +24,11 @@ public enum Connections {
         @Override
         public RedisConnectionFactory toCluster(List<Integer> ports) {
             return started(new JedisConnectionFactory(cluster(ports)));
+        }
+
+        @Override
+        public RedisConnectionFactory toSentinel(RedisSentinel sentinel) {
+            return started(new JedisConnectionFactory(sentinel(sentinel)));
         }
 
         private RedisConnectionFactory started(JedisConnectionFactory factory) {
@@ -50,6 +57,11 @@ public enum Connections {
             return started(new LettuceConnectionFactory(cluster(ports), configuration));
         }
 
+        @Override
+        public RedisConnectionFactory toSentinel(RedisSentinel sentinel) {
+            return started(new LettuceConnectionFactory(sentinel(sentinel)));
+        }
+
         private RedisConnectionFactory started(LettuceConnectionFactory factory) {
             factory.afterPropertiesSet();
             factory.start();
@@ -64,6 +76,13 @@ public enum Connections {
 
     /** Returns a started factory to a cluster on this machine, of which some ports are known. */
     public abstract RedisConnectionFactory toCluster(List<Integer> ports);
+
+    /** Returns a started factory to the master that sentinels on this machine know. */
+    public abstract RedisConnectionFactory toSentinel(RedisSentinel sentinel);
+
+    private static RedisSentinelConfiguration sentinel(RedisSentinel sentinel) {
+        return new RedisSentinelConfiguration(RedisSentinel.MASTER, Set.copyOf(sentinel.nodes()));
+    }
 
     private static RedisClusterConfiguration cluster(List<Integer> ports) {
         return new RedisClusterConfiguration(

@@ -22,8 +22,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * A real redis-server of the test's own: on a free port of the loopback, in a folder of its own, without persistence.
  *
- * <p>The executable is {@code -Dredis.server=path}, else the redis-server on the PATH, else a static 7.0 that comes
- * with the test dependencies.
+ * <p>The executable is {@code -Dredis.server=path}, else that of {@code -Dredis.version} (6.2 or 7.0), which comes with the
+ * test dependencies, else the redis-server on the PATH, else that 7.0.
  */
 public final class RedisServer implements AutoCloseable {
 
@@ -32,13 +32,14 @@ public final class RedisServer implements AutoCloseable {
     private static final Duration REPLY_TIMEOUT = Duration.ofSeconds(10);
     private static final int ATTEMPTS = 3;
 
-    private final RedisExecutable executable = RedisExecutable.get();
+    private final RedisExecutable executable;
     private final Path folder;
     private final List<String> extraArgs;
     private final int port;
     private ChildProcess process;
 
-    private RedisServer(int port, List<String> extraArgs) {
+    private RedisServer(RedisExecutable executable, int port, List<String> extraArgs) {
+        this.executable = executable;
         this.port = port;
         this.extraArgs = extraArgs;
         try {
@@ -65,11 +66,20 @@ public final class RedisServer implements AutoCloseable {
         return start(RedisServer::freePort, extraArgs);
     }
 
+    /** Starts a server of a version, 6.2 or 7.0, whatever the others are. */
+    public static RedisServer startVersion(String version, String... extraArgs) {
+        return start(RedisExecutable.get(version), RedisServer::freePort, extraArgs);
+    }
+
     /** Starts a server on one of the ports that a supplier finds free. */
     static RedisServer start(IntSupplier freePorts, String... extraArgs) {
+        return start(RedisExecutable.get(), freePorts, extraArgs);
+    }
+
+    private static RedisServer start(RedisExecutable executable, IntSupplier freePorts, String... extraArgs) {
         for (int attempt = 1; ; attempt++) {
             try {
-                return new RedisServer(freePorts.getAsInt(), List.of(extraArgs));
+                return new RedisServer(executable, freePorts.getAsInt(), List.of(extraArgs));
             } catch (IllegalStateException e) {
                 // Somebody else may have taken the port in between
                 if (attempt == ATTEMPTS || !String.valueOf(e.getMessage()).contains("in use")) {

@@ -115,8 +115,8 @@ public record LockkeeperProperties(
      * @param grantTime Time within which a granted waiter must start. 3s or half the lease, unless set.
      * @param pollInterval Time after which a waiter asks again on its own. 5s or half the lease, unless set.
      * @param tombstoneTime How long a free lock is remembered.
-     * @param replicaAcks Number of replicas that must acknowledge a lock, or all.
-     * @param replicaAckTimeout How long to wait for acknowledgements of replicas.
+     * @param replicaAcks Number of replicas that must have a lock and each renewal before it counts, or all.
+     * @param replicaAckTimeout How long to wait for replicas. At most half of the command timeout.
      * @param quorum Locks on a majority of independent masters.
      */
     public record Redis(

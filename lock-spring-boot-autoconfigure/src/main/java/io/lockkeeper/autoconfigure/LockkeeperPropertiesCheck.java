@@ -13,6 +13,7 @@ final class LockkeeperPropertiesCheck {
 
     private static final int MAX_PASSES = 9_999;
     private static final Duration MILLI = Duration.ofMillis(1);
+    private static final Duration COMMAND = Duration.ofSeconds(2);
     private static final Duration MIN_GRANT = Duration.ofMillis(300);
 
     private final LockkeeperProperties properties;
@@ -65,15 +66,28 @@ final class LockkeeperPropertiesCheck {
         if (!acks.matches("\\d{1,4}|all")) {
             reject("redis.replica-acks", "must be a number of replicas or all: choose 0 to wait for none");
         } else if (!acks.matches("0+")) {
-            reject(
-                    "redis.replica-acks",
-                    nodes > 0
-                            ? "does not go together with lockkeeper.redis.quorum.nodes: remove one of them"
-                            : "is not supported yet: remove it");
+            checkReplicaAcks(redis, nodes);
         }
         if (nodes > 0) {
             checkQuorum(redis);
         }
+    }
+
+    private void checkReplicaAcks(Redis redis, int nodes) {
+        if (nodes > 0) {
+            reject("redis.replica-acks", "does not go together with lockkeeper.redis.quorum.nodes: remove one of them");
+        }
+        Duration command = redis.commandTimeout();
+        if (command == null) {
+            Duration third = properties.leaseTime().dividedBy(3);
+            command = third.compareTo(COMMAND) < 0 ? third : COMMAND;
+        }
+        // One command may wait for the acks of those before it, and then for its own.
+        atMost(
+                "redis.replica-ack-timeout",
+                redis.replicaAckTimeout(),
+                command.dividedBy(2),
+                "half of lockkeeper.redis.command-timeout");
     }
 
     private void checkQuorum(Redis redis) {

@@ -51,7 +51,8 @@ class RedisStoreConfiguration {
         LockkeeperProperties.Redis redis = properties.redis();
         RedisLockStore.Options options = RedisLockStore.Options.defaults()
                 .withKeyPrefix(properties.keyPrefix())
-                .withTombstoneTime(redis.tombstoneTime());
+                .withTombstoneTime(redis.tombstoneTime())
+                .withReplicaAcks(redis.replicaAcks(), redis.replicaAckTimeout());
         options = with(options, redis.commandTimeout(), RedisLockStore.Options::withCommandTimeout);
         options = with(options, redis.grantTime(), RedisLockStore.Options::withGrantTime);
         return with(options, redis.pollInterval(), RedisLockStore.Options::withPollInterval);

@@ -66,7 +66,6 @@ class LockkeeperPropertiesTest {
                 "redis.poll-interval | 31s | must be at most lockkeeper.lease-time, which is 30000ms: shorten it",
                 "redis.tombstone-time | 0 | must be 1ms or more",
                 "redis.replica-acks | most | must be a number of replicas or all: choose 0 to wait for none",
-                "redis.replica-acks | 1 | is not supported yet",
                 "redis.replica-ack-timeout | 0 | must be 1ms or more",
                 "redis.quorum.nodes | redis://a,redis://b | must name three or more masters, and an odd number of them: there are 2",
                 "redis.quorum.nodes | redis://a,redis://b,c:6379 | must be URIs such as redis://user:password@host:6379/0: number 3 does not begin with redis://",
@@ -93,6 +92,15 @@ class LockkeeperPropertiesTest {
                         "lockkeeper.redis.quorum.nodes=redis://a,redis://b,redis://c")
                 .run(context -> assertThat(describe(context.getStartupFailure()))
                         .contains("does not go together with lockkeeper.redis.quorum.nodes"));
+    }
+
+    @Test
+    void replicaAcksFitTwiceIntoACommandTimeout() {
+        runner.withPropertyValues("lockkeeper.redis.replica-acks=all", "lockkeeper.lease-time=2s")
+                .run(context -> assertThat(describe(context.getStartupFailure()))
+                        .contains("must be at most half of lockkeeper.redis.command-timeout, which is 333ms: shorten it"));
+        runner.withPropertyValues("lockkeeper.redis.replica-acks=2", "lockkeeper.redis.replica-ack-timeout=1s")
+                .run(context -> assertThat(context).hasNotFailed());
     }
 
     @Test

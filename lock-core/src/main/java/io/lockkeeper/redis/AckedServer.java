@@ -1,0 +1,200 @@
+package io.lockkeeper.redis;
+
+import io.lockkeeper.store.DaemonThreads;
+import io.lockkeeper.store.StoreException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One connection to a master, over which commands go together with one WAIT behind them: those that come while the
+ * replicas are waited for make up the next batch. So one slow replica costs each of them at most two waits.
+ */
+final class AckedServer {
+
+    private final String name;
+    private final AckedCommands commands;
+    private final OwnConnections connections;
+    private final ReplicaAcks acks;
+    private final Queue<AckedCommand> waiting = new ConcurrentLinkedQueue<>();
+    private final ExecutorService thread;
+    private @Nullable OwnConnection open;
+    private ReplicaCount replicas;
+
+    AckedServer(String name, AckedCommands commands, OwnConnections connections, ReplicaAcks acks) {
+        this.name = name;
+        this.commands = commands;
+        this.connections = connections;
+        this.acks = acks;
+        this.replicas = new ReplicaCount("", acks.least());
+        this.thread = DaemonThreads.limited(("lockkeeper-redis-acks " + name).strip(), 1);
+    }
+
+    void add(AckedCommand command) {
+        waiting.add(command);
+        try {
+            thread.execute(this::work);
+        } catch (RejectedExecutionException refusal) {
+            command.fail("the lock store is closed", refusal);
+        }
+    }
+
+    private void work() {
+        List<AckedCommand> batch = new ArrayList<>();
+        for (AckedCommand next = waiting.poll(); next != null; next = waiting.poll()) {
+            if (!next.result.isDone()) {
+                batch.add(next);
+            }
+        }
+        if (batch.isEmpty()) {
+            return;
+        }
+        try {
+            run(batch);
+        } catch (RuntimeException | Error failure) {
+            disconnect();
+            commands.serverFailed();
+            batch.forEach(command -> connectionFailed(command, failure));
+        }
+    }
+
+    private void connectionFailed(AckedCommand command, Throwable failure) {
+        if (failure instanceof StoreException explained) {
+            command.result.completeExceptionally(explained);
+        } else if (command.retried) {
+            command.fail("Redis failed at " + command.name() + ": " + Failures.rootMessage(failure), failure);
+        } else if (command.maySend(failure)) {
+            // The connection may have been lost long before. A script that ran already does no harm a second time.
+            command.retried = true;
+            add(command);
+        }
+    }
+
+    private void run(List<AckedCommand> batch) {
+        OwnConnection connection = connection();
+        int awaited = replicas.most();
+        List<@Nullable Object> replies = send(connection, batch, awaited);
+        int expected = replies.size();
+        Object acked = replies.get(expected - 1);
+        if (acks.all()) {
+            replicas = replicas.seen(replies.get(expected - 2));
+        }
+        int position = 0;
+        List<AckedCommand> done = new ArrayList<>();
+        List<List<Object>> answers = new ArrayList<>();
+        for (AckedCommand command : batch) {
+            position += command.asking ? 1 : 0;
+            Object reply = replies.get(position++);
+            if (reply instanceof Throwable refusal && Failures.says(refusal, "READONLY")) {
+                // It was the master once, and did not run the command.
+                disconnect();
+                connectionFailed(command, refusal);
+            } else if (reply instanceof Throwable refusal) {
+                commands.refused(command, refusal, this);
+            } else {
+                done.add(command);
+                answers.add(answer(reply));
+            }
+        }
+        if (done.isEmpty()) {
+            return;
+        }
+        long count = count(acked);
+        if (count < replicas.most() && awaited < replicas.most()) {
+            count = count(connection
+                    .exchange(List.<byte[][]>of(waitFor(replicas.most())))
+                    .get(0));
+        }
+        finish(done, answers, count);
+    }
+
+    private void finish(List<AckedCommand> done, List<List<Object>> answers, long count) {
+        if (count < replicas.most()) {
+            // This may be a master that was cut off: whoever knows of another one is asked again.
+            disconnect();
+            commands.serverFailed();
+        }
+        for (int i = 0; i < done.size(); i++) {
+            if (count < replicas.most()) {
+                done.get(i)
+                        .result
+                        .completeExceptionally(new StoreException(
+                                "only " + count + " of " + replicas.most() + " replicas had the lock within "
+                                        + acks.timeout().toMillis() + " ms",
+                                null));
+            } else {
+                done.get(i).result.complete(answers.get(i));
+            }
+        }
+    }
+
+    private List<@Nullable Object> send(OwnConnection connection, List<AckedCommand> batch, int awaited) {
+        List<byte[][]> requests = new ArrayList<>();
+        batch.forEach(command -> command.appendTo(requests));
+        if (acks.all()) {
+            requests.add(bytes("EVAL", LuaScript.REPLICAS.source(), "0"));
+        }
+        requests.add(waitFor(awaited));
+        return connection.exchange(requests);
+    }
+
+    private byte[][] waitFor(int count) {
+        return bytes("WAIT", "" + count, "" + acks.timeout().toMillis());
+    }
+
+    private static byte[][] bytes(String... words) {
+        return Stream.of(words).map(RedisNames::bytes).toArray(byte[][]::new);
+    }
+
+    @SuppressWarnings("unchecked") // What a script answers.
+    private static List<Object> answer(@Nullable Object reply) {
+        if (reply instanceof List<?> list) {
+            return (List<Object>) list;
+        }
+        throw new StoreException("a script gave no reply", null);
+    }
+
+    private static long count(@Nullable Object reply) {
+        if (reply instanceof Long count) {
+            return count;
+        }
+        throw new StoreException(
+                "Redis does not wait for replicas (WAIT), which replica acks need: "
+                        + (reply instanceof Throwable refusal ? Failures.rootMessage(refusal) : reply),
+                reply instanceof Throwable refusal ? refusal : null);
+    }
+
+    String name() {
+        return name;
+    }
+
+    private OwnConnection connection() {
+        OwnConnection connection = open;
+        if (connection == null) {
+            connection = connections.open(name);
+            open = connection;
+        }
+        return connection;
+    }
+
+    private void disconnect() {
+        OwnConnection connection = open;
+        open = null;
+        if (connection != null) {
+            try {
+                connection.close();
+            } catch (RuntimeException ignored) {
+                // It is as good as closed.
+            }
+        }
+    }
+
+    void close() {
+        thread.shutdown();
+    }
+}

@@ -1,0 +1,159 @@
+package io.lockkeeper.redis;
+
+import java.nio.charset.StandardCharsets;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Looks once, in the background, for what makes locks unsafe or slow on these servers, and says what to change. It asks
+ * with INFO, and by trying commands that change nothing; it says nothing where it may not ask.
+ */
+final class StartupDoctor {
+
+    private static final Logger log = LoggerFactory.getLogger(RedisLockStore.class);
+    private static final long MOST_CLOCK_DIFFERENCE_MILLIS = 1_000;
+    private static final int OLDEST_MAJOR = 6;
+    private static final int OLDEST_MINOR = 2;
+    private static final Pattern VERSION = Pattern.compile("(\\d+)\\.(\\d+).*");
+    private static final Pattern COMMAND = Pattern.compile("run the '([^']+)' command");
+
+    private final RedisDriver driver;
+    private final RedisNames names;
+    private final String clientId;
+    private final boolean acks;
+    private final InstantSource clock;
+    private final Set<String> refused = new TreeSet<>();
+
+    /**
+     * Creates it.
+     *
+     * @param driver how to ask
+     * @param names the names of keys
+     * @param clientId the client for which it looks
+     * @param acks whether holds count only when replicas have them
+     * @param clock the clock of this machine
+     */
+    StartupDoctor(RedisDriver driver, RedisNames names, String clientId, boolean acks, InstantSource clock) {
+        this.driver = driver;
+        this.names = names;
+        this.clientId = clientId;
+        this.acks = acks;
+        this.clock = clock;
+    }
+
+    /** Begins to look, and returns at once. The future is completed when everything was said, and never fails. */
+    CompletableFuture<?> examine() {
+        long asked = clock.millis();
+        CompletableFuture<?> servers = driver.info().thenAccept(told -> warnOfServers(told, asked));
+        List<byte[]> own = List.of(names.instance(clientId));
+        CompletableFuture<?> rights = driver.eval(LuaScript.RIGHTS, List.of(names.lock("")), List.of())
+                .handle((tried, failure) -> noteTried(tried, failure))
+                .thenCompose(next -> driver.get(own))
+                .handle((answer, failure) -> note(failure))
+                .thenAccept(next -> warnOfRights());
+        return CompletableFuture.allOf(servers, rights).exceptionally(failure -> {
+            log.debug("Not all is known of Redis and its user", failure);
+            return null;
+        });
+    }
+
+    /** Says what is wrong with servers. */
+    void warnOfServers(Map<String, Properties> servers, long asked) {
+        long answered = clock.millis();
+        Map<String, List<String>> findings = new LinkedHashMap<>();
+        servers.forEach((server, info) -> findings(info, asked, answered)
+                .forEach(finding -> findings.computeIfAbsent(finding, first -> new ArrayList<>())
+                        .add(server)));
+        findings.forEach((finding, where) -> {
+            String place = String.join(", ", where);
+            log.warn("Redis{}: {}", place.isEmpty() ? "" : " " + place, finding);
+        });
+    }
+
+    private List<String> findings(Properties info, long asked, long answered) {
+        List<String> findings = new ArrayList<>();
+        String policy = info.getProperty("maxmemory_policy", "noeviction");
+        if (!policy.equals("noeviction")) {
+            findings.add(
+                    "maxmemory-policy is " + policy + ", so that Redis may drop locks that are held when its memory"
+                            + " is full; a volatile-* policy too, because the keys of locks expire. Set maxmemory-policy"
+                            + " noeviction, or keep locks on a Redis of their own.");
+        }
+        String version = info.getProperty("redis_version", "");
+        if (isTooOld(version)) {
+            findings.add("this is version " + version + ", and the oldest that is supported is " + OLDEST_MAJOR + "."
+                    + OLDEST_MINOR + ": upgrade it.");
+        }
+        String micros = info.getProperty("server_time_usec");
+        if (micros != null) {
+            long time = Long.parseLong(micros) / 1_000;
+            long ahead = time > answered ? time - answered : Math.min(0, time - asked);
+            if (Math.abs(ahead) > MOST_CLOCK_DIFFERENCE_MILLIS) {
+                findings.add("its clock is " + Math.abs(ahead) + " ms " + (ahead > 0 ? "ahead of" : "behind")
+                        + " that of this machine. Let NTP set both: a failover to a server with another clock ends locks"
+                        + " too early or too late.");
+            }
+        }
+        // Redis tells how many replicas are good only where it wants any.
+        if (acks && info.containsKey("connected_slaves") && !info.containsKey("min_slaves_good_slaves")) {
+            findings.add(
+                    "min-replicas-to-write is 0 although lockkeeper.redis.replica-acks is set: a master that was cut"
+                            + " off goes on taking writes, which nobody keeps. Set min-replicas-to-write 1 and"
+                            + " min-replicas-max-lag 10.");
+        }
+        return findings;
+    }
+
+    private static boolean isTooOld(String version) {
+        Matcher numbers = VERSION.matcher(version);
+        if (!numbers.matches()) {
+            return false;
+        }
+        int major = Integer.parseInt(numbers.group(1));
+        return major < OLDEST_MAJOR || (major == OLDEST_MAJOR && Integer.parseInt(numbers.group(2)) < OLDEST_MINOR);
+    }
+
+    private Set<String> noteTried(@Nullable List<Object> tried, @Nullable Throwable failure) {
+        if (tried == null) {
+            return note(failure);
+        }
+        tried.forEach(word -> {
+            String text = new String((byte[]) word, StandardCharsets.US_ASCII);
+            refused.add(text.equals("keys") ? keys() : "+" + text);
+        });
+        return refused;
+    }
+
+    private Set<String> note(@Nullable Throwable failure) {
+        if (failure != null && Failures.says(failure, "NOPERM")) {
+            Matcher command = COMMAND.matcher(Failures.rootMessage(failure));
+            refused.add(command.find() ? "+" + command.group(1) : keys());
+        }
+        return refused;
+    }
+
+    private String keys() {
+        return "~" + names.keys();
+    }
+
+    private void warnOfRights() {
+        if (!refused.isEmpty()) {
+            log.warn(
+                    "The Redis user lacks rights, without which locks do not work or nobody can be told who holds them."
+                            + " Give it what is missing: ACL SETUSER <user> {}",
+                    String.join(" ", refused));
+        }
+    }
+}

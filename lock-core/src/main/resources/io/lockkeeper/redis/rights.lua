@@ -1,0 +1,30 @@
+-- Tells which commands of the other scripts the Redis user of this connection may not run. What it writes is gone at once.
+--
+-- KEYS[1]  a key that begins as those of locks do, and is none
+--
+-- Reply: the commands that were refused, and 'keys' where it was for the key
+
+local refused = {}
+
+local function may(...)
+  local reply = redis.pcall(...)
+  local message = type(reply) == 'table' and reply.err or ''
+  if string.find(message, 'the keys', 1, true) or string.find(message, 'to access', 1, true) then
+    refused[#refused + 1] = 'keys'
+    return false
+  end
+  if string.find(message, "can't run this command", 1, true) or string.find(message, 'permissions to run', 1, true) then
+    refused[#refused + 1] = string.lower((...))
+    return false
+  end
+  return true
+end
+
+may('TIME')
+may('EXISTS', KEYS[1])
+may('HMGET', KEYS[1], 'version')
+may('SCAN', '0', 'COUNT', '1')
+if may('PEXPIRE', KEYS[1], '1') and may('HSET', KEYS[1], 'version', '1') then
+  redis.call('PEXPIRE', KEYS[1], '1')
+end
+return refused

@@ -1,0 +1,244 @@
+package io.lockkeeper.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.lockkeeper.LockLease;
+import io.lockkeeper.LockListener;
+import io.lockkeeper.LockRequest;
+import io.lockkeeper.LockStoreException;
+import io.lockkeeper.LockTemplate;
+import io.lockkeeper.ReleaseResult;
+import io.lockkeeper.contract.RecordingListener;
+import io.lockkeeper.testing.Connections;
+import io.lockkeeper.testing.Fault;
+import io.lockkeeper.testing.FaultProxy;
+import io.lockkeeper.testing.RedisRequest;
+import io.lockkeeper.testing.RedisServer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+
+/** Locks that count only when replicas have them, on a master with one replica or two. */
+@Timeout(40)
+class ReplicaAcksTest {
+
+    private static final Duration LEASE = Duration.ofSeconds(4);
+    private static final Duration ACK_TIMEOUT = Duration.ofMillis(600);
+
+    private final RecordingListener events = new RecordingListener();
+    private final List<RedisServer> replicas = new ArrayList<>();
+    private final List<RedisConnectionFactory> factories = new ArrayList<>();
+    private RedisServer master;
+
+    @BeforeEach
+    void start() {
+        master = RedisServer.start("--repl-diskless-sync-delay", "0");
+        addReplica();
+    }
+
+    @AfterEach
+    void stop() {
+        factories.forEach(Connections::close);
+        replicas.forEach(RedisServer::close);
+        master.close();
+    }
+
+    private RedisServer addReplica() {
+        RedisServer replica = RedisServer.start("--replicaof", master.host() + " " + master.port());
+        replicas.add(replica);
+        Awaitility.await()
+                .until(() -> String.valueOf(master.command("INFO", "replication"))
+                                        .lines()
+                                        .filter(line -> line.contains("state=online"))
+                                        .count()
+                                == replicas.size()
+                        && String.valueOf(replica.command("INFO", "replication"))
+                                .contains("master_link_status:up"));
+        return replica;
+    }
+
+    private LockTemplate template(Connections driver, int port, String acks) {
+        RedisConnectionFactory connections = driver.to(port);
+        factories.add(connections);
+        RedisLockStore.Options options = RedisLockStore.Options.defaults().withReplicaAcks(acks, ACK_TIMEOUT);
+        LockTemplate template = LockTemplate.builder(new RedisLockStore(connections, options))
+                .leaseTime(LEASE)
+                .shutdownWait(Duration.ZERO)
+                .listener(events)
+                .build();
+        // A replica that has just come may need longer than an ack.
+        Awaitility.await().ignoreExceptionsInstanceOf(LockStoreException.class).until(() -> {
+            template.run("warm", lease -> {});
+            return true;
+        });
+        return template;
+    }
+
+    private static long until(RedisServer server) {
+        return Long.parseLong(String.valueOf(server.field("lockkeeper:lock:stock", "until")));
+    }
+
+    private static String owner(RedisServer server, String name) {
+        return String.valueOf(server.field("lockkeeper:lock:" + name, "owner"));
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aHolderBelievesWhenTheReplicaHasItsLock(Connections driver) {
+        try (LockTemplate template = template(driver, master.port(), "1")) {
+            for (int i = 0; i < 20; i++) {
+                try (LockLease lease = template.acquire("stock " + i)) {
+                    assertThat(owner(replicas.get(0), "stock " + i))
+                            .isNotEmpty()
+                            .isEqualTo(owner(master, "stock " + i));
+                    assertThat(lease.verify()).isTrue();
+                }
+            }
+            master.command("SCRIPT", "FLUSH");
+            template.acquire("stock").close();
+            // One request to acquire and one to release, as ever; and one WAIT.
+            master.resetStatistics();
+            template.acquire("stock").close();
+            assertThat(master.scriptCalls()).isEqualTo(2);
+            assertThat(master.calls("wait")).isEqualTo(1);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void tooFewAcksReleaseTheLockAndTellTheCaller(Connections driver) {
+        try (LockTemplate template = template(driver, master.port(), "1")) {
+            replicas.get(0).pause();
+            assertThatThrownBy(() -> template.acquire("stock"))
+                    .isInstanceOf(LockStoreException.class)
+                    .hasMessageContaining("only 0 of 1 replicas had the lock within 600 ms");
+            Awaitility.await().until(() -> owner(master, "stock").isEmpty());
+            replicas.get(0).resume();
+            Awaitility.await()
+                    .ignoreExceptionsInstanceOf(LockStoreException.class)
+                    .until(() -> {
+                        template.acquire("stock").close();
+                        return true;
+                    });
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aMasterThatWasCutOffCannotKeepALeaseAlive(Connections driver) {
+        try (LockTemplate template = template(driver, master.port(), "1")) {
+            LockLease lease = template.acquire("stock");
+            long begin = System.nanoTime();
+            long until = until(master);
+            // The replica takes over, and the old master goes on answering.
+            replicas.get(0).command("REPLICAOF", "NO", "ONE");
+            Awaitility.await().until(() -> !events.events(LockListener.RenewalFailed.class)
+                    .isEmpty());
+            assertThat(until(master)).as("the old master renewed it").isGreaterThan(until);
+            Awaitility.await().until(() -> !lease.isHeld());
+            assertThat(Duration.ofNanos(System.nanoTime() - begin)).isLessThan(LEASE);
+            assertThat(events.events(LockListener.Renewed.class)).isEmpty();
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void renewalsWithAcksKeepALeaseAlive(Connections driver) {
+        try (LockTemplate template = template(driver, master.port(), "1")) {
+            List<LockLease> leases = new ArrayList<>();
+            for (int i = 0; i < 50; i++) {
+                leases.add(template.acquire("stock " + i));
+            }
+            Awaitility.await()
+                    .until(() -> events.events(LockListener.Renewed.class).size() >= 150);
+            assertThat(leases).allMatch(LockLease::isHeld);
+            assertThat(leases).allMatch(lease -> lease.release() == ReleaseResult.RELEASED);
+            assertThat(events.events(LockListener.RenewalFailed.class)).isEmpty();
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aGrantIsClaimedWithAcks(Connections driver) throws Exception {
+        try (LockTemplate one = template(driver, master.port(), "1");
+                LockTemplate two = template(driver, master.port(), "1")) {
+            Awaitility.await()
+                    .until(() ->
+                            master.command("PUBSUB", "CHANNELS") instanceof List<?> channels && channels.size() == 2);
+            LockLease held = one.acquire("stock");
+            CompletableFuture<LockLease> next = two.acquireAsync(LockRequest.of("stock"));
+            Awaitility.await().until(() -> !"".equals(master.field("lockkeeper:lock:stock", "queue")));
+            replicas.get(0).pause();
+            held.close();
+            assertThat(owner(master, "stock")).isNotEmpty();
+            Awaitility.await().during(Duration.ofMillis(1_200)).until(() -> !next.isDone());
+            replicas.get(0).resume();
+            next.get(10, TimeUnit.SECONDS).close();
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void allMeansThoseThatWereThere(Connections driver) {
+        try (LockTemplate template = template(driver, master.port(), "all")) {
+            template.run("stock", lease -> assertThat(owner(replicas.get(0), "stock"))
+                    .isNotEmpty());
+            RedisServer second = addReplica();
+            template.run("stock", lease -> assertThat(owner(second, "stock")).isNotEmpty());
+            second.pause();
+            assertThatThrownBy(() -> template.acquire("stock"))
+                    .isInstanceOf(LockStoreException.class)
+                    .hasMessageContaining("only 1 of 2 replicas");
+            second.resume();
+            second.kill();
+            Awaitility.await().until(() -> String.valueOf(master.command("INFO", "replication"))
+                    .contains("connected_slaves:1"));
+            assertThatThrownBy(() -> template.acquire("stock"))
+                    .as("one that is gone is still missing")
+                    .isInstanceOf(LockStoreException.class)
+                    .hasMessageContaining("only 1 of 2 replicas");
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void anAckOfAnotherConnectionIsNoAck(Connections driver) throws Exception {
+        try (FaultProxy network = FaultProxy.inFrontOf(master);
+                LockTemplate template = template(driver, network.port(), "1")) {
+            replicas.get(0).pause();
+            // A new connection has written nothing: WAIT says at once how many replicas there are.
+            Fault cut = network.when(RedisRequest.command("WAIT")).once().cutReply();
+            assertThatThrownBy(() -> template.acquire("stock")).isInstanceOf(LockStoreException.class);
+            cut.awaitCompleted(1, Duration.ofSeconds(5));
+            Awaitility.await().until(() -> owner(master, "stock").isEmpty());
+            replicas.get(0).resume();
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aHundredCallersShareTheWaits(Connections driver) throws Exception {
+        try (LockTemplate template = template(driver, master.port(), "1")) {
+            master.resetStatistics();
+            List<CompletableFuture<LockLease>> leases = new ArrayList<>();
+            for (int i = 0; i < 100; i++) {
+                leases.add(template.acquireAsync(LockRequest.of("stock " + i)));
+            }
+            for (CompletableFuture<LockLease> lease : leases) {
+                assertThat(lease.get(10, TimeUnit.SECONDS).isHeld()).isTrue();
+            }
+            assertThat(master.calls("wait")).isLessThan(100);
+            assertThat(master.scriptCalls()).isEqualTo(100);
+        }
+    }
+}

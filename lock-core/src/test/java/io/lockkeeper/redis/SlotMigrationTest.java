@@ -1,0 +1,109 @@
+package io.lockkeeper.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lockkeeper.LockLease;
+import io.lockkeeper.LockTemplate;
+import io.lockkeeper.ReleaseResult;
+import io.lockkeeper.testing.Connections;
+import io.lockkeeper.testing.RedisCluster;
+import io.lockkeeper.testing.RedisServer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+
+/** A slot that moves between masters, again and again, while its locks are taken. */
+@Timeout(60)
+class SlotMigrationTest {
+
+    private static final int MOVES = 8;
+    private static final int THREADS = 4;
+    private static final String NAME = "{moving} ";
+
+    private static RedisCluster cluster;
+
+    @BeforeAll
+    static void startCluster() {
+        cluster = RedisCluster.start(1);
+    }
+
+    @AfterAll
+    static void stopCluster() {
+        cluster.close();
+    }
+
+    @ParameterizedTest
+    @CsvSource({"JEDIS, 0", "LETTUCE, 0", "JEDIS, 1", "LETTUCE, 1"})
+    void nobodyNoticesThatASlotMoves(Connections driver, String acks) throws Exception {
+        RedisConnectionFactory connections = driver.toCluster(cluster.ports());
+        RedisLockStore.Options options = RedisLockStore.Options.defaults().withReplicaAcks(acks, Duration.ofSeconds(1));
+        AtomicBoolean over = new AtomicBoolean();
+        AtomicInteger taken = new AtomicInteger();
+        Queue<Throwable> failures = new ConcurrentLinkedQueue<>();
+        try (LockTemplate template = LockTemplate.builder(new RedisLockStore(connections, options))
+                .shutdownWait(Duration.ZERO)
+                .build()) {
+            template.run(NAME, lease -> {});
+            LockLease kept = template.acquire(NAME + "kept");
+            List<Thread> threads = new ArrayList<>();
+            for (int i = 0; i < THREADS; i++) {
+                int thread = i;
+                threads.add(new Thread(() -> {
+                    for (int round = 0; !over.get(); round++) {
+                        try (LockLease lease = template.acquire(NAME + thread + " " + round % 50)) {
+                            lease.ensureHeld();
+                            if (lease.release() == ReleaseResult.RELEASED) {
+                                taken.incrementAndGet();
+                            }
+                        } catch (RuntimeException failure) {
+                            failures.add(failure);
+                        }
+                    }
+                }));
+            }
+            threads.forEach(Thread::start);
+            RedisServer home = cluster.masterOf("lockkeeper:lock:" + NAME);
+            RedisServer away = cluster.masters().get(home == cluster.masters().get(0) ? 1 : 0);
+            for (int i = 0; i < MOVES; i++) {
+                move(i % 2 == 0 ? home : away, i % 2 == 0 ? away : home);
+            }
+            over.set(true);
+            for (Thread thread : threads) {
+                thread.join();
+            }
+            assertThat(failures).isEmpty();
+            assertThat(taken).hasValueGreaterThan(50);
+            assertThat(kept.verify()).isTrue();
+        } finally {
+            over.set(true);
+            Connections.close(connections);
+        }
+    }
+
+    private static void move(RedisServer from, RedisServer to) {
+        String slot = String.valueOf(to.command("CLUSTER", "KEYSLOT", NAME));
+        String source = String.valueOf(from.command("CLUSTER", "MYID"));
+        String target = String.valueOf(to.command("CLUSTER", "MYID"));
+        to.command("CLUSTER", "SETSLOT", slot, "IMPORTING", source);
+        from.command("CLUSTER", "SETSLOT", slot, "MIGRATING", target);
+        while (from.command("CLUSTER", "GETKEYSINSLOT", slot, "10") instanceof List<?> keys && !keys.isEmpty()) {
+            List<String> command =
+                    new ArrayList<>(List.of("MIGRATE", to.host(), "" + to.port(), "", "0", "5000", "KEYS"));
+            keys.forEach(key -> command.add(String.valueOf(key)));
+            from.command(command.toArray(String[]::new));
+        }
+        to.command("CLUSTER", "SETSLOT", slot, "NODE", target);
+        from.command("CLUSTER", "SETSLOT", slot, "NODE", target);
+        cluster.masters().forEach(master -> master.command("CLUSTER", "SETSLOT", slot, "NODE", target));
+    }
+}

@@ -1,0 +1,234 @@
+package io.lockkeeper.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import io.lockkeeper.LockRequest;
+import io.lockkeeper.LockTemplate;
+import io.lockkeeper.testing.Connections;
+import io.lockkeeper.testing.RedisServer;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.slf4j.LoggerFactory;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
+import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
+
+/** What is said at the start of servers that are set up so that locks suffer. */
+@Timeout(30)
+class StartupDoctorTest {
+
+    private static final String RIGHTS = "+eval +evalsha +time +exists +hmget +hset +pexpire +scan +publish +subscribe"
+            + " +unsubscribe +setex +mget +del +info +ping +hello +client ~lockkeeper:*";
+
+    private final Logger logger = (Logger) LoggerFactory.getLogger(RedisLockStore.class);
+    private final Logger subscription = (Logger) LoggerFactory.getLogger(GrantSubscription.class);
+    private final ListAppender<ILoggingEvent> lines = new ListAppender<>();
+
+    @BeforeEach
+    void listen() {
+        lines.start();
+        logger.addAppender(lines);
+        subscription.addAppender(lines);
+        logger.setLevel(Level.WARN);
+        subscription.setLevel(Level.WARN);
+    }
+
+    @AfterEach
+    void stop() {
+        logger.detachAppender(lines);
+        subscription.detachAppender(lines);
+        logger.setLevel(null);
+        subscription.setLevel(null);
+    }
+
+    private List<String> said() {
+        return List.copyOf(lines.list).stream()
+                .map(ILoggingEvent::getFormattedMessage)
+                .toList();
+    }
+
+    private static LockTemplate template(RedisConnectionFactory connections, String acks) {
+        RedisLockStore.Options options =
+                RedisLockStore.Options.defaults().withReplicaAcks(acks, Duration.ofMillis(500));
+        return LockTemplate.builder(new RedisLockStore(connections, options))
+                .shutdownWait(Duration.ZERO)
+                .build();
+    }
+
+    private static RedisConnectionFactory as(String user, RedisServer server) {
+        RedisStandaloneConfiguration configuration = new RedisStandaloneConfiguration(server.host(), server.port());
+        configuration.setUsername(user);
+        configuration.setPassword("secret");
+        JedisConnectionFactory factory = new JedisConnectionFactory(configuration);
+        factory.afterPropertiesSet();
+        factory.start();
+        return factory;
+    }
+
+    private void withUser(RedisServer server, String rights, Runnable work) {
+        String[] rules = ("ACL SETUSER locks on >secret " + rights).split(" ");
+        server.command(rules);
+        RedisConnectionFactory connections = as("locks", server);
+        try (LockTemplate template = template(connections, "0")) {
+            template.tryAcquire(LockRequest.of("stock")).ifPresent(lease -> lease.close());
+            work.run();
+        } catch (io.lockkeeper.LockStoreException refused) {
+            work.run();
+        } finally {
+            Connections.close(connections);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aSoundServerIsNotTalkedAbout(Connections driver) {
+        try (RedisServer server = RedisServer.start()) {
+            RedisConnectionFactory connections = driver.to(server.port());
+            try (LockTemplate template = template(connections, "0")) {
+                template.run("stock", lease -> {});
+            } finally {
+                Connections.close(connections);
+            }
+        }
+        assertThat(said()).isEmpty();
+    }
+
+    @ParameterizedTest
+    @CsvSource({"JEDIS, allkeys-lru", "LETTUCE, volatile-ttl"})
+    void anEvictingServerIsALine(Connections driver, String policy) {
+        try (RedisServer server = RedisServer.start("--maxmemory-policy", policy)) {
+            RedisConnectionFactory connections = driver.to(server.port());
+            try (LockTemplate template = template(connections, "0")) {
+                template.run("stock", lease -> {});
+            } finally {
+                Connections.close(connections);
+            }
+        }
+        assertThat(said())
+                .singleElement()
+                .asString()
+                .startsWith("Redis: maxmemory-policy is " + policy)
+                .contains("Set maxmemory-policy noeviction");
+    }
+
+    @Test
+    void replicaAcksWithoutLeastReplicasAreALine() {
+        try (RedisServer server = RedisServer.start()) {
+            RedisConnectionFactory connections = Connections.JEDIS.to(server.port());
+            try (LockTemplate template = template(connections, "1")) {
+                assertThat(said()).singleElement().asString().contains("Set min-replicas-to-write 1");
+            }
+            lines.list.clear();
+            server.command("CONFIG", "SET", "min-replicas-to-write", "1");
+            try (LockTemplate template = template(connections, "1")) {
+                assertThat(said()).isEmpty();
+            } finally {
+                Connections.close(connections);
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"-5000, ahead of", "5000, behind", "-900, ''", "900, ''"})
+    void aClockThatIsFarAwayIsALine(long offset, String where) throws Exception {
+        ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
+        try (RedisServer server = RedisServer.start()) {
+            RedisConnectionFactory connections = Connections.JEDIS.to(server.port());
+            try (RedisDriver driver = new SpringDataRedisDriver(
+                    connections, Duration.ofSeconds(2), timer, ReplicaAcks.of("0", Duration.ofMillis(500)))) {
+                driver.prepare(LuaScript.ALL).get(10, TimeUnit.SECONDS);
+                InstantSource clock = () -> InstantSource.system().instant().plusMillis(offset);
+                doctor(driver, clock).examine().get(10, TimeUnit.SECONDS);
+            } finally {
+                Connections.close(connections);
+            }
+        } finally {
+            timer.shutdownNow();
+        }
+        if (where.isEmpty()) {
+            assertThat(said()).isEmpty();
+        } else {
+            assertThat(said()).singleElement().asString().contains("its clock is", where, "Let NTP set both");
+        }
+    }
+
+    private static StartupDoctor doctor(RedisDriver driver, InstantSource clock) {
+        return new StartupDoctor(driver, new RedisNames("lockkeeper"), "CLIENT000000", false, clock);
+    }
+
+    @Test
+    void rightsThatAreEnoughAreNotTalkedAbout() {
+        try (RedisServer server = RedisServer.start()) {
+            withUser(server, RIGHTS + " &lockkeeper:grants:*", () -> assertThat(said())
+                    .isEmpty());
+        }
+    }
+
+    @Test
+    void commandsThatTheUserMayNotRunAreNamed() {
+        try (RedisServer server = RedisServer.start()) {
+            withUser(server, RIGHTS + " &lockkeeper:grants:* -pexpire -scan -mget", () -> assertThat(said())
+                    .filteredOn(line -> line.contains("lacks rights"))
+                    .singleElement()
+                    .asString()
+                    .endsWith("ACL SETUSER <user> +mget +pexpire +scan"));
+        }
+    }
+
+    @Test
+    void keysThatTheUserMayNotTouchAreNamed() {
+        try (RedisServer server = RedisServer.start()) {
+            String others = RIGHTS.replace("~lockkeeper:*", "~other:*") + " &lockkeeper:grants:*";
+            withUser(server, others, () -> assertThat(said())
+                    .filteredOn(line -> line.contains("lacks rights"))
+                    .singleElement()
+                    .asString()
+                    .endsWith("ACL SETUSER <user> ~lockkeeper:*"));
+        }
+    }
+
+    @Test
+    void aUserWhoMayNotAskIsToldNothing() {
+        try (RedisServer server = RedisServer.start("--maxmemory-policy", "allkeys-lru")) {
+            withUser(server, RIGHTS + " &lockkeeper:grants:* -info", () -> assertThat(said())
+                    .isEmpty());
+        }
+    }
+
+    /** There is no older server for tests. */
+    @ParameterizedTest
+    @CsvSource({"5.0.14, 1", "6.0.20, 1", "6.2.0, 0", "7.0.15, 0", "8.2.1, 0", "255.255.255, 0", "'', 0"})
+    void anOldVersionIsALine(String version, int count) {
+        try (RedisServer server = RedisServer.start()) {
+            RedisConnectionFactory connections = Connections.JEDIS.to(server.port());
+            ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
+            try (RedisDriver driver = new SpringDataRedisDriver(
+                    connections, Duration.ofSeconds(2), timer, ReplicaAcks.of("0", Duration.ofMillis(500)))) {
+                Properties info = new Properties();
+                info.setProperty("redis_version", version);
+                doctor(driver, InstantSource.system()).warnOfServers(Map.of("", info), 0);
+            } finally {
+                timer.shutdownNow();
+                Connections.close(connections);
+            }
+        }
+        assertThat(said()).hasSize(count).allMatch(line -> line.endsWith("is 6.2: upgrade it."));
+    }
+}

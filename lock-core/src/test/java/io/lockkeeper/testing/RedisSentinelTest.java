@@ -1,0 +1,33 @@
+package io.lockkeeper.testing;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(60)
+class RedisSentinelTest {
+
+    @Test
+    void aReplicaTakesThePlaceOfADeadMaster() {
+        try (RedisSentinel sentinel = RedisSentinel.start()) {
+            RedisServer first = sentinel.master();
+            assertThat(first).isSameAs(sentinel.servers().get(0));
+            first.command("SET", "key", "value");
+            assertThat(first.command("WAIT", "2", "5000")).isEqualTo(2L);
+            first.kill();
+            sentinel.awaitOtherMaster(first);
+            assertThat(sentinel.master()).isNotSameAs(first);
+            assertThat(sentinel.master().command("GET", "key")).isEqualTo("value");
+        }
+    }
+
+    @Test
+    void serversOfBothVersionsComeWithTheTests() {
+        for (String version : new String[] {"6.2", "7.0"}) {
+            try (RedisServer server = RedisServer.startVersion(version)) {
+                assertThat(String.valueOf(server.command("INFO", "server"))).contains("redis_version:" + version + ".");
+            }
+        }
+    }
+}

@@ -1,0 +1,13 @@
+package io.lockkeeper.topology;
+
+import io.lockkeeper.redis.RedisContracts;
+import io.lockkeeper.topology.Topology.Driver;
+import org.junit.jupiter.api.Tag;
+
+@Tag("topology")
+class LettuceClusterTopologyTest extends RedisContracts {
+
+    LettuceClusterTopologyTest() {
+        super(Topology.cluster(Driver.LETTUCE), Topology::connections);
+    }
+}

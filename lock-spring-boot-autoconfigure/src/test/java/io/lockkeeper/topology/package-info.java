@@ -1,0 +1,5 @@
+/** Locks on servers in every arrangement, reached as an application reaches them: through {@code spring.data.redis.*}. */
+@NullMarked
+package io.lockkeeper.topology;
+
+import org.jspecify.annotations.NullMarked;
