@@ -1,0 +1,135 @@
+package io.lockkeeper.test;
+
+import io.lockkeeper.LockListener;
+import io.lockkeeper.LockTemplate;
+import io.lockkeeper.store.AcquireCommand;
+import io.lockkeeper.store.AcquireReply;
+import io.lockkeeper.store.ClaimMode;
+import io.lockkeeper.store.ClientIds;
+import io.lockkeeper.store.LockStore;
+import io.lockkeeper.store.ReleaseCommand;
+import io.lockkeeper.store.RenewCommand;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * Makes things go wrong with the locks of one {@link LockTemplate}, in the way in which they do in production: through the
+ * store. In a Spring Boot test with {@code lock-spring-boot-test} on the class path it is a bean; elsewhere {@link
+ * LockFaultsExtension#inMemory()} has one.
+ *
+ * <p>Safe for use by any number of threads. {@link #clear()} ends everything that was begun; {@link LockFaultsExtension}
+ * calls it after each test.
+ */
+public final class LockFaults {
+
+    private static final Duration HOLD = Duration.ofMinutes(10);
+    private static final Duration PATIENCE = Duration.ofSeconds(5);
+
+    private final FaultyLockStore store = new FaultyLockStore();
+    private final HeldHere heldHere = new HeldHere();
+    private final String stranger = ClientIds.next();
+    private final AtomicLong attempts = new AtomicLong();
+    private final List<Outage> outages = new CopyOnWriteArrayList<>();
+
+    /** Creates faults for one template, which is to be built with {@link #watch} and {@link #listener}. */
+    public LockFaults() {}
+
+    /**
+     * Returns a store that does what another one does, unless it is told otherwise here.
+     *
+     * @param real the store to use; to be given to one template
+     * @throws IllegalStateException if a store is watched already
+     */
+    public LockStore watch(LockStore real) {
+        return store.over(real);
+    }
+
+    /** Returns what must hear the events of the template. */
+    public LockListener listener() {
+        return heldHere;
+    }
+
+    /**
+     * Takes a lock away from whoever holds it, now, and returns when all holders of this application know that it is lost:
+     * {@code isHeld()} is false, and {@code onLost} callbacks have been handed to their threads.
+     *
+     * @param name the lock's name
+     * @return whether somebody held it
+     * @throws IllegalStateException if the holders have not heard of it within 5 s
+     */
+    public boolean lose(String name) {
+        List<Long> holders = heldHere.holdersOf(name);
+        boolean held = answer(store.real().revoke(name));
+        heldHere.awaitEnd(name, holders, PATIENCE);
+        return held;
+    }
+
+    /**
+     * Holds a lock as another instance would, until the result is closed, for at most 10 minutes.
+     *
+     * @param name the lock's name
+     * @return releases the lock
+     * @throws IllegalStateException if somebody holds it
+     */
+    public Outage hold(String name) {
+        String attempt = stranger + String.format("%08d", attempts.incrementAndGet());
+        List<String> names = List.of(name);
+        AcquireReply reply = answer(store.real()
+                .acquire(new AcquireCommand(names, attempt, ClaimMode.EXCLUSIVE, HOLD.toMillis(), false, 1)));
+        if (!(reply instanceof AcquireReply.Acquired)) {
+            throw new IllegalStateException(
+                    "Lock '" + name + "' is held already, so nobody else can hold it: " + reply);
+        }
+        // The store may have given a shorter hold than it was asked for.
+        store.real()
+                .renew(List.of(new RenewCommand(name, attempt, HOLD.toMillis(), false, 0)))
+                .forEach(LockFaults::answer);
+        return begun(() -> answer(store.real().release(new ReleaseCommand(names, attempt, 0, 0))));
+    }
+
+    /**
+     * Lets every command to the store fail at once, until the result is closed: no lock can be acquired or renewed, and what
+     * is held is lost when its lease has ended.
+     */
+    public Outage storeDown() {
+        return begun(store.fail(Failing.EVERYTHING));
+    }
+
+    /**
+     * Lets no command reach the store, and none be answered before the command timeout, until the result is closed: as when
+     * the network swallows packets.
+     */
+    public Outage storeSilent() {
+        return begun(store.fail(Failing.EVERYTHING_IN_SILENCE));
+    }
+
+    /** Lets renewals fail, and nothing else, until the result is closed. */
+    public Outage renewalsFail() {
+        return begun(store.fail(Failing.RENEWALS));
+    }
+
+    /** Ends everything that was begun here. */
+    public void clear() {
+        outages.forEach(Outage::close);
+    }
+
+    private Outage begun(Outage end) {
+        Outage outage = new Outage() {
+            @Override
+            public void close() {
+                if (outages.remove(this)) {
+                    end.close();
+                }
+            }
+        };
+        outages.add(outage);
+        return outage;
+    }
+
+    private static <T> T answer(CompletableFuture<T> command) {
+        return command.join();
+    }
+}

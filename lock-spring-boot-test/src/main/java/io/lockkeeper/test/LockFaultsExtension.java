@@ -1,0 +1,97 @@
+package io.lockkeeper.test;
+
+import io.lockkeeper.LockOperations;
+import io.lockkeeper.LockTemplate;
+import io.lockkeeper.memory.MemoryLockStore;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.extension.AfterAllCallback;
+import org.junit.jupiter.api.extension.AfterEachCallback;
+import org.junit.jupiter.api.extension.ExtensionContext;
+import org.junit.jupiter.api.extension.ParameterContext;
+import org.junit.jupiter.api.extension.ParameterResolver;
+import org.springframework.test.context.junit.jupiter.SpringExtension;
+
+/**
+ * Gives tests their {@link LockFaults}, as a parameter, and ends all faults after each test.
+ *
+ * <p>With {@code @ExtendWith(LockFaultsExtension.class)} beside {@code @SpringBootTest} these are the faults of the
+ * application. Without Spring, {@link #inMemory()} has a template of its own:
+ *
+ * <pre>{@code
+ * @RegisterExtension
+ * static final LockFaultsExtension locks = LockFaultsExtension.inMemory();
+ *
+ * @Test
+ * void stopsWhenTheLockIsLost(LockTemplate template, LockFaults faults) { ... }
+ * }</pre>
+ */
+public final class LockFaultsExtension implements ParameterResolver, AfterEachCallback, AfterAllCallback {
+
+    private final @Nullable LockFaults ownFaults;
+    private final @Nullable LockTemplate ownTemplate;
+
+    /** Creates an extension that uses the beans of the application under test. */
+    public LockFaultsExtension() {
+        this(null, null);
+    }
+
+    private LockFaultsExtension(@Nullable LockFaults faults, @Nullable LockTemplate template) {
+        ownFaults = faults;
+        ownTemplate = template;
+    }
+
+    /** Returns an extension with a template of its own, in memory, which is closed after the last test of the class. */
+    public static LockFaultsExtension inMemory() {
+        LockFaults faults = new LockFaults();
+        LockTemplate template = LockTemplate.builder(faults.watch(new MemoryLockStore()))
+                .leaseTime(Duration.ofSeconds(3))
+                .shutdownWait(Duration.ZERO)
+                .listener(faults.listener())
+                .build();
+        return new LockFaultsExtension(faults, template);
+    }
+
+    /**
+     * Returns the template of {@link #inMemory()}, whose leases last 3 s.
+     *
+     * @throws IllegalStateException if the application under test has the template
+     */
+    public LockTemplate template() {
+        if (ownTemplate == null) {
+            throw new IllegalStateException("The template is a bean of the application under test: inject it there");
+        }
+        return ownTemplate;
+    }
+
+    @Override
+    public boolean supportsParameter(ParameterContext parameter, ExtensionContext test) {
+        Class<?> type = parameter.getParameter().getType();
+        // Spring resolves other types, and the template of an application, itself.
+        return type == LockFaults.class
+                || (ownTemplate != null && (type == LockTemplate.class || type == LockOperations.class));
+    }
+
+    @Override
+    public Object resolveParameter(ParameterContext parameter, ExtensionContext test) {
+        return parameter.getParameter().getType() == LockFaults.class ? faults(test) : template();
+    }
+
+    @Override
+    public void afterEach(ExtensionContext test) {
+        faults(test).clear();
+    }
+
+    @Override
+    public void afterAll(ExtensionContext test) {
+        if (ownTemplate != null) {
+            ownTemplate.close();
+        }
+    }
+
+    private LockFaults faults(ExtensionContext test) {
+        return ownFaults != null
+                ? ownFaults
+                : SpringExtension.getApplicationContext(test).getBean(LockFaults.class);
+    }
+}

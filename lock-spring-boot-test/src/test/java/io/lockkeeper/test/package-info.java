@@ -1,0 +1,4 @@
+@NullMarked
+package io.lockkeeper.test;
+
+import org.jspecify.annotations.NullMarked;
