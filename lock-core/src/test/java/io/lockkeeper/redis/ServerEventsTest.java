@@ -152,8 +152,10 @@ class ServerEventsTest {
         try (LockTemplate template = template(driver);
                 RespConnection reload = server.connect()) {
             LockLease lease = template.acquire("stock");
-            server.command("DEBUG", "POPULATE", "3000");
-            server.command("CONFIG", "SET", "key-load-delay", "500");
+            // Redis looks at its connections after every 2 MB that it has loaded.
+            server.command("DEBUG", "POPULATE", "3000", "key", "10000");
+            server.command("CONFIG", "SET", "rdbcompression", "no");
+            server.command("CONFIG", "SET", "key-load-delay", "300");
             reload.send("DEBUG", "RELOAD");
             List<Throwable> refusals = new ArrayList<>();
             Awaitility.await().atMost(PATIENCE).until(() -> {
