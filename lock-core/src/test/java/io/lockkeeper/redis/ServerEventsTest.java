@@ -55,14 +55,21 @@ class ServerEventsTest {
     }
 
     private LockTemplate template(Connections driver) {
+        return template(driver, LEASE);
+    }
+
+    private LockTemplate template(Connections driver, Duration lease) {
         RedisConnectionFactory connections = driver.to(server.port());
         factories.add(connections);
         LockTemplate template = LockTemplate.builder(new RedisLockStore(connections, RedisLockStore.Options.defaults()))
-                .leaseTime(LEASE)
+                .leaseTime(lease)
                 .shutdownWait(Duration.ZERO)
                 .listener(events)
                 .build();
-        template.run("warm", lease -> {});
+        Awaitility.await().ignoreExceptionsInstanceOf(LockStoreException.class).until(() -> {
+            template.run("warm", lease -> {});
+            return true;
+        });
         return template;
     }
 
@@ -114,8 +121,8 @@ class ServerEventsTest {
     @ParameterizedTest
     @EnumSource
     void aFlushEndsHoldsAndServesWaiters(Connections driver) throws Exception {
-        try (LockTemplate template = template(driver);
-                LockTemplate other = template(driver)) {
+        try (LockTemplate template = template(driver, LEASE.dividedBy(2));
+                LockTemplate other = template(driver, LEASE.dividedBy(2))) {
             LockLease lease = template.acquire("stock");
             CompletableFuture<LockLease> waiting = other.acquireAsync(LockRequest.of("stock"));
             Awaitility.await().until(() -> !"".equals(server.field("lockkeeper:lock:stock", "queue")));
@@ -206,8 +213,8 @@ class ServerEventsTest {
         lines.start();
         logger.addAppender(lines);
         logger.setLevel(Level.WARN);
-        try (LockTemplate template = template(driver);
-                LockTemplate other = template(driver)) {
+        try (LockTemplate template = template(driver, LEASE.dividedBy(2));
+                LockTemplate other = template(driver, LEASE.dividedBy(2))) {
             LockLease held = template.acquire("stock");
             CompletableFuture<LockLease> waiting = other.acquireAsync(LockRequest.of("stock"));
             Awaitility.await().until(() -> !"".equals(server.field("lockkeeper:lock:stock", "queue")));
