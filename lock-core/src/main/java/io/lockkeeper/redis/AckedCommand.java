@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/** A script that runs on a master and counts only when replicas have what it wrote. */
+/** A script that runs on a master; most count only when replicas have what they wrote. */
 final class AckedCommand {
 
     private static final int MOST_SENDS = 8;
@@ -16,6 +16,9 @@ final class AckedCommand {
     private final byte[][] keysAndArguments;
     private int sends;
 
+    /** Whether it counts only when replicas have what it wrote. */
+    final boolean acked;
+
     /** Whether the server does not know the hash of the script. */
     boolean byText;
 
@@ -25,7 +28,8 @@ final class AckedCommand {
     /** Whether a lost connection may have been there before the command was: a new one is worth a try. */
     boolean retried;
 
-    AckedCommand(LuaScript script, int keys, byte[][] keysAndArguments) {
+    AckedCommand(LuaScript script, int keys, byte[][] keysAndArguments, boolean acked) {
+        this.acked = acked;
         this.script = script;
         this.keys = keys;
         this.keysAndArguments = keysAndArguments;

@@ -77,16 +77,32 @@ final class AckedServer {
 
     private void run(List<AckedCommand> batch) {
         OwnConnection connection = connection();
-        int awaited = replicas.most();
+        int awaited = batch.stream().anyMatch(command -> command.acked) ? replicas.most() : 0;
         List<@Nullable Object> replies = send(connection, batch, awaited);
-        int expected = replies.size();
-        Object acked = replies.get(expected - 1);
-        if (acks.all()) {
-            replicas = replicas.seen(replies.get(expected - 2));
+        List<Answer> written = takeReplies(batch, replies);
+        if (written.isEmpty()) {
+            return;
         }
+        if (acks.all()) {
+            replicas = replicas.seen(replies.get(replies.size() - 2));
+        }
+        long count = count(replies.get(replies.size() - 1));
+        if (count < replicas.most() && awaited < replicas.most()) {
+            count = count(connection
+                    .exchange(List.<byte[][]>of(waitFor(replicas.most())))
+                    .get(0));
+        }
+        if (count >= replicas.most()) {
+            written.forEach(Answer::give);
+        } else {
+            tooFew(written, count);
+        }
+    }
+
+    /** Answers those that need no replicas, and returns the answers of the others. */
+    private List<Answer> takeReplies(List<AckedCommand> batch, List<@Nullable Object> replies) {
         int position = 0;
-        List<AckedCommand> done = new ArrayList<>();
-        List<List<Object>> answers = new ArrayList<>();
+        List<Answer> written = new ArrayList<>();
         for (AckedCommand command : batch) {
             position += command.asking ? 1 : 0;
             Object reply = replies.get(position++);
@@ -96,50 +112,33 @@ final class AckedServer {
                 connectionFailed(command, refusal);
             } else if (reply instanceof Throwable refusal) {
                 commands.refused(command, refusal, this);
+            } else if (command.acked) {
+                written.add(new Answer(command, answer(reply)));
             } else {
-                done.add(command);
-                answers.add(answer(reply));
+                command.result.complete(answer(reply));
             }
         }
-        if (done.isEmpty()) {
-            return;
-        }
-        long count = count(acked);
-        if (count < replicas.most() && awaited < replicas.most()) {
-            count = count(connection
-                    .exchange(List.<byte[][]>of(waitFor(replicas.most())))
-                    .get(0));
-        }
-        finish(done, answers, count);
+        return written;
     }
 
-    private void finish(List<AckedCommand> done, List<List<Object>> answers, long count) {
-        if (count < replicas.most()) {
-            // This may be a master that was cut off: whoever knows of another one is asked again.
-            disconnect();
-            commands.serverFailed();
-        }
-        for (int i = 0; i < done.size(); i++) {
-            if (count < replicas.most()) {
-                done.get(i)
-                        .result
-                        .completeExceptionally(new StoreException(
-                                "only " + count + " of " + replicas.most() + " replicas had the lock within "
-                                        + acks.timeout().toMillis() + " ms",
-                                null));
-            } else {
-                done.get(i).result.complete(answers.get(i));
-            }
-        }
+    private void tooFew(List<Answer> written, long count) {
+        // This may be a master that was cut off: whoever knows of another one is asked again.
+        disconnect();
+        commands.serverFailed();
+        String message = "only " + count + " of " + replicas.most() + " replicas had the lock within "
+                + acks.timeout().toMillis() + " ms";
+        written.forEach(answer -> answer.command.fail(message, null));
     }
 
     private List<@Nullable Object> send(OwnConnection connection, List<AckedCommand> batch, int awaited) {
         List<byte[][]> requests = new ArrayList<>();
         batch.forEach(command -> command.appendTo(requests));
-        if (acks.all()) {
-            requests.add(bytes("EVAL", LuaScript.REPLICAS.source(), "0"));
+        if (awaited > 0) {
+            if (acks.all()) {
+                requests.add(bytes("EVAL", LuaScript.REPLICAS.source(), "0"));
+            }
+            requests.add(waitFor(awaited));
         }
-        requests.add(waitFor(awaited));
         return connection.exchange(requests);
     }
 
@@ -196,5 +195,12 @@ final class AckedServer {
 
     void close() {
         thread.shutdown();
+    }
+
+    private record Answer(AckedCommand command, List<Object> reply) {
+
+        void give() {
+            command.result.complete(reply);
+        }
     }
 }

@@ -34,7 +34,10 @@ final class SpringDataRedisDriver implements RedisDriver {
     private static final Logger log = LoggerFactory.getLogger(SpringDataRedisDriver.class);
     private static final int PREPARATION_FACTOR = 5;
 
-    /** What a holder believes in. The end of a hold may be lost: it ends by itself then. */
+    /**
+     * What a holder believes in. The end of a hold may be lost: it ends by itself then. But it goes the same way: while one
+     * master takes the place of another, two connections may lead to different ones.
+     */
     private static final List<LuaScript> ACKED = List.of(LuaScript.ACQUIRE, LuaScript.HANDOVER, LuaScript.RENEW);
 
     private final Duration commandTimeout;
@@ -67,8 +70,9 @@ final class SpringDataRedisDriver implements RedisDriver {
         for (int i = 0; i < keysAndArguments.length; i++) {
             keysAndArguments[i] = i < keys.size() ? keys.get(i) : arguments.get(i - keys.size());
         }
-        if (acked != null && ACKED.contains(script)) {
-            return eval(acked, keys.get(0), new AckedCommand(script, keys.size(), keysAndArguments));
+        if (acked != null && LuaScript.ALL.contains(script)) {
+            boolean counts = ACKED.contains(script);
+            return eval(acked, keys.get(0), new AckedCommand(script, keys.size(), keysAndArguments, counts));
         }
         return call(keys.get(0), script.name(), connection -> run(connection, script, keys.size(), keysAndArguments));
     }

@@ -14,6 +14,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -59,6 +60,78 @@ class RedisClusterFailoverTest {
             } finally {
                 Connections.close(connections);
             }
+        }
+    }
+
+    /** Asked for: the master hands over; then its successor is deposed without being asked. */
+    @ParameterizedTest
+    @EnumSource
+    @Tag("topology")
+    void holdsOutliveFailoversThatAreAskedFor(Connections driver) {
+        RecordingListener events = new RecordingListener();
+        try (RedisCluster cluster = RedisCluster.start(1)) {
+            RedisConnectionFactory connections = driver.toCluster(cluster.ports());
+            RedisLockStore.Options acks = RedisLockStore.Options.defaults().withReplicaAcks("1", Duration.ofSeconds(1));
+            try (LockTemplate template = template(connections, RedisLockStore.Options.defaults(), events);
+                    LockTemplate acked = template(connections, acks, events)) {
+                List<LockLease> leases = IntStream.range(0, 60)
+                        .mapToObj(i -> (i % 2 == 0 ? template : acked).acquire("name " + i))
+                        .toList();
+                RedisServer master = cluster.masters().get(1);
+                RedisServer replica = cluster.replicas().get(1);
+                takeOver(replica, master, "CLUSTER", "FAILOVER");
+                awaitServed(cluster, master, template, acked);
+                takeOver(master, replica, "CLUSTER", "FAILOVER", "TAKEOVER");
+                awaitServed(cluster, master, template, acked);
+                assertThat(leases).allMatch(LockLease::isHeld).allMatch(LockLease::verify);
+                assertThat(events.events(LockListener.Lost.class)).isEmpty();
+            } finally {
+                Connections.close(connections);
+            }
+        }
+    }
+
+    private static LockTemplate template(
+            RedisConnectionFactory connections, RedisLockStore.Options options, RecordingListener events) {
+        return LockTemplate.builder(new RedisLockStore(connections, options))
+                .leaseTime(Duration.ofSeconds(20))
+                .shutdownWait(Duration.ZERO)
+                .listener(events)
+                .build();
+    }
+
+    private static void takeOver(RedisServer next, RedisServer before, String... command) {
+        Awaitility.await().until(() -> offset(next) == offset(before));
+        next.command(command);
+        Awaitility.await().until(() -> String.valueOf(before.command("INFO", "replication"))
+                .contains("role:slave"));
+        Awaitility.await().until(() -> String.valueOf(before.command("INFO", "replication"))
+                .contains("master_link_status:up"));
+    }
+
+    private static long offset(RedisServer server) {
+        return String.valueOf(server.command("INFO", "replication"))
+                .lines()
+                .filter(line -> line.startsWith("master_repl_offset:"))
+                .mapToLong(line ->
+                        Long.parseLong(line.substring(line.indexOf(':') + 1).strip()))
+                .findFirst()
+                .orElseThrow();
+    }
+
+    private static void awaitServed(RedisCluster cluster, RedisServer once, LockTemplate... templates) {
+        List<String> names = IntStream.range(0, 60)
+                .mapToObj(i -> "after " + i)
+                .filter(name -> cluster.masterOf("lockkeeper:lock:" + name) == once)
+                .toList();
+        for (LockTemplate template : templates) {
+            Awaitility.await()
+                    .atMost(Duration.ofSeconds(15))
+                    .ignoreExceptionsInstanceOf(LockException.class)
+                    .until(() -> {
+                        names.forEach(name -> template.run(name, lease -> {}));
+                        return true;
+                    });
         }
     }
 }

@@ -19,6 +19,7 @@ import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -29,6 +30,7 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
 class RedisClusterFailureTest {
 
     private static final Duration LEASE = Duration.ofSeconds(2);
+    private static final int LOCKS = 300;
 
     private static RedisCluster cluster;
 
@@ -78,8 +80,19 @@ class RedisClusterFailureTest {
     @ParameterizedTest
     @EnumSource
     void aMasterThatStopsCostsOnlyItsOwnLocks(Connections driver) {
+        costsOnlyItsOwnLocks(driver, false);
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    @Tag("topology")
+    void aMasterThatDiesCostsOnlyItsOwnLocks(Connections driver) {
+        costsOnlyItsOwnLocks(driver, true);
+    }
+
+    private void costsOnlyItsOwnLocks(Connections driver, boolean dies) {
         RedisServer stopped = cluster.masters().get(0);
-        List<String> names = names("kept ", 150);
+        List<String> names = names("kept ", LOCKS);
         List<String> others = names("new ", 60).stream()
                 .filter(name -> masterOf(name) != stopped)
                 .toList();
@@ -89,20 +102,30 @@ class RedisClusterFailureTest {
             List<LockLease> kept = leases.stream()
                     .filter(lease -> masterOf(lease.name()) != stopped)
                     .toList();
-            assertThat(kept).hasSizeBetween(60, 140);
-            awaitRenewals(150);
-            stopped.pause();
+            assertThat(kept).hasSizeBetween(LOCKS / 2, LOCKS * 5 / 6);
+            awaitRenewals(LOCKS);
+            if (dies) {
+                stopped.kill();
+            } else {
+                stopped.pause();
+            }
             try {
                 awaitPast(LEASE.dividedBy(2));
                 others.forEach(name -> template.run(name, lease -> {}));
-                awaitPast(LEASE.plusMillis(1_500));
+                awaitPast(LEASE.plus(LEASE.dividedBy(2)));
                 assertThat(kept).allMatch(LockLease::isHeld).allMatch(LockLease::verify);
                 assertThat(leases).filteredOn(LockLease::isHeld).containsExactlyElementsOf(kept);
+                assertThat(events.events(LockListener.Lost.class)).hasSize(LOCKS - kept.size());
                 assertThat(events.events(LockListener.RenewalFailed.class))
                         .isNotEmpty()
                         .allMatch(event -> masterOf(event.names().get(0)) == stopped);
             } finally {
-                stopped.resume();
+                if (dies) {
+                    stopped.restart();
+                    cluster.awaitServing();
+                } else {
+                    stopped.resume();
+                }
             }
             assertThat(kept).allMatch(lease -> lease.release() == ReleaseResult.RELEASED);
             Awaitility.await().ignoreExceptionsInstanceOf(LockException.class).until(() -> {

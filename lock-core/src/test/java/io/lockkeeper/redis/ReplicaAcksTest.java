@@ -32,8 +32,8 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
 @Timeout(40)
 class ReplicaAcksTest {
 
-    private static final Duration LEASE = Duration.ofSeconds(4);
-    private static final Duration ACK_TIMEOUT = Duration.ofMillis(600);
+    private static final Duration LEASE = Duration.ofSeconds(3);
+    private static final Duration ACK_TIMEOUT = Duration.ofMillis(500);
 
     private final RecordingListener events = new RecordingListener();
     private final List<RedisServer> replicas = new ArrayList<>();
@@ -121,7 +121,7 @@ class ReplicaAcksTest {
             replicas.get(0).pause();
             assertThatThrownBy(() -> template.acquire("stock"))
                     .isInstanceOf(LockStoreException.class)
-                    .hasMessageContaining("only 0 of 1 replicas had the lock within 600 ms");
+                    .hasMessageContaining("only 0 of 1 replicas had the lock within 500 ms");
             Awaitility.await().until(() -> owner(master, "stock").isEmpty());
             replicas.get(0).resume();
             Awaitility.await()

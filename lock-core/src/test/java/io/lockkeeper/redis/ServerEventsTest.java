@@ -55,14 +55,21 @@ class ServerEventsTest {
     }
 
     private LockTemplate template(Connections driver) {
+        return template(driver, LEASE);
+    }
+
+    private LockTemplate template(Connections driver, Duration lease) {
         RedisConnectionFactory connections = driver.to(server.port());
         factories.add(connections);
         LockTemplate template = LockTemplate.builder(new RedisLockStore(connections, RedisLockStore.Options.defaults()))
-                .leaseTime(LEASE)
+                .leaseTime(lease)
                 .shutdownWait(Duration.ZERO)
                 .listener(events)
                 .build();
-        template.run("warm", lease -> {});
+        Awaitility.await().ignoreExceptionsInstanceOf(LockStoreException.class).until(() -> {
+            template.run("warm", lease -> {});
+            return true;
+        });
         return template;
     }
 
@@ -114,8 +121,8 @@ class ServerEventsTest {
     @ParameterizedTest
     @EnumSource
     void aFlushEndsHoldsAndServesWaiters(Connections driver) throws Exception {
-        try (LockTemplate template = template(driver);
-                LockTemplate other = template(driver)) {
+        try (LockTemplate template = template(driver, LEASE.dividedBy(2));
+                LockTemplate other = template(driver, LEASE.dividedBy(2))) {
             LockLease lease = template.acquire("stock");
             CompletableFuture<LockLease> waiting = other.acquireAsync(LockRequest.of("stock"));
             Awaitility.await().until(() -> !"".equals(server.field("lockkeeper:lock:stock", "queue")));
@@ -152,8 +159,10 @@ class ServerEventsTest {
         try (LockTemplate template = template(driver);
                 RespConnection reload = server.connect()) {
             LockLease lease = template.acquire("stock");
-            server.command("DEBUG", "POPULATE", "3000");
-            server.command("CONFIG", "SET", "key-load-delay", "500");
+            // Redis looks at its connections after every 2 MB that it has loaded.
+            server.command("DEBUG", "POPULATE", "3000", "key", "10000");
+            server.command("CONFIG", "SET", "rdbcompression", "no");
+            server.command("CONFIG", "SET", "key-load-delay", "300");
             reload.send("DEBUG", "RELOAD");
             List<Throwable> refusals = new ArrayList<>();
             Awaitility.await().atMost(PATIENCE).until(() -> {
@@ -204,8 +213,8 @@ class ServerEventsTest {
         lines.start();
         logger.addAppender(lines);
         logger.setLevel(Level.WARN);
-        try (LockTemplate template = template(driver);
-                LockTemplate other = template(driver)) {
+        try (LockTemplate template = template(driver, LEASE.dividedBy(2));
+                LockTemplate other = template(driver, LEASE.dividedBy(2))) {
             LockLease held = template.acquire("stock");
             CompletableFuture<LockLease> waiting = other.acquireAsync(LockRequest.of("stock"));
             Awaitility.await().until(() -> !"".equals(server.field("lockkeeper:lock:stock", "queue")));

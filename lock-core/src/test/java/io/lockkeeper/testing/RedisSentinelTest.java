@@ -2,6 +2,7 @@ package io.lockkeeper.testing;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -9,6 +10,7 @@ import org.junit.jupiter.api.Timeout;
 class RedisSentinelTest {
 
     @Test
+    @Tag("topology")
     void aReplicaTakesThePlaceOfADeadMaster() {
         try (RedisSentinel sentinel = RedisSentinel.start()) {
             RedisServer first = sentinel.master();
