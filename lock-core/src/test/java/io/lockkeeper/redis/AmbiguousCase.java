@@ -21,6 +21,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Supplier;
 import org.awaitility.Awaitility;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 
@@ -90,41 +91,23 @@ record AmbiguousCase(AmbiguousCommand command, Ambiguity ambiguity, Connections 
         Believers believers = new Believers();
         ExecutorService threads = Executors.newCachedThreadPool();
         try {
-            Fault fault;
             List<CompletableFuture<Void>> callers = new ArrayList<>();
-            if (command == AmbiguousCommand.CLAIM) {
-                try (LockLease before = scene.sound().acquire(scene.name())) {
-                    believers.enter(before);
-                    callers.add(caller(scene, believers, threads));
-                    awaitWaiter(scene);
-                    fault = command.befall(ambiguity, scene.network(), scene.name(), late());
-                }
-            } else {
-                fault = command.befall(ambiguity, scene.network(), scene.name(), late());
-                callers.add(caller(scene, believers, threads));
-                if (command == AmbiguousCommand.HAND_OVER) {
-                    callers.add(caller(scene, believers, threads));
-                }
-            }
-            Runnable other = () -> {
+            Fault fault = begin(scene, believers, callers, threads);
+            Supplier<Void> other = () -> {
                 fault.awaitHits(1, PATIENCE);
                 for (int i = 0; i < 3; i++) {
                     use(scene.sound(), LockRequest.of(scene.name()), believers, Duration.ofMillis(20));
                 }
+                return null;
             };
             CompletableFuture<Void> contender =
-                    contended ? CompletableFuture.runAsync(other, threads) : new CompletableFuture<>();
+                    contended ? CompletableFuture.supplyAsync(other, threads) : new CompletableFuture<>();
             for (CompletableFuture<Void> caller : callers) {
                 caller.get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
             }
             if (!contended) {
                 assertThat(longestGhost(scene, faultyClient)).isLessThan(COMMAND_TIMEOUT.plus(SLACK));
-                contender.completeAsync(
-                        () -> {
-                            other.run();
-                            return null;
-                        },
-                        threads);
+                contender.completeAsync(other, threads);
             }
             contender.get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
             fault.awaitCompleted(1, PATIENCE);
@@ -133,6 +116,25 @@ record AmbiguousCase(AmbiguousCommand command, Ambiguity ambiguity, Connections 
         }
         assertThat(believers.overlaps()).isEmpty();
         assertOneReleaseEndsAll(scene);
+    }
+
+    /** Sends the callers of the faulty instance, and lets the fault befall the command in question. */
+    private Fault begin(
+            Scene scene, Believers believers, List<CompletableFuture<Void>> callers, ExecutorService threads) {
+        if (command == AmbiguousCommand.CLAIM) {
+            try (LockLease before = scene.sound().acquire(scene.name())) {
+                believers.enter(before);
+                callers.add(caller(scene, believers, threads));
+                awaitWaiter(scene);
+                return command.befall(ambiguity, scene.network(), scene.name(), late());
+            }
+        }
+        Fault fault = command.befall(ambiguity, scene.network(), scene.name(), late());
+        callers.add(caller(scene, believers, threads));
+        if (command == AmbiguousCommand.HAND_OVER) {
+            callers.add(caller(scene, believers, threads));
+        }
+        return fault;
     }
 
     private Duration late() {
