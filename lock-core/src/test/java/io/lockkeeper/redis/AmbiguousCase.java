@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lockkeeper.LockException;
 import io.lockkeeper.LockLease;
 import io.lockkeeper.LockRequest;
+import io.lockkeeper.LockStoreException;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.redis.AmbiguousCommand.Ambiguity;
 import io.lockkeeper.testing.Connections;
@@ -53,7 +54,12 @@ record AmbiguousCase(AmbiguousCommand command, Ambiguity ambiguity, Connections 
             return owner == null ? "" : owner;
         }
 
+        /** The first connection of a driver may take longer than the command timeout on a loaded machine. */
         private String clientOf(LockTemplate template) {
+            Awaitility.await()
+                    .atMost(PATIENCE)
+                    .ignoreExceptionsMatching(LockStoreException.class::isInstance)
+                    .until(() -> template.tryRun(name, lease -> {}));
             try (LockLease lease = template.acquire(name)) {
                 lease.ensureHeld();
                 return owner().substring(0, CLIENT);
