@@ -27,7 +27,7 @@ CONSTANTS
     Crashes,     \* how many clients crash
     Holds,       \* how often the lock is given to somebody, in all; bounds the search
     Held,        \* whether a stranger, who has crashed, holds the lock at the beginning
-    Gaps,        \* what the search goes through although NoGhost does not hold there: SecondLate, LateRelease
+    Gaps,        \* what the search goes through although NoGhost does not hold there: SecondLate
     SteadyClock, \* whether the server's clock in microseconds is always ahead of the tokens that were given
     Prompt,      \* whether messages arrive before the next tick and none is lost: for the liveness properties
     Mutant       \* a fault that is built in; "none"
@@ -185,18 +185,16 @@ Arrive(m) ==
 
 (* StorePort.releaseUntil and retryRelease: a release that is due is sent until the store has answered. One step stands
    for all of it, because nothing depends on when it was sent. Where the store knows nothing of the attempt any more, its
-   hold had lapsed, and the caller is told LOST. *)
+   hold had lapsed: the caller is told LOST, and StorePort.releaseAgain releases once more when nothing that was sent can
+   arrive any more. *)
 ReleaseArrives(p) ==
-    /\ p.wait = 0
-    /\ IF /\ attempt[p.attempt].state = "released"
-          /\ record.owner # p.attempt
-          /\ record.previous # p.attempt
-          /\ "LateRelease" \notin Gaps
-       THEN attempt' = [attempt EXCEPT ![p.attempt] = [Unborn EXCEPT !.state = "lost"]]
-       ELSE UNCHANGED attempt
-    /\ \E made \in CopiesOf("release") :
-        /\ Run(ReleaseScript(record, p), net, made)
-        /\ pending' = IF made = 1 THEN pending ELSE pending \ {p}
+    LET unknown == p.token > 0 /\ record.owner # p.attempt /\ record.previous # p.attempt
+        again == IF unknown /\ Mutant # "ReleasedOnce" THEN {[attempt |-> p.attempt, token |-> 0, wait |-> Again]} ELSE {}
+    IN  /\ p.wait = 0
+        /\ UNCHANGED attempt
+        /\ \E made \in CopiesOf("release") :
+            /\ Run(ReleaseScript(record, p), net, made)
+            /\ pending' = again \cup (IF made = 1 THEN pending ELSE pending \ {p})
 
 ------------------------------------------------------------------------------
 (* The client. *)
@@ -341,7 +339,8 @@ ReceiveGrant(m) ==
         /\ \/ attempt[a].state = "queued" /\ LeftOfGrant(m) > 0 /\ Believe(a, LeftOfGrant(m), m.token)
            \/ attempt[a].state \in {"queued", "held"} /\ UNCHANGED <<attempt, pending, latest, ordered>>
            \/ /\ ~Lives(a)
-              /\ pending' = pending \cup {[attempt |-> a, token |-> m.token - 1, wait |-> 0]}
+              /\ LET used == IF Mutant = "GrantTakesBack" THEN m.token - 1 ELSE 0
+                 IN  pending' = pending \cup {[attempt |-> a, token |-> used, wait |-> 0]}
               /\ UNCHANGED <<attempt, latest, ordered>>
         /\ UNCHANGED <<record, issued, up, skew, copies>>
 

@@ -25,6 +25,10 @@ final class Watchdog {
     private static final Logger log = LoggerFactory.getLogger(Watchdog.class);
     private static final long BATCH_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
     private static final long MIN_RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+
+    /** What is left of a hold that was given in doubt, or of a grant that came late: too little to wait with its renewal. */
+    private static final long SHORT_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
+
     private static final long MAX_RETRY_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final LockStore store;
@@ -58,7 +62,8 @@ final class Watchdog {
         boolean complete = fixedEnd != null && !fixedEnd.isAfter(tenure.deadline());
         long remaining = tenure.deadline().nanosFrom(clock);
         Runnable next = complete ? () -> checkDeadline(tenure) : () -> renewSoon(tenure);
-        schedule(tenure, next, complete ? remaining : remaining / 3);
+        long delay = remaining < SHORT_NANOS ? 0 : remaining / 3;
+        schedule(tenure, next, complete ? remaining : delay);
     }
 
     /** Looks anew at a hold whose end was changed. */

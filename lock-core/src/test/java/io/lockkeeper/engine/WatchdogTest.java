@@ -43,6 +43,20 @@ class WatchdogTest {
         assertThat(fixture.events.renewed).hasSize(1);
     }
 
+    /** The store was in doubt whether the command was a late copy. */
+    @Test
+    void aHoldThatIsShortIsRenewedAtOnce() {
+        Tenure tenure = fixture.times.tenure(
+                fixture.cohort, "attempt1", new AcquireReply.Acquired(290, List.of(1L)), time.now());
+        watchdog.watch(tenure);
+
+        time.pass(BATCH);
+
+        assertThat(store.renewals).hasSize(1);
+        last(store.renewals).answer(true);
+        assertThat(remaining(tenure)).isEqualTo(BELIEVED);
+    }
+
     @Test
     void aHoldIsRenewedAgainAndAgain() {
         Tenure tenure = watched();

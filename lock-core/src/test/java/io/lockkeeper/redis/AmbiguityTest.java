@@ -14,10 +14,10 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.TestFactory;
 
-/** Every command, whose outcome its caller cannot know in every way, over every driver. Many at a time: they mostly wait. */
+/** Every command, whose outcome its caller cannot know in every way, over every driver, with and without a contender. Many at a time: they mostly wait. */
 class AmbiguityTest {
 
-    private static final int AT_A_TIME = 10;
+    private static final int AT_A_TIME = 16;
     private static RedisServer server;
     private static ExecutorService threads;
 
@@ -39,15 +39,21 @@ class AmbiguityTest {
         for (AmbiguousCommand command : AmbiguousCommand.values()) {
             for (Ambiguity ambiguity : Ambiguity.values()) {
                 for (Connections driver : Connections.values()) {
-                    AmbiguousCase ambiguous = new AmbiguousCase(command, ambiguity, driver);
-                    Future<?> run = threads.submit(() -> {
-                        ambiguous.run(server);
-                        return null;
-                    });
-                    tests.add(DynamicTest.dynamicTest(ambiguous.toString(), () -> run.get(2, TimeUnit.MINUTES)));
+                    for (boolean contended : new boolean[] {true, false}) {
+                        tests.add(test(new AmbiguousCase(command, ambiguity, driver, contended)));
+                    }
                 }
             }
         }
         return tests;
+    }
+
+    /** Begins to run a case; its test waits for the outcome. */
+    private static DynamicTest test(AmbiguousCase ambiguous) {
+        Future<?> run = threads.submit(() -> {
+            ambiguous.run(server);
+            return null;
+        });
+        return DynamicTest.dynamicTest(ambiguous.toString(), () -> run.get(2, TimeUnit.MINUTES));
     }
 }

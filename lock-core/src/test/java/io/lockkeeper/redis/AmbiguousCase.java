@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lockkeeper.LockException;
 import io.lockkeeper.LockLease;
 import io.lockkeeper.LockRequest;
+import io.lockkeeper.LockStoreException;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.redis.AmbiguousCommand.Ambiguity;
 import io.lockkeeper.testing.Connections;
@@ -21,19 +22,26 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Supplier;
 import org.awaitility.Awaitility;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 
 /**
- * One command of one instance becomes ambiguous, while another instance wants the same lock. Nobody may hold it together
+ * One command of one instance becomes ambiguous, while another instance wants the same lock, or comes when all is over:
+ * what happens to a lock in between makes a late command harmless, and must not have to. Nobody may hold it together
  * with another; no count may stay up; and when the first instance wants nothing any more, the record may name it as the
  * owner for no longer than the command timeout.
  */
-record AmbiguousCase(AmbiguousCommand command, Ambiguity ambiguity, Connections driver) {
+record AmbiguousCase(AmbiguousCommand command, Ambiguity ambiguity, Connections driver, boolean contended) {
 
     private static final Duration LEASE = Duration.ofMillis(1_800);
     private static final Duration COMMAND_TIMEOUT = Duration.ofMillis(600);
     private static final Duration LATE = COMMAND_TIMEOUT.plusMillis(200);
+
+    /** An attempt that was given up is released again a command timeout later; nothing but the script stops this. */
+    private static final Duration MUCH_TOO_LATE =
+            COMMAND_TIMEOUT.multipliedBy(2).plusMillis(200);
+
     private static final Duration SLACK = Duration.ofMillis(500);
     private static final Duration PATIENCE = Duration.ofSeconds(20);
     private static final int CLIENT = 12;
@@ -46,7 +54,12 @@ record AmbiguousCase(AmbiguousCommand command, Ambiguity ambiguity, Connections 
             return owner == null ? "" : owner;
         }
 
+        /** The first connection of a driver may take longer than the command timeout on a loaded machine. */
         private String clientOf(LockTemplate template) {
+            Awaitility.await()
+                    .atMost(PATIENCE)
+                    .ignoreExceptionsMatching(LockStoreException.class::isInstance)
+                    .until(() -> template.tryRun(name, lease -> {}));
             try (LockLease lease = template.acquire(name)) {
                 lease.ensureHeld();
                 return owner().substring(0, CLIENT);
@@ -84,41 +97,54 @@ record AmbiguousCase(AmbiguousCommand command, Ambiguity ambiguity, Connections 
         Believers believers = new Believers();
         ExecutorService threads = Executors.newCachedThreadPool();
         try {
-            Fault fault;
             List<CompletableFuture<Void>> callers = new ArrayList<>();
-            if (command == AmbiguousCommand.CLAIM) {
-                try (LockLease before = scene.sound().acquire(scene.name())) {
-                    believers.enter(before);
-                    callers.add(caller(scene, believers, threads));
-                    awaitWaiter(scene);
-                    fault = command.befall(ambiguity, scene.network(), scene.name(), LATE);
+            Fault fault = begin(scene, believers, callers, threads);
+            Supplier<Void> other = () -> {
+                fault.awaitHits(1, PATIENCE);
+                for (int i = 0; i < 3; i++) {
+                    use(scene.sound(), LockRequest.of(scene.name()), believers, Duration.ofMillis(20));
                 }
-            } else {
-                fault = command.befall(ambiguity, scene.network(), scene.name(), LATE);
-                callers.add(caller(scene, believers, threads));
-                if (command == AmbiguousCommand.HAND_OVER) {
-                    callers.add(caller(scene, believers, threads));
-                }
-            }
-            CompletableFuture<Void> other = CompletableFuture.runAsync(
-                    () -> {
-                        fault.awaitHits(1, PATIENCE);
-                        for (int i = 0; i < 3; i++) {
-                            use(scene.sound(), LockRequest.of(scene.name()), believers, Duration.ofMillis(20));
-                        }
-                    },
-                    threads);
+                return null;
+            };
+            CompletableFuture<Void> contender =
+                    contended ? CompletableFuture.supplyAsync(other, threads) : new CompletableFuture<>();
             for (CompletableFuture<Void> caller : callers) {
                 caller.get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
             }
-            assertThat(longestGhost(scene, faultyClient)).isLessThan(COMMAND_TIMEOUT.plus(SLACK));
-            other.get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
-            assertThat(fault.hits()).isEqualTo(1);
+            if (!contended) {
+                assertThat(longestGhost(scene, faultyClient)).isLessThan(COMMAND_TIMEOUT.plus(SLACK));
+                contender.completeAsync(other, threads);
+            }
+            contender.get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+            fault.awaitCompleted(1, PATIENCE);
         } finally {
             threads.shutdownNow();
         }
         assertThat(believers.overlaps()).isEmpty();
         assertOneReleaseEndsAll(scene);
+    }
+
+    /** Sends the callers of the faulty instance, and lets the fault befall the command in question. */
+    private Fault begin(
+            Scene scene, Believers believers, List<CompletableFuture<Void>> callers, ExecutorService threads) {
+        if (command == AmbiguousCommand.CLAIM) {
+            try (LockLease before = scene.sound().acquire(scene.name())) {
+                believers.enter(before);
+                callers.add(caller(scene, believers, threads));
+                awaitWaiter(scene);
+                return command.befall(ambiguity, scene.network(), scene.name(), late());
+            }
+        }
+        Fault fault = command.befall(ambiguity, scene.network(), scene.name(), late());
+        callers.add(caller(scene, believers, threads));
+        if (command == AmbiguousCommand.HAND_OVER) {
+            callers.add(caller(scene, believers, threads));
+        }
+        return fault;
+    }
+
+    private Duration late() {
+        return ambiguity == Ambiguity.RUNS_MUCH_TOO_LATE ? MUCH_TOO_LATE : LATE;
     }
 
     private static void awaitWaiter(Scene scene) {
@@ -151,7 +177,8 @@ record AmbiguousCase(AmbiguousCommand command, Ambiguity ambiguity, Connections 
 
     /** The longest time for which the record names an instance that wants nothing. */
     private static Duration longestGhost(Scene scene, String client) {
-        long end = System.nanoTime() + LATE.plus(COMMAND_TIMEOUT).plus(SLACK).toNanos();
+        long end = System.nanoTime()
+                + MUCH_TOO_LATE.plus(COMMAND_TIMEOUT).plus(SLACK).toNanos();
         long longest = 0;
         long since = System.nanoTime();
         while (System.nanoTime() < end) {
@@ -167,7 +194,8 @@ record AmbiguousCase(AmbiguousCommand command, Ambiguity ambiguity, Connections 
 
     private static void assertOneReleaseEndsAll(Scene scene) {
         scene.network().clear();
-        assertThat(scene.owner()).isEmpty();
+        Awaitility.await().atMost(COMMAND_TIMEOUT.plus(SLACK)).until(() -> scene.owner()
+                .isEmpty());
         LockLease last = scene.faulty().acquire(scene.name());
         assertThat(last.verify()).isTrue();
         last.release();
@@ -179,7 +207,7 @@ record AmbiguousCase(AmbiguousCommand command, Ambiguity ambiguity, Connections 
 
     @Override
     public String toString() {
-        return command + " " + ambiguity + " " + driver;
+        return command + " " + ambiguity + " " + driver + (contended ? " contended" : " alone");
     }
 
     /** Those who were given the lock, one after the other. */

@@ -22,7 +22,8 @@ enum AmbiguousCommand {
         REPLY_COMES_TOO_LATE,
         RUNS_TWICE,
         COPY_RUNS_LATER,
-        RUNS_TOO_LATE
+        RUNS_TOO_LATE,
+        RUNS_MUCH_TOO_LATE
     }
 
     private LuaScript script() {
@@ -44,7 +45,7 @@ enum AmbiguousCommand {
             case REPLY_COMES_TOO_LATE -> next.delayReply(late);
             case RUNS_TWICE -> next.duplicate();
             case COPY_RUNS_LATER -> next.duplicateAfter(late);
-            case RUNS_TOO_LATE -> next.delayRequest(late);
+            case RUNS_TOO_LATE, RUNS_MUCH_TOO_LATE -> next.delayRequest(late);
         };
     }
 

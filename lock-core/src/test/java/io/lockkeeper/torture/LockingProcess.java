@@ -15,6 +15,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
 
 /** A process that locks as it is told, one thread a lock. */
 final class LockingProcess {
@@ -41,6 +42,12 @@ final class LockingProcess {
                 Connections.valueOf(arguments[0]),
                 Integer.parseInt(arguments[1]),
                 Duration.ofMillis(Long.parseLong(arguments[2]))));
+        // The first connection of a driver may take longer than the command timeout on a loaded machine
+        Awaitility.await()
+                .atMost(Duration.ofSeconds(20))
+                .ignoreExceptionsMatching(LockException.class::isInstance)
+                .until(() -> process.template.tryRun(
+                        "warm " + ProcessHandle.current().pid(), lease -> {}));
         System.out.println("ready");
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line = in.readLine(); line != null; line = in.readLine()) {
