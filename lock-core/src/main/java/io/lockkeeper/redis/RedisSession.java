@@ -44,7 +44,7 @@ final class RedisSession {
         this.names = new RedisNames(options.keyPrefix());
         this.arguments = new Arguments(traits, options, names, options.leastUptimeSeconds(leaseTime));
         timer.setRemoveOnCancelPolicy(true);
-        this.driver = new SpringDataRedisDriver(connections, traits.commandTimeout(), timer);
+        this.driver = RedisDrivers.over(connections, traits.commandTimeout(), timer);
         this.prepared = prepare();
     }
 
