@@ -123,7 +123,7 @@ class RedisHardCasesTest {
                 "3000",
                 "1",
                 Long.toString(sent),
-                Long.toString(sent + 2_000),
+                Long.toString(sent / 1_000 + 2_000),
                 "ch:",
                 "30000",
                 "0");
@@ -136,8 +136,8 @@ class RedisHardCasesTest {
         String b = "clientBBBBBB00000001";
         for (int i = 0; i < 5_000; i++) {
             List<?> time = (List<?>) Objects.requireNonNull(server.command("TIME"));
-            long sent = Long.parseLong(time.get(0).toString()) * 1_000
-                    + Long.parseLong(time.get(1).toString()) / 1_000;
+            long sent = Long.parseLong(time.get(0).toString()) * 1_000_000
+                    + Long.parseLong(time.get(1).toString());
             acquire(a, sent);
             eval(LuaScript.RELEASE, a, "0", "0", "ch:", "30000");
             acquire(b, sent);
