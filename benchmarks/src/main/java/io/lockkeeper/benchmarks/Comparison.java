@@ -48,8 +48,8 @@ final class Comparison implements AutoCloseable {
                     Long.parseLong(value(all, "--millis", "1000")),
                     Long.parseLong(value(all, "--warm", "2000")),
                     Integer.parseInt(value(all, "--rounds", "3")),
-                    Set.of(value(all, "--peers", "").split(",")),
-                    Set.of(value(all, "--cells", "").split(",")),
+                    Set.copyOf(Arrays.asList(value(all, "--peers", "").split(","))),
+                    Set.copyOf(Arrays.asList(value(all, "--cells", "").split(","))),
                     Path.of(value(all, "--out", "benchmarks/target/comparison")));
         }
 
