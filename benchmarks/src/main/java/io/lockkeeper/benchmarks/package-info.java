@@ -1,4 +1,4 @@
-/** Measurements with JMH. */
+/** Measurements: annotated calls with JMH, and all peers side by side. */
 @NullMarked
 package io.lockkeeper.benchmarks;
 

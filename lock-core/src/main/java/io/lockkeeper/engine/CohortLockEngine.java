@@ -7,6 +7,7 @@ import io.lockkeeper.LockLease;
 import io.lockkeeper.LockListener;
 import io.lockkeeper.LockMode;
 import io.lockkeeper.LockRequest;
+import io.lockkeeper.store.CallerThread;
 import io.lockkeeper.store.ClientIds;
 import io.lockkeeper.store.DaemonThreads;
 import io.lockkeeper.store.LockStore;
@@ -264,7 +265,8 @@ final class CohortLockEngine implements LockEngine {
     /** Keeps its place through interrupts, and sets the flag again at the end. */
     private HeldLease awaitUninterruptibly(LockRequest request) {
         Caller caller = callers.asks(request);
-        CompletableFuture<HeldLease> acquisition = acquisitions.begin(request, !threadHolds.isEmpty());
+        boolean nested = !threadHolds.isEmpty();
+        CompletableFuture<HeldLease> acquisition = CallerThread.waiting(() -> acquisitions.begin(request, nested));
         HeldLease lease;
         try {
             lease = acquisition.join();
@@ -280,7 +282,8 @@ final class CohortLockEngine implements LockEngine {
         if (Thread.currentThread().isInterrupted()) {
             throw caller.failed(new LockInterruptedException(request.names(), null));
         }
-        CompletableFuture<HeldLease> acquisition = acquisitions.begin(request, !threadHolds.isEmpty());
+        boolean nested = !threadHolds.isEmpty();
+        CompletableFuture<HeldLease> acquisition = CallerThread.waiting(() -> acquisitions.begin(request, nested));
         HeldLease lease;
         try {
             lease = acquisition.get();

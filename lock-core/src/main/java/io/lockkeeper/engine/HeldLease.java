@@ -5,6 +5,7 @@ import io.lockkeeper.LockLostException;
 import io.lockkeeper.LockMode;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.ReleaseResult;
+import io.lockkeeper.store.CallerThread;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -182,7 +183,7 @@ final class HeldLease implements LockLease {
 
     @Override
     public ReleaseResult release() {
-        CompletableFuture<ReleaseResult> command = end();
+        CompletableFuture<ReleaseResult> command = CallerThread.waiting(this::end);
         return command == null ? ReleaseResult.ALREADY_RELEASED : ended(command.join());
     }
 

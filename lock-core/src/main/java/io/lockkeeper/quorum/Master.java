@@ -2,6 +2,7 @@ package io.lockkeeper.quorum;
 
 import io.lockkeeper.store.AcquireCommand;
 import io.lockkeeper.store.AcquireReply;
+import io.lockkeeper.store.CallerThread;
 import io.lockkeeper.store.LockStore;
 import io.lockkeeper.store.ReleaseCommand;
 import io.lockkeeper.store.ReleaseReply;
@@ -53,7 +54,7 @@ final class Master {
         long sent = System.nanoTime();
         List<CompletableFuture<Boolean>> answers;
         try {
-            answers = store.renew(commands);
+            answers = CallerThread.notWaiting(() -> store.renew(commands));
         } catch (RuntimeException failure) {
             answers = Collections.nCopies(commands.size(), CompletableFuture.failedFuture(failure));
         }
@@ -62,7 +63,8 @@ final class Master {
 
     <T> CompletableFuture<T> ask(Function<LockStore, CompletableFuture<T>> command) {
         long sent = System.nanoTime();
-        return noted(safely(() -> command.apply(store)), sent);
+        // The masters are asked at the same time.
+        return noted(safely(() -> CallerThread.notWaiting(() -> command.apply(store))), sent);
     }
 
     private static <T> CompletableFuture<T> safely(Supplier<CompletableFuture<T>> command) {

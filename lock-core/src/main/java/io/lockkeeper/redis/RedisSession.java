@@ -50,7 +50,7 @@ final class RedisSession {
         this.names = new RedisNames(options.keyPrefix());
         this.arguments = new Arguments(traits, options, names, options.leastUptimeSeconds(leaseTime));
         timer.setRemoveOnCancelPolicy(true);
-        this.driver = new SpringDataRedisDriver(connections, traits.commandTimeout(), timer, options.acks());
+        this.driver = RedisDrivers.over(connections, traits.commandTimeout(), timer, options.acks());
         this.doctor = new StartupDoctor(driver, names, clientId, options.acks().isWanted(), InstantSource.system());
         this.prepared = prepare();
     }

@@ -193,6 +193,11 @@ final class SpringDataRedisDriver implements RedisDriver {
         return time;
     }
 
+    /** Returns what is known of the servers; known after the preparation. */
+    Servers servers() {
+        return servers;
+    }
+
     @Override
     public int slot(byte[] key) {
         return servers.slot(key);

@@ -43,6 +43,8 @@ final class VirtualTimeScripts implements AutoCloseable {
             return { reply, table.concat(sent, '\\n'), table.concat(records, '\\n'), lives }
             """;
 
+    private static final Map<String, String> USUAL_CASES = Map.of("acquire", "acquire-free", "release", "release-last");
+
     private final RespConnection connection;
     private final Map<String, String> hashes = new HashMap<>();
 
@@ -64,13 +66,17 @@ final class VirtualTimeScripts implements AutoCloseable {
     }
 
     static String altered(String name) {
-        String source = read("record") + "\n" + read(name);
-        String timed =
-                replaceOnce(source, "redis.call('TIME')", "{ string.sub(clock, 1, -7), string.sub(clock, -6) }", name);
-        String told = replaceOnce(timed, "redis.pcall('PUBLISH', ", "send(", name);
+        String usual = USUAL_CASES.containsKey(name) ? timed(USUAL_CASES.get(name)) + "\n" : "";
+        String source = usual + timed("record") + "\n" + read(name);
+        String told = replaceOnce(source, "redis.pcall('PUBLISH', ", "send(", name);
         String fields =
                 RecordText.FIELDS.stream().map(field -> "'" + field + "'").collect(Collectors.joining(", "));
         return BEFORE + told + AFTER.replace("FIELDS", fields);
+    }
+
+    private static String timed(String file) {
+        return replaceOnce(
+                read(file), "redis.call('TIME')", "{ string.sub(clock, 1, -7), string.sub(clock, -6) }", file);
     }
 
     private static String replaceOnce(String source, String part, String by, String script) {

@@ -7,6 +7,7 @@ import io.lockkeeper.LockLease;
 import io.lockkeeper.LockMode;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockTemplate;
+import io.lockkeeper.store.RenewCommand;
 import io.lockkeeper.testing.Connections;
 import io.lockkeeper.testing.JavaProcess;
 import io.lockkeeper.testing.RedisServer;
@@ -16,6 +17,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -136,6 +138,47 @@ class RedisRequestCountTest {
             template.run(LockRequest.of("kept").withMinHoldTime(Duration.ofSeconds(1)), lease -> {});
             assertThat(server.scriptCalls()).isEqualTo(2);
         });
+    }
+
+    /** Each costs Redis about a microsecond. */
+    @Test
+    void anUncontendedPairExecutesEightCommandsInItsTwoScripts() {
+        overJedis(template -> {
+            template.run("counted", lease -> {});
+            server.resetStatistics();
+            template.run("counted", lease -> {});
+            assertThat(server.scriptCalls()).isEqualTo(2);
+            for (String command : List.of("time", "hmget", "hset", "pexpire")) {
+                assertThat(server.calls(command)).as(command).isEqualTo(2);
+            }
+            for (String command : List.of("exists", "publish", "eval", "script|load")) {
+                assertThat(server.calls(command)).as(command).isZero();
+            }
+        });
+    }
+
+    /** What is renewed together goes out together: 250 locks a request. */
+    @Test
+    void renewalsOfATickAreFewRequests() {
+        RedisConnectionFactory connections = Connections.JEDIS.to(server.port());
+        RedisLockStore store = new RedisLockStore(connections, RedisLockStore.Options.defaults());
+        try (LockTemplate template = LockTemplate.builder(store)
+                .leaseTime(Duration.ofSeconds(60))
+                .shutdownWait(Duration.ZERO)
+                .build()) {
+            List<RenewCommand> renewals = new ArrayList<>();
+            for (int i = 0; i < 1_000; i++) {
+                template.acquire("renewed " + i);
+                renewals.add(new RenewCommand("renewed " + i, "nobody", 60_000, false, 0));
+            }
+            server.resetStatistics();
+            List<CompletableFuture<Boolean>> answers = store.renew(renewals);
+            assertThat(answers).hasSize(1_000).allSatisfy(answer -> assertThat(answer.join())
+                    .isFalse());
+            assertThat(server.scriptCalls()).isEqualTo(4);
+        } finally {
+            Connections.close(connections);
+        }
     }
 
     private void overJedis(Consumer<LockTemplate> work) {

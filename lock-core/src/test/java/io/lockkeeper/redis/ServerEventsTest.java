@@ -67,7 +67,7 @@ class ServerEventsTest {
                 .listener(events)
                 .build();
         Awaitility.await().ignoreExceptionsInstanceOf(LockStoreException.class).until(() -> {
-            template.run("warm", lease -> {});
+            template.run("warm", held -> {});
             return true;
         });
         return template;

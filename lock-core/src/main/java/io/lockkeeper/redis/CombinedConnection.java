@@ -1,0 +1,286 @@
+package io.lockkeeper.redis;
+
+import io.lockkeeper.store.CallerThread;
+import io.lockkeeper.store.DaemonThreads;
+import io.lockkeeper.store.StoreException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One connection to a server for all threads. A caller who finds it free leads: it writes what waits, reads the replies
+ * and goes; those who come meanwhile wait, and one of them leads next. So a lonely caller does its own input and output,
+ * and a crowd shares system calls (flat combining: Hendler, Incze, Shavit and Tzafrir, SPAA 2010).
+ *
+ * <p>Where nobody waits a helper leads. It also makes the connection, which may take longer than a caller may wait, and
+ * takes over after a failure. A timer ends what takes too long, and frees a leader who was interrupted, by cutting the
+ * connection: what others have sent over it is sent again.
+ */
+final class CombinedConnection {
+
+    private static final int LARGEST_BATCH = 128;
+    private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+
+    private final Duration limit;
+    private final Supplier<JedisLink> connect;
+    private final ScheduledExecutorService timer;
+    private final Executor answers;
+    private final ExecutorService helper;
+    private final Queue<PendingCommand> waiting = new ConcurrentLinkedQueue<>();
+    private final AtomicBoolean led = new AtomicBoolean();
+    private final AtomicBoolean watched = new AtomicBoolean();
+    private volatile @Nullable JedisLink link;
+    private volatile @Nullable Flight flight;
+    private volatile boolean closed;
+
+    /** What is on its way, and whose thread reads the replies; null: the helper's. */
+    private record Flight(
+            List<PendingCommand> commands,
+            @Nullable PendingCommand own,
+            @Nullable Thread leader,
+            long begun) {
+
+        boolean isStuck(long limitNanos) {
+            long age = System.nanoTime() - begun;
+            if (own == null || leader == null) {
+                return age > limitNanos;
+            }
+            return age > LOOK_NANOS / 2 && (leader.isInterrupted() || own.remainingNanos() <= 0);
+        }
+    }
+
+    /**
+     * Creates a connection that is made when it is needed.
+     *
+     * @param name of the helper's thread
+     * @param limit within which every command is answered, or fails
+     * @param connect makes a connection
+     * @param timer looks after commands that are under way
+     * @param answers completes what nobody waits for on a thread of its own
+     */
+    CombinedConnection(
+            String name,
+            Duration limit,
+            Supplier<JedisLink> connect,
+            ScheduledExecutorService timer,
+            Executor answers) {
+        this.limit = limit;
+        this.connect = connect;
+        this.timer = timer;
+        this.answers = answers;
+        this.helper = DaemonThreads.limited(name, 1);
+    }
+
+    /** Sends a command; where the {@linkplain CallerThread caller waits}, the answer is there when this returns. */
+    CompletableFuture<@Nullable Object> call(Request request) {
+        Thread self = Thread.currentThread();
+        boolean waits = CallerThread.waits() && !self.isInterrupted();
+        PendingCommand pending = new PendingCommand(request, limit, waits ? self : null);
+        waiting.add(pending);
+        watch();
+        if (closed) {
+            refuseAll();
+        } else if (waits) {
+            await(pending);
+        } else if (!led.get()) {
+            help();
+        }
+        return pending.result;
+    }
+
+    private void await(PendingCommand own) {
+        while (!own.isOver()) {
+            if (link == null) {
+                help();
+            } else if (led.compareAndSet(false, true)) {
+                lead(own);
+                continue;
+            }
+            LockSupport.parkNanos(this, own.remainingNanos());
+            if (Thread.currentThread().isInterrupted() && !own.isOver()) {
+                own.leave();
+                handOn();
+                break;
+            }
+            own.expire(answers);
+        }
+        if (own.remainingNanos() <= 0) {
+            // It may have been this caller's turn to lead.
+            handOn();
+        }
+        own.complete();
+    }
+
+    /** Does what is needed for some of the commands that wait. The caller leads, and does not any more afterwards. */
+    private void lead(@Nullable PendingCommand own) {
+        try {
+            fly(own);
+        } finally {
+            led.set(false);
+            handOn();
+        }
+    }
+
+    private void fly(@Nullable PendingCommand own) {
+        List<PendingCommand> batch = take();
+        int read = 0;
+        try {
+            JedisLink open = link;
+            if (open == null) {
+                if (own != null || batch.isEmpty()) {
+                    batch.forEach(waiting::add);
+                    return;
+                }
+                open = connect.get();
+                link = open;
+            }
+            Thread leader = own == null ? null : Thread.currentThread();
+            flight = new Flight(batch, own, leader, System.nanoTime());
+            for (PendingCommand command : batch) {
+                open.send(command);
+            }
+            boolean demoted = false;
+            while (read < batch.size()) {
+                Object reply = open.read();
+                demoted |= ServerError.isFromReplica(reply);
+                answered(batch.get(read++), reply);
+            }
+            if (demoted) {
+                // Whatever has this address now, this connection leads to a server that was a master once.
+                drop();
+            }
+        } catch (RuntimeException | Error failure) {
+            broken(batch.subList(read, batch.size()), failure);
+        } finally {
+            flight = null;
+        }
+    }
+
+    private List<PendingCommand> take() {
+        List<PendingCommand> batch = new ArrayList<>(1);
+        while (batch.size() < LARGEST_BATCH) {
+            PendingCommand next = waiting.poll();
+            if (next == null) {
+                break;
+            }
+            if (!next.expire(answers)) {
+                batch.add(next);
+            }
+        }
+        return batch;
+    }
+
+    private void answered(PendingCommand command, @Nullable Object reply) {
+        if (ServerError.isUnknownScript(reply) && command.toText()) {
+            // Refused before it ran, so it is safe to send again.
+            waiting.add(command);
+        } else if (reply instanceof RuntimeException error) {
+            command.fail(error, answers);
+        } else {
+            command.answer(reply, answers);
+        }
+    }
+
+    /** The helper goes on: it makes a new connection, and has more patience than a caller. */
+    private void broken(List<PendingCommand> unanswered, Throwable failure) {
+        boolean wasOpen = link != null;
+        drop();
+        for (PendingCommand command : unanswered) {
+            if (wasOpen && command.maySend()) {
+                waiting.add(command);
+            } else if (!command.expire(answers)) {
+                command.fail(failure, answers);
+            }
+        }
+    }
+
+    private void drop() {
+        JedisLink open = link;
+        link = null;
+        if (open != null) {
+            open.cut();
+        }
+    }
+
+    /** Lets somebody lead who waits. */
+    private void handOn() {
+        PendingCommand next = waiting.peek();
+        while (next != null && next.isOver()) {
+            waiting.remove(next);
+            next = waiting.peek();
+        }
+        if (next != null) {
+            Thread caller = next.caller();
+            if (caller != null && link != null) {
+                LockSupport.unpark(caller);
+            } else {
+                help();
+            }
+        }
+    }
+
+    private void help() {
+        try {
+            helper.execute(() -> {
+                if (!waiting.isEmpty() && led.compareAndSet(false, true)) {
+                    lead(null);
+                }
+            });
+        } catch (RejectedExecutionException afterClose) {
+            refuseAll();
+        }
+    }
+
+    private void watch() {
+        if (!watched.get() && watched.compareAndSet(false, true)) {
+            try {
+                timer.schedule(this::look, LOOK_NANOS, TimeUnit.NANOSECONDS);
+            } catch (RejectedExecutionException afterClose) {
+                closed = true;
+            }
+        }
+    }
+
+    private void look() {
+        waiting.forEach(command -> command.expire(answers));
+        Flight current = flight;
+        if (current != null) {
+            current.commands.forEach(command -> command.expire(answers));
+            JedisLink open = link;
+            if (open != null && current.isStuck(limit.toNanos())) {
+                open.cut();
+            }
+        }
+        watched.set(false);
+        if (current != null || !waiting.isEmpty()) {
+            watch();
+        }
+    }
+
+    private void refuseAll() {
+        for (PendingCommand next = waiting.poll(); next != null; next = waiting.poll()) {
+            next.fail(new StoreException("the lock store is closed", null), answers);
+            next.complete();
+        }
+    }
+
+    /** Refuses further commands and cuts the connection. */
+    void close() {
+        closed = true;
+        helper.shutdown();
+        drop();
+        refuseAll();
+    }
+}
