@@ -104,9 +104,8 @@ class LockSurroundingsTest {
     }
 
     @Test
-    void aLeaseThatBelongsToNoThreadIsHandedOverWhenItIsReleased() throws Exception {
+    void aLeaseThatBelongsToNoThreadIsKeptWhenItIsReleased() throws Exception {
         LockLease lease = template.acquireAsync(LockRequest.of("stock")).get(10, TimeUnit.SECONDS);
-        assertThat(kept).isEmpty();
         assertThat(lease.isHeld()).isTrue();
         lease.ensureHeld();
         assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
