@@ -19,6 +19,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.annotation.EnableTransactionManagement;
 import org.springframework.transaction.annotation.Transactional;
 import org.springframework.transaction.support.TransactionTemplate;
@@ -120,6 +122,26 @@ class AsynchronousTransactionTest {
                     again.lockAndRelease(shop, locks);
                 }
                 assertThat(locks.lock("stock").isLocked()).isTrue();
+            });
+            assertThat(locks.lock("stock").isLocked()).isFalse();
+        });
+    }
+
+    @Test
+    void aTransactionInsideASuspendedOneEntersItsLocksAgain() {
+        keeping.run(context -> {
+            Shop shop = context.getBean(Shop.class);
+            LockOperations locks = context.getBean(LockOperations.class);
+            TransactionTemplate inner = new TransactionTemplate(context.getBean(PlatformTransactionManager.class));
+            inner.setPropagationBehavior(TransactionDefinition.PROPAGATION_REQUIRES_NEW);
+            context.getBean(TransactionTemplate.class).executeWithoutResult(status -> {
+                Form.STAGE.lockAndRelease(shop, locks);
+                inner.executeWithoutResult(own -> {
+                    Form.STAGE.lockAndRelease(shop, locks);
+                    Form.BLOCKING.lockAndRelease(shop, locks);
+                });
+                assertThat(locks.lock("stock").isLocked()).isTrue();
+                Form.STAGE.lockAndRelease(shop, locks);
             });
             assertThat(locks.lock("stock").isLocked()).isFalse();
         });
