@@ -191,8 +191,7 @@ final class SurroundedEngine implements LockEngine {
         return surroundings.beforeAcquisition(request, isHeld(request, List.of()));
     }
 
-    private LockLease enter(
-            LockRequest request, @Nullable Consumer<LockLease> keeper, Collection<LockLease> kept) {
+    private LockLease enter(LockRequest request, @Nullable Consumer<LockLease> keeper, Collection<LockLease> kept) {
         LockLease lease = engine.enter(request);
         if (keeper != null && !engine.covers(request, kept)) {
             try {

@@ -127,8 +127,7 @@ final class JointLease implements LockEngine.Level {
 
     @Override
     public ReleaseResult release() {
-        List<ReleaseResult> results =
-                levels.stream().map(LevelLease::release).toList();
+        List<ReleaseResult> results = levels.stream().map(LevelLease::release).toList();
         boolean first = results.stream().anyMatch(result -> result != ReleaseResult.ALREADY_RELEASED);
         // The lost level may have ended already.
         return first && loss != null

@@ -108,11 +108,9 @@ final class ThreadHolds {
     boolean covers(LockRequest request, Collection<? extends LockLease> leases) {
         List<LevelLease> levels = levels(leases);
         boolean reads = request.mode() == LockMode.READ;
-        return request.names().stream()
-                .allMatch(name -> levels.stream()
-                        .anyMatch(level -> level.names().contains(name)
-                                && (reads || level.mode() != LockMode.READ)
-                                && level.isHeld()));
+        return request.names().stream().allMatch(name -> levels.stream()
+                .anyMatch(level ->
+                        level.names().contains(name) && (reads || level.mode() != LockMode.READ) && level.isHeld()));
     }
 
     private List<LevelLease> levels(Collection<? extends LockLease> leases) {

@@ -52,9 +52,7 @@ final class TransactionSurroundings implements LockSurroundings {
 
     @Override
     public Collection<LockLease> heldOn() {
-        return reaction == InsideTransaction.RELEASE_AFTER_COMPLETION
-                ? TransactionLocks.heldByThisThread()
-                : List.of();
+        return reaction == InsideTransaction.RELEASE_AFTER_COMPLETION ? TransactionLocks.heldByThisThread() : List.of();
     }
 
     private void warn(LockRequest request) {

@@ -51,8 +51,8 @@ final class AnnotatedMethodHints implements BeanRegistrationAotProcessor {
             hints.registerMethod(annotated.method(), ExecutableMode.INVOKE);
             hints.registerMethod(annotated.declaration(), ExecutableMode.INVOKE);
             // The annotation on the method, and all that lead from it to ours.
-            MergedAnnotation<?> annotation = MergedAnnotations.from(annotated.declaration())
-                    .get(DistributedLocked.class);
+            MergedAnnotation<?> annotation =
+                    MergedAnnotations.from(annotated.declaration()).get(DistributedLocked.class);
             for (MergedAnnotation<?> each = annotation; each != null; each = each.getMetaSource()) {
                 hints.registerType(each.getType(), MemberCategory.INVOKE_DECLARED_METHODS);
             }

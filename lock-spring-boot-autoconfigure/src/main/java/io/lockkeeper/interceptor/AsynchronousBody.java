@@ -41,9 +41,7 @@ final class AsynchronousBody implements LockedAction<AsynchronousBody.Begun, Thr
         started = true;
         prepare.accept(lease);
         // The method may commit a transaction before it returns: the watch refuses that without the lock.
-        Object returned = onLost == LossPolicy.REPORT
-                ? proceed()
-                : new LossWatch(lease, onLost).begin(this::proceed);
+        Object returned = onLost == LossPolicy.REPORT ? proceed() : new LossWatch(lease, onLost).begin(this::proceed);
         return new Begun(returned, lease);
     }
 

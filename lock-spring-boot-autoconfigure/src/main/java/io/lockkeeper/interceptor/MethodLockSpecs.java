@@ -48,8 +48,7 @@ final class MethodLockSpecs {
             return known;
         }
         AnnotatedMethod method = annotated(AnnotatedMethod.find(invoked, targetClass), invoked, targetClass);
-        MethodLockSpec spec =
-                specs.computeIfAbsent(key(method), unknown -> resolveOrThrow(method, new Faults(method)));
+        MethodLockSpec spec = specs.computeIfAbsent(key(method), unknown -> resolveOrThrow(method, new Faults(method)));
         specs.put(key, spec);
         return spec;
     }
@@ -80,8 +79,7 @@ final class MethodLockSpecs {
         return specs.computeIfAbsent(key, unknown -> resolveOrThrow(method, faults));
     }
 
-    private static AnnotatedMethod annotated(
-            @Nullable AnnotatedMethod found, Method invoked, Class<?> targetClass) {
+    private static AnnotatedMethod annotated(@Nullable AnnotatedMethod found, Method invoked, Class<?> targetClass) {
         if (found == null) {
             throw new IllegalStateException(
                     invoked + " of " + targetClass + " is not annotated with @DistributedLocked");

@@ -62,7 +62,8 @@ class AheadOfTimeTest {
     @Test
     void theAnnotationAndThoseComposedOfItAreKept() {
         assertKept(RuntimeHintsPredicates.proxies().forInterfaces(DistributedLocked.class));
-        for (Class<?> annotation : new Class<?>[] {DistributedLocked.class, Direct.class, Exclusive.class, Nightly.class}) {
+        for (Class<?> annotation :
+                new Class<?>[] {DistributedLocked.class, Direct.class, Exclusive.class, Nightly.class}) {
             assertKept(RuntimeHintsPredicates.reflection()
                     .onType(annotation)
                     .withMemberCategory(MemberCategory.INVOKE_DECLARED_METHODS));

@@ -31,8 +31,8 @@ class AsynchronousTransactionTest {
 
     private static final Duration SOON = Duration.ofSeconds(20);
 
-    private final ApplicationContextRunner runner = runner()
-            .withUserConfiguration(SalesDatabase.class, Transactions.class)
+    private final ApplicationContextRunner runner = runner().withUserConfiguration(
+                    SalesDatabase.class, Transactions.class)
             .withBean(Shop.class);
 
     private final ApplicationContextRunner keeping =

@@ -25,8 +25,8 @@ import org.springframework.context.support.SimpleThreadScope;
 /** Beans that are made in unusual ways, and are right as they are: no alarm at the start, and their methods are locked. */
 class OddBeansTest {
 
-    private final ApplicationContextRunner runner = runner()
-            .withInitializer(context -> context.getBeanFactory().registerScope("thread", new SimpleThreadScope()))
+    private final ApplicationContextRunner runner = runner().withInitializer(
+                    context -> context.getBeanFactory().registerScope("thread", new SimpleThreadScope()))
             .withUserConfiguration(Odd.class, ConfigurationWithLocks.class);
 
     @ParameterizedTest
@@ -43,7 +43,8 @@ class OddBeansTest {
             assertThat(context.getBean("scoped", Hidden.class).call()).containsExactly("hidden");
             assertThat(context.getBean("lazyProxy", Holder.class).hidden.call()).containsExactly("hidden");
             assertThat(context.getBean(ConfigurationWithLocks.class).call()).containsExactly("configuration");
-            assertThat(context.getBean(NestedGeneric.class).value(Optional.of("x"))).containsExactly("generic:x");
+            assertThat(context.getBean(NestedGeneric.class).value(Optional.of("x")))
+                    .containsExactly("generic:x");
         });
     }
 

@@ -29,8 +29,7 @@ class ReactiveTransactionTest {
 
     private static final Duration SOON = Duration.ofSeconds(20);
 
-    private final ApplicationContextRunner runner = runner()
-            .withUserConfiguration(Transactions.class)
+    private final ApplicationContextRunner runner = runner().withUserConfiguration(Transactions.class)
             .withBean(Manager.class)
             .withBean(Shop.class);
 

@@ -85,10 +85,8 @@ class SuspendTest {
                 .orElseThrow();
         Faults faults = new Faults(method);
         WeavingCheck.check(method, faults);
-        assertThat(faults.found())
-                .singleElement()
-                .satisfies(fault -> assertThat(fault.toString())
-                        .contains("token(String): is a suspend function", "CompletableFuture or a Mono"));
+        assertThat(faults.found()).singleElement().satisfies(fault -> assertThat(fault.toString())
+                .contains("token(String): is a suspend function", "CompletableFuture or a Mono"));
     }
 
     private <T> void check(Function<SuspendingShop, CompletableFuture<T>> call, Outcome<T> outcome) {
