@@ -34,8 +34,8 @@ class StartupReportTest {
 
     @Test
     void theReportNamesEveryFaultOfEveryAttributeAndWhatToWriteInstead(CapturedOutput output) {
-        DistributedLockedConfigurationException failure = catchThrowableOfType(
-                DistributedLockedConfigurationException.class, () -> start(EverythingWrong.class));
+        DistributedLockedConfigurationException failure =
+                catchThrowableOfType(DistributedLockedConfigurationException.class, () -> start(EverythingWrong.class));
         assertThat(failure.faults())
                 .extracting(DistributedLockedFault::attribute)
                 .contains(
