@@ -64,6 +64,14 @@ public interface LockEngine extends AutoCloseable {
     CompletableFuture<Level> enterAsync(LockRequest request, Collection<? extends LockLease> enclosing);
 
     /**
+     * Returns whether a caller under some leases holds all that it asks for.
+     *
+     * @param request what it asks for
+     * @param leases the leases; only levels of this engine count
+     */
+    boolean covers(LockRequest request, Collection<? extends LockLease> leases);
+
+    /**
      * Tells listeners that this thread begins to run a body under a lease that it entered.
      *
      * @param lease what {@link #enter} returned

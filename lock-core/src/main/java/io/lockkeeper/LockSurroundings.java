@@ -1,5 +1,7 @@
 package io.lockkeeper;
 
+import java.util.Collection;
+import java.util.List;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -22,4 +24,15 @@ public interface LockSurroundings {
      */
     @Nullable
     Consumer<LockLease> beforeAcquisition(LockRequest request, boolean reentry);
+
+    /**
+     * Returns what surrounding work of this thread holds on at the moment; asked before each acquisition. The thread
+     * enters these locks again, also where they were acquired for work that belongs to no thread, such as a stage.
+     *
+     * @return leases that {@link #beforeAcquisition} received for work of this thread which has not ended; none unless
+     *     overridden
+     */
+    default Collection<LockLease> heldOn() {
+        return List.of();
+    }
 }

@@ -341,9 +341,9 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
         }
 
         /**
-         * Sets what is asked before each acquisition, and may refuse it or hold the lock on beyond its release. What is
-         * held on belongs to the calling thread: {@link LockTemplate#acquire} and {@link LockTemplate#tryAcquire} then
-         * enter a lock again that the thread holds.
+         * Sets what is asked before each acquisition, and may refuse it or hold the lock on beyond its release. Whatever
+         * form asks then enters a lock again that is held on, {@link LockTemplate#acquire},
+         * {@link LockTemplate#acquireAsync} and their like included.
          *
          * @param surroundings what surrounds acquisitions; nothing unless set
          * @return this builder

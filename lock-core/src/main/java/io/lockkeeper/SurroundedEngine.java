@@ -1,11 +1,15 @@
 package io.lockkeeper;
 
+import io.lockkeeper.store.DaemonThreads;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -26,59 +30,83 @@ final class SurroundedEngine implements LockEngine {
 
     @Override
     public LockLease acquire(LockRequest request) {
-        Consumer<LockLease> keeper = ask(request);
-        return keeper == null ? engine.acquire(request) : enter(request, keeper);
+        return inside(kept -> {
+            Consumer<LockLease> keeper = ask(request);
+            return keeper == null ? engine.acquire(request) : enter(request, keeper, kept);
+        });
     }
 
     @Override
     public void acquireAsync(LockRequest request, CompletableFuture<LockLease> result) {
-        Consumer<LockLease> keeper = surroundings.beforeAcquisition(request, false);
-        engine.acquireAsync(request, keeper == null ? result : kept(keeper, result));
-    }
-
-    /** Returns what receives a lease that is handed on, and kept when its receiver releases it. */
-    private CompletableFuture<LockLease> kept(Consumer<LockLease> keeper, CompletableFuture<LockLease> result) {
-        CompletableFuture<LockLease> acquisition = new CompletableFuture<>();
-        acquisition.whenComplete((lease, failure) -> {
-            if (lease == null) {
+        Collection<LockLease> kept = surroundings.heldOn();
+        Consumer<LockLease> keeper = surroundings.beforeAcquisition(request, isHeld(request, kept));
+        if (keeper == null) {
+            engine.acquireAsync(request, result);
+            return;
+        }
+        CompletableFuture<Level> entering;
+        try {
+            entering = enterAsync(request, keeper, kept, kept);
+        } catch (RuntimeException refused) {
+            result.completeExceptionally(refused);
+            return;
+        }
+        entering.whenComplete((level, failure) -> complete(() -> {
+            if (level == null) {
                 result.completeExceptionally(failure);
-            } else if (!result.complete(new KeptLease(lease, keeper))) {
+            } else if (!result.complete(level)) {
                 // The caller has ended the future, and nobody received the lease.
-                engine.releaseAsync(lease, () -> {});
+                engine.releaseAsync(level, () -> {});
             }
-        });
-        result.whenComplete((lease, failure) -> acquisition.cancel(false));
-        return acquisition;
+        }));
+        result.whenComplete((lease, failure) -> entering.cancel(false));
     }
 
-    @Override
-    public void releaseAsync(LockLease lease, Runnable then) {
-        if (lease instanceof KeptLease) {
-            // Where the surrounding work is over, the store is asked at once.
-            executor.execute(() -> {
-                lease.close();
-                then.run();
-            });
-        } else {
-            engine.releaseAsync(lease, then);
+    /** What hangs on the future of a caller does not run on the thread that called. */
+    private void complete(Runnable task) {
+        try {
+            executor.execute(task);
+        } catch (RejectedExecutionException full) {
+            DaemonThreads.factory("lockkeeper-refused").newThread(task).start();
         }
     }
 
     @Override
+    public void releaseAsync(LockLease lease, Runnable then) {
+        engine.releaseAsync(lease, then);
+    }
+
+    @Override
     public LockLease enter(LockRequest request) {
-        return enter(request, ask(request));
+        return inside(kept -> enter(request, ask(request), kept));
     }
 
     @Override
     public CompletableFuture<Level> enterAsync(LockRequest request, Collection<? extends LockLease> enclosing) {
-        Consumer<LockLease> keeper = surroundings.beforeAcquisition(request, isHeld(request, enclosing));
-        CompletableFuture<Level> entering = engine.enterAsync(request, enclosing);
-        return keeper == null ? entering : kept(request, keeper, entering);
+        Collection<LockLease> kept = surroundings.heldOn();
+        List<LockLease> around = new ArrayList<>(enclosing);
+        around.addAll(kept);
+        Consumer<LockLease> keeper = surroundings.beforeAcquisition(request, isHeld(request, around));
+        return enterAsync(request, keeper, kept, around);
+    }
+
+    private CompletableFuture<Level> enterAsync(
+            LockRequest request,
+            @Nullable Consumer<LockLease> keeper,
+            Collection<LockLease> kept,
+            Collection<LockLease> around) {
+        CompletableFuture<Level> entering = engine.enterAsync(request, around);
+        return keeper == null || engine.covers(request, kept) ? entering : kept(request, keeper, entering);
     }
 
     @Override
     public Body body(LockLease lease) {
         return engine.body(lease);
+    }
+
+    @Override
+    public boolean covers(LockRequest request, Collection<? extends LockLease> leases) {
+        return engine.covers(request, leases);
     }
 
     /** Returns a level to come, beside which there is one that is kept. */
@@ -90,8 +118,14 @@ final class SurroundedEngine implements LockEngine {
                 result.completeExceptionally(failure);
                 return;
             }
-            // Entered again, so it is there at once.
-            engine.enterAsync(request, List.of(level)).thenAccept(keeper);
+            try {
+                // Entered again, so it is there at once.
+                engine.enterAsync(request, List.of(level)).thenAccept(keeper);
+            } catch (RuntimeException lost) {
+                engine.releaseAsync(level, () -> {});
+                result.completeExceptionally(lost);
+                return;
+            }
             if (!result.complete(level)) {
                 engine.releaseAsync(level, () -> {});
             }
@@ -102,17 +136,20 @@ final class SurroundedEngine implements LockEngine {
 
     @Override
     public void lock(LockRequest request, boolean interruptibly) {
-        Consumer<LockLease> keeper = ask(request);
-        engine.lock(request, interruptibly);
-        if (keeper == null) {
-            return;
-        }
-        try {
-            keeper.accept(engine.enter(request));
-        } catch (RuntimeException | Error failure) {
-            engine.unlock(request.names().get(0), request.mode());
-            throw failure;
-        }
+        inside(kept -> {
+            Consumer<LockLease> keeper = ask(request);
+            engine.lock(request, interruptibly);
+            if (keeper == null || engine.covers(request, kept)) {
+                return request;
+            }
+            try {
+                keeper.accept(engine.enter(request));
+            } catch (RuntimeException | Error failure) {
+                engine.unlock(request.names().get(0), request.mode());
+                throw failure;
+            }
+            return request;
+        });
     }
 
     @Override
@@ -154,9 +191,9 @@ final class SurroundedEngine implements LockEngine {
         return surroundings.beforeAcquisition(request, isHeld(request, List.of()));
     }
 
-    private LockLease enter(LockRequest request, @Nullable Consumer<LockLease> keeper) {
+    private LockLease enter(LockRequest request, @Nullable Consumer<LockLease> keeper, Collection<LockLease> kept) {
         LockLease lease = engine.enter(request);
-        if (keeper != null) {
+        if (keeper != null && !engine.covers(request, kept)) {
             try {
                 keeper.accept(engine.enter(request));
             } catch (RuntimeException | Error failure) {
@@ -165,6 +202,23 @@ final class SurroundedEngine implements LockEngine {
             }
         }
         return lease;
+    }
+
+    /** Asks for a lock on a thread that is inside all that its surrounding work holds on. */
+    private <T> T inside(Function<Collection<LockLease>, T> asking) {
+        Collection<LockLease> kept = surroundings.heldOn();
+        if (kept.isEmpty()) {
+            return asking.apply(kept);
+        }
+        List<Runnable> leave = kept.stream()
+                .filter(lease -> lease instanceof Level && lease.isHeld())
+                .map(lease -> ((Level) lease).enterThread())
+                .toList();
+        try {
+            return asking.apply(kept);
+        } finally {
+            leave.forEach(Runnable::run);
+        }
     }
 
     private boolean isHeld(LockRequest request, Collection<? extends LockLease> enclosing) {

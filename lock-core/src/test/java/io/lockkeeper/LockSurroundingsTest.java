@@ -11,6 +11,8 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -104,9 +106,8 @@ class LockSurroundingsTest {
     }
 
     @Test
-    void aLeaseThatBelongsToNoThreadIsHandedOverWhenItIsReleased() throws Exception {
+    void aLeaseThatBelongsToNoThreadIsKeptWhenItIsReleased() throws Exception {
         LockLease lease = template.acquireAsync(LockRequest.of("stock")).get(10, TimeUnit.SECONDS);
-        assertThat(kept).isEmpty();
         assertThat(lease.isHeld()).isTrue();
         lease.ensureHeld();
         assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
@@ -140,6 +141,32 @@ class LockSurroundingsTest {
         assertThat(elsewhere.acquireAsync(LockRequest.of("stock")).get(10, TimeUnit.SECONDS))
                 .isNotNull();
         assertThat(kept).isEmpty();
+    }
+
+    @Test
+    void aLockThatIsLostBeforeItIsKeptIsAFailureAndNotSilence() {
+        MemoryLockStore other = store.peer();
+        AtomicReference<LockTemplate> own = new AtomicReference<>();
+        LockListener losing = new LockListener() {
+            @Override
+            public void onAcquired(Acquired event) {
+                LockInspector inspector = own.get().inspector();
+                inspector.forceRelease("stock");
+                Awaitility.await().until(() -> inspector.heldHere().isEmpty());
+            }
+        };
+        try (LockTemplate template = LockTemplate.builder(other)
+                .listener(losing)
+                .surroundings((request, reentry) -> kept::add)
+                .build()) {
+            own.set(template);
+            assertThat(template.executeStage(
+                            LockRequest.of("stock"), lease -> CompletableFuture.completedFuture("done")))
+                    .failsWithin(Duration.ofSeconds(10))
+                    .withThrowableThat()
+                    .withCauseInstanceOf(LockLostException.class);
+            assertThat(kept).isEmpty();
+        }
     }
 
     @Test

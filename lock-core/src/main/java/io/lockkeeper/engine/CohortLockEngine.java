@@ -212,6 +212,11 @@ final class CohortLockEngine implements LockEngine {
     }
 
     @Override
+    public boolean covers(LockRequest request, Collection<? extends LockLease> leases) {
+        return threadHolds.covers(request, leases);
+    }
+
+    @Override
     public void lock(LockRequest request, boolean interruptibly) {
         limits.check(request);
         if (!threadHolds.relock(request)) {

@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /** Levels of several holds, some of which were there before: held while all are held. */
 final class JointLease implements LockEngine.Level {
@@ -18,6 +19,9 @@ final class JointLease implements LockEngine.Level {
     private final List<String> names;
     private final LockMode mode;
     private final List<LevelLease> levels;
+
+    /** The first loss among the levels; null: none. Set before the level that was taken last ends because of it. */
+    private volatile @Nullable LockLostException loss;
 
     JointLease(List<String> names, LockMode mode, List<LevelLease> levels) {
         this.names = names;
@@ -38,7 +42,10 @@ final class JointLease implements LockEngine.Level {
     /** The first loss frees what was taken last, for this lease alone or not: it ends with the others. */
     JointLease joined() {
         LevelLease last = levels.get(levels.size() - 1);
-        onLost(lost -> last.release());
+        onLost(lost -> {
+            loss = lost;
+            last.release();
+        });
         return this;
     }
 
@@ -91,6 +98,10 @@ final class JointLease implements LockEngine.Level {
 
     @Override
     public void ensureHeld() {
+        LockLostException lost = loss;
+        if (lost != null) {
+            throw lost;
+        }
         levels.forEach(LevelLease::ensureHeld);
     }
 
@@ -116,8 +127,12 @@ final class JointLease implements LockEngine.Level {
 
     @Override
     public ReleaseResult release() {
-        return Collections.max(
-                levels.stream().map(LevelLease::release).toList(), Comparator.comparingInt(JointLease::badness));
+        List<ReleaseResult> results = levels.stream().map(LevelLease::release).toList();
+        boolean first = results.stream().anyMatch(result -> result != ReleaseResult.ALREADY_RELEASED);
+        // The lost level may have ended already.
+        return first && loss != null
+                ? ReleaseResult.LOST
+                : Collections.max(results, Comparator.comparingInt(JointLease::badness));
     }
 
     private static int badness(ReleaseResult result) {

@@ -104,6 +104,15 @@ final class ThreadHolds {
         return !isEmpty() || !levels(leases).isEmpty();
     }
 
+    /** Returns whether some leases are levels of this engine that hold all that a request asks for. */
+    boolean covers(LockRequest request, Collection<? extends LockLease> leases) {
+        List<LevelLease> levels = levels(leases);
+        boolean reads = request.mode() == LockMode.READ;
+        return request.names().stream().allMatch(name -> levels.stream()
+                .anyMatch(level ->
+                        level.names().contains(name) && (reads || level.mode() != LockMode.READ) && level.isHeld()));
+    }
+
     private List<LevelLease> levels(Collection<? extends LockLease> leases) {
         if (leases.isEmpty()) {
             return List.of();

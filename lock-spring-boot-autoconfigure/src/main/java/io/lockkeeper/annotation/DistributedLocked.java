@@ -18,7 +18,7 @@ import org.springframework.core.annotation.AliasFor;
  * <p>Works through the bean's proxy, and therefore not where a bean calls its own method. The method may be declared in
  * an interface, and the annotation may sit on another annotation whose attributes are aliases of these. It must not be
  * private, static or final. With {@code lockkeeper.mode=aspectj} the lock is woven into the method itself, which may then
- * be private or final, but not only annotated in an interface. Every annotated method is checked when the application
+ * be private or final, but neither suspend nor be annotated only in an interface. Every annotated method is checked when the application
  * starts; what is wrong with it stops the start.
  *
  * <p>A method may also return {@link java.util.concurrent.CompletableFuture}, {@link
@@ -31,7 +31,7 @@ import org.springframework.core.annotation.AliasFor;
  *       cancellation nobody waits for the release.
  *   <li>The thread that runs the method is inside the lock until the method returns. What continues the stage, or the
  *       operators of the publisher, are not: {@link io.lockkeeper.LockContext} is empty there, and blocking code that asks
- *       for the same lock waits.
+ *       for the same lock waits. A method that begins a reactive transaction runs in the publisher of that transaction.
  *   <li>A publisher locks at each subscription, and not before. The leases are in the Reactor context, so that annotated
  *       publishers and suspend functions inside enter the lock again; the innermost is there under
  *       {@code LockLease.class}.

@@ -2,14 +2,20 @@ package io.lockkeeper.autoconfigure;
 
 import io.lockkeeper.LockLease;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Deque;
 import java.util.List;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 /** The locks that a transaction holds until it has committed or rolled back, the last one first. */
 final class TransactionLocks implements TransactionSynchronization, Consumer<LockLease> {
+
+    /** What belongs to transactions that this thread has suspended. */
+    private static final ThreadLocal<@Nullable Deque<TransactionLocks>> SUSPENDED = new ThreadLocal<>();
 
     private final Deque<LockLease> leases = new ArrayDeque<>();
     private boolean completed;
@@ -18,14 +24,56 @@ final class TransactionLocks implements TransactionSynchronization, Consumer<Loc
 
     /** Returns the locks of the transaction that is open on this thread. */
     static TransactionLocks ofThisThread() {
+        TransactionLocks known = find();
+        if (known != null) {
+            return known;
+        }
+        TransactionLocks locks = new TransactionLocks();
+        TransactionSynchronizationManager.registerSynchronization(locks);
+        return locks;
+    }
+
+    /** Returns what the transactions of this thread hold, those that are suspended included. */
+    static Collection<LockLease> heldByThisThread() {
+        TransactionLocks open = TransactionSynchronizationManager.isSynchronizationActive() ? find() : null;
+        Deque<TransactionLocks> suspended = SUSPENDED.get();
+        if (suspended == null) {
+            return open == null ? List.of() : open.leases();
+        }
+        List<LockLease> held = new ArrayList<>(open == null ? List.of() : open.leases());
+        suspended.forEach(locks -> held.addAll(locks.leases()));
+        return held;
+    }
+
+    private static @Nullable TransactionLocks find() {
         for (TransactionSynchronization known : TransactionSynchronizationManager.getSynchronizations()) {
             if (known instanceof TransactionLocks locks) {
                 return locks;
             }
         }
-        TransactionLocks locks = new TransactionLocks();
-        TransactionSynchronizationManager.registerSynchronization(locks);
-        return locks;
+        return null;
+    }
+
+    private synchronized List<LockLease> leases() {
+        return List.copyOf(leases);
+    }
+
+    @Override
+    public void suspend() {
+        Deque<TransactionLocks> suspended = SUSPENDED.get();
+        if (suspended == null) {
+            suspended = new ArrayDeque<>(1);
+            SUSPENDED.set(suspended);
+        }
+        suspended.push(this);
+    }
+
+    @Override
+    public void resume() {
+        Deque<TransactionLocks> suspended = SUSPENDED.get();
+        if (suspended != null && suspended.remove(this) && suspended.isEmpty()) {
+            SUSPENDED.remove();
+        }
     }
 
     @Override

@@ -5,6 +5,8 @@ import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockSurroundings;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.autoconfigure.LockkeeperProperties.InsideTransaction;
+import java.util.Collection;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
@@ -46,6 +48,11 @@ final class TransactionSurroundings implements LockSurroundings {
             warn(request);
         }
         return null;
+    }
+
+    @Override
+    public Collection<LockLease> heldOn() {
+        return reaction == InsideTransaction.RELEASE_AFTER_COMPLETION ? TransactionLocks.heldByThisThread() : List.of();
     }
 
     private void warn(LockRequest request) {

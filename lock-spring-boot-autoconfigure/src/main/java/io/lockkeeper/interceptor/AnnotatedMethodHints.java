@@ -1,7 +1,6 @@
 package io.lockkeeper.interceptor;
 
 import io.lockkeeper.annotation.DistributedLocked;
-import java.lang.annotation.Annotation;
 import java.util.Arrays;
 import java.util.Collection;
 import org.jspecify.annotations.Nullable;
@@ -14,8 +13,9 @@ import org.springframework.beans.factory.aot.BeanRegistrationAotContribution;
 import org.springframework.beans.factory.aot.BeanRegistrationAotProcessor;
 import org.springframework.beans.factory.aot.BeanRegistrationCode;
 import org.springframework.beans.factory.support.RegisteredBean;
-import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.core.annotation.AnnotationUtils;
+import org.springframework.core.annotation.MergedAnnotation;
+import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.util.ClassUtils;
 
 /**
@@ -50,10 +50,11 @@ final class AnnotatedMethodHints implements BeanRegistrationAotProcessor {
         private static void register(AnnotatedMethod annotated, ReflectionHints hints) {
             hints.registerMethod(annotated.method(), ExecutableMode.INVOKE);
             hints.registerMethod(annotated.declaration(), ExecutableMode.INVOKE);
-            for (Annotation annotation : annotated.declaration().getAnnotations()) {
-                if (AnnotatedElementUtils.isAnnotated(annotation.annotationType(), DistributedLocked.class)) {
-                    hints.registerType(annotation.annotationType(), MemberCategory.INVOKE_DECLARED_METHODS);
-                }
+            // The annotation on the method, and all that lead from it to ours.
+            MergedAnnotation<?> annotation =
+                    MergedAnnotations.from(annotated.declaration()).get(DistributedLocked.class);
+            for (MergedAnnotation<?> each = annotation; each != null; each = each.getMetaSource()) {
+                hints.registerType(each.getType(), MemberCategory.INVOKE_DECLARED_METHODS);
             }
             Fallback fallback = FallbackFinder.find(annotated, new Faults(annotated));
             if (fallback != null) {

@@ -40,17 +40,9 @@ final class AsynchronousBody implements LockedAction<AsynchronousBody.Begun, Thr
     public Begun run(LockLease lease) throws Throwable {
         started = true;
         prepare.accept(lease);
-        if (onLost == LossPolicy.INTERRUPT) {
-            return new Begun(new LossWatch(lease, onLost).begin(this::proceed), lease);
-        }
-        try {
-            return new Begun(proceed(), lease);
-        } catch (Throwable failure) {
-            if (onLost == LossPolicy.FAIL) {
-                Losses.addTo(failure, Losses.of(lease));
-            }
-            throw failure;
-        }
+        // The method may commit a transaction before it returns: the watch refuses that without the lock.
+        Object returned = onLost == LossPolicy.REPORT ? proceed() : new LossWatch(lease, onLost).begin(this::proceed);
+        return new Begun(returned, lease);
     }
 
     /** Aspects between here and the method look for the call on their thread, which may not be the caller's. */

@@ -3,6 +3,7 @@ package io.lockkeeper.interceptor;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
+import org.springframework.aop.ProxyMethodInvocation;
 import org.springframework.aop.support.AopUtils;
 
 /** Runs calls of annotated methods as their specs say. */
@@ -18,7 +19,9 @@ final class DistributedLockedInterceptor implements MethodInterceptor {
     public @Nullable Object invoke(MethodInvocation call) throws Throwable {
         Object target = call.getThis();
         Class<?> targetClass = target == null ? call.getMethod().getDeclaringClass() : AopUtils.getTargetClass(target);
-        MethodLockSpec spec = specs.of(call.getMethod(), targetClass);
+        MethodLockSpec spec = call instanceof ProxyMethodInvocation
+                ? specs.of(call.getMethod(), targetClass)
+                : specs.ofWoven(call.getMethod(), targetClass);
         return spec.execution().run(spec, call);
     }
 }

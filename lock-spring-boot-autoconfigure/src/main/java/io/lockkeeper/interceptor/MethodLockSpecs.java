@@ -47,14 +47,44 @@ final class MethodLockSpecs {
         if (known != null) {
             return known;
         }
-        AnnotatedMethod method = AnnotatedMethod.find(invoked, targetClass);
-        if (method == null) {
+        AnnotatedMethod method = annotated(AnnotatedMethod.find(invoked, targetClass), invoked, targetClass);
+        MethodLockSpec spec = specs.computeIfAbsent(key(method), unknown -> resolveOrThrow(method, new Faults(method)));
+        specs.put(key, spec);
+        return spec;
+    }
+
+    /**
+     * Returns what the annotation of a method means into which the lock was woven. That method runs, also where the class
+     * of the object overrides it.
+     *
+     * @param body the method that runs
+     * @param targetClass the class of the object
+     * @throws DistributedLockedConfigurationException if the annotation is wrong
+     */
+    MethodLockSpec ofWoven(Method body, Class<?> targetClass) {
+        MethodClassKey key = new MethodClassKey(body, targetClass);
+        MethodLockSpec known = specs.get(key);
+        if (known != null) {
+            return known;
+        }
+        AnnotatedMethod found = AnnotatedMethod.find(body, targetClass);
+        AnnotatedMethod method = annotated(
+                found == null || found.method().equals(body)
+                        ? found
+                        : AnnotatedMethod.find(body, body.getDeclaringClass()),
+                body,
+                targetClass);
+        Faults faults = new Faults(method);
+        WeavingCheck.check(method, faults);
+        return specs.computeIfAbsent(key, unknown -> resolveOrThrow(method, faults));
+    }
+
+    private static AnnotatedMethod annotated(@Nullable AnnotatedMethod found, Method invoked, Class<?> targetClass) {
+        if (found == null) {
             throw new IllegalStateException(
                     invoked + " of " + targetClass + " is not annotated with @DistributedLocked");
         }
-        MethodLockSpec spec = specs.computeIfAbsent(key(method), unknown -> resolveOrThrow(method));
-        specs.put(key, spec);
-        return spec;
+        return found;
     }
 
     /**
@@ -83,8 +113,7 @@ final class MethodLockSpecs {
         return new MethodClassKey(method.method(), method.targetClass());
     }
 
-    private MethodLockSpec resolveOrThrow(AnnotatedMethod method) {
-        Faults faults = new Faults(method);
+    private MethodLockSpec resolveOrThrow(AnnotatedMethod method, Faults faults) {
         MethodLockSpec spec = resolve(method, faults);
         if (spec == null) {
             throw new DistributedLockedConfigurationException(faults.found());

@@ -18,6 +18,11 @@ final class WeavingCheck {
     static void check(AnnotatedMethod annotated, Faults faults) {
         if (Modifier.isStatic(annotated.method().getModifiers())) {
             faults.add("", "is static, and only methods of objects are locked", "Make it a method of the bean");
+        } else if (SuspendingMethods.isSuspending(annotated.method())) {
+            faults.add(
+                    "",
+                    "is a suspend function, into which no lock can be woven: it runs anew whenever it is resumed",
+                    "Let it return a CompletableFuture or a Mono, or use lockkeeper.mode=proxy");
         } else if (!annotated.declaration().equals(annotated.method())) {
             faults.add(
                     "",

@@ -62,7 +62,8 @@ class AheadOfTimeTest {
     @Test
     void theAnnotationAndThoseComposedOfItAreKept() {
         assertKept(RuntimeHintsPredicates.proxies().forInterfaces(DistributedLocked.class));
-        for (Class<?> annotation : new Class<?>[] {DistributedLocked.class, Exclusive.class}) {
+        for (Class<?> annotation :
+                new Class<?>[] {DistributedLocked.class, Direct.class, Exclusive.class, Nightly.class}) {
             assertKept(RuntimeHintsPredicates.reflection()
                     .onType(annotation)
                     .withMemberCategory(MemberCategory.INVOKE_DECLARED_METHODS));
@@ -132,6 +133,18 @@ class AheadOfTimeTest {
         String[] key();
     }
 
+    @Retention(RetentionPolicy.RUNTIME)
+    @DistributedLocked
+    @interface Direct {
+        @AliasFor(annotation = DistributedLocked.class, attribute = "name")
+        String[] key();
+    }
+
+    /** Two steps away from the annotation. */
+    @Retention(RetentionPolicy.RUNTIME)
+    @Exclusive(key = "nightly")
+    @interface Nightly {}
+
     static class Base {
         @SuppressWarnings("unused")
         private void inheritedFallback() {}
@@ -145,8 +158,11 @@ class AheadOfTimeTest {
 
         private void privateFallback(Order order, LockNotAcquiredException held) {}
 
-        @Exclusive(key = "composed")
+        @Direct(key = "composed")
         public void composed() {}
+
+        @Nightly
+        public void nightly() {}
 
         @DistributedLocked(name = "other", fallbackMethod = "otherFallback")
         public void other() {}

@@ -10,6 +10,7 @@ import io.lockkeeper.annotation.DistributedLocked;
 import io.lockkeeper.annotation.LossPolicy;
 import io.lockkeeper.interceptor.SalesDatabase.Sales;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -161,9 +162,10 @@ class LossRollbackTest {
             throw new AssertionError("committed");
         }
 
-        @DistributedLocked(name = "stock", leaseTime = "100ms", onLost = LossPolicy.FAIL)
+        @DistributedLocked(name = "stock", onLost = LossPolicy.FAIL)
         public void committingFirst() {
             transactions.executeWithoutResult(status -> sales.add());
+            assertThat(LockContext.require().extend(Duration.ofMillis(100))).isTrue();
             beginning();
         }
 

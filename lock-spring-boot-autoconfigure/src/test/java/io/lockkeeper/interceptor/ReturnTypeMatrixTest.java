@@ -59,6 +59,7 @@ class ReturnTypeMatrixTest {
     private final MemoryLockStore locks = new MemoryLockStore();
     private final Set<String> lost = ConcurrentHashMap.newKeySet();
     private final Map<Proxies, AnnotationConfigApplicationContext> applications = new EnumMap<>(Proxies.class);
+    private final EventLedger ledger = new EventLedger();
     private LockTemplate elsewhere;
 
     @BeforeAll
@@ -70,7 +71,8 @@ class ReturnTypeMatrixTest {
                             "lockkeeper.wait-time=0s", "spring.aop.proxy-target-class=" + (proxies == Proxies.CLASS))
                     .applyTo(application);
             application.registerBean(LockStore.class, () -> new FailingStore(locks.peer()));
-            application.registerBean(LockListener.class, this::losses);
+            application.registerBean("losses", LockListener.class, this::losses);
+            application.registerBean("ledger", LockListener.class, () -> ledger);
             BEANS.forEach(bean -> application.registerBean(bean.getSimpleName(), bean));
             application.register(AopAutoConfiguration.class, LockkeeperAutoConfiguration.class);
             application.refresh();
@@ -91,6 +93,7 @@ class ReturnTypeMatrixTest {
     void stop() {
         applications.values().forEach(AnnotationConfigApplicationContext::close);
         elsewhere.close();
+        ledger.assertBalanced();
     }
 
     @TestFactory

@@ -77,6 +77,18 @@ class SuspendTest {
                 });
     }
 
+    @Test
+    void aLockThatShouldBeWovenIntoASuspendFunctionIsAFault() {
+        AnnotatedMethod method = AnnotatedMethod.allOf(SuspendingShop.class).stream()
+                .filter(each -> each.method().getName().equals("token"))
+                .findFirst()
+                .orElseThrow();
+        Faults faults = new Faults(method);
+        WeavingCheck.check(method, faults);
+        assertThat(faults.found()).singleElement().satisfies(fault -> assertThat(fault.toString())
+                .contains("token(String): is a suspend function", "CompletableFuture or a Mono"));
+    }
+
     private <T> void check(Function<SuspendingShop, CompletableFuture<T>> call, Outcome<T> outcome) {
         runner.run(context -> {
             outcome.check(call.apply(context.getBean(SuspendingShop.class)));

@@ -6,12 +6,18 @@ import io.lockkeeper.LockListener;
 import io.lockkeeper.LockNotAcquiredException;
 import io.lockkeeper.annotation.DistributedLocked;
 import io.lockkeeper.autoconfigure.LockkeeperAutoConfiguration;
+import io.lockkeeper.interceptor.Coroutines;
+import io.lockkeeper.interceptor.SuspendingShop;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.WebApplicationType;
@@ -26,6 +32,7 @@ import org.springframework.transaction.annotation.EnableTransactionManagement;
 import org.springframework.transaction.annotation.Transactional;
 import org.springframework.transaction.support.AbstractPlatformTransactionManager;
 import org.springframework.transaction.support.DefaultTransactionStatus;
+import reactor.core.publisher.Mono;
 
 /** Runs in a JVM of its own, and prints what each call of an annotated method holds. */
 public final class WovenApplication {
@@ -49,6 +56,13 @@ public final class WovenApplication {
             say("final class " + context.getBean(Sealed.class).sell());
             say("not a bean " + new Shop().sell("chair"));
             say("nobody waits: " + shop.busy());
+            say("stage " + shop.stage("lamp").join());
+            say("stage that waits " + shop.waitingStage().join());
+            Mono<List<String>> publisher = shop.publisher();
+            say("publisher " + publisher.block() + " " + publisher.block());
+            say("publisher that waits " + shop.waitingPublisher().block());
+            say("overridden " + new Outlet().stock());
+            say("suspending " + suspending());
             context.getBean(Transactions.class).events.clear();
             context.getBean(Seller.class).sell();
             say("transaction " + context.getBean(Transactions.class).events);
@@ -62,6 +76,14 @@ public final class WovenApplication {
         @SuppressWarnings("unchecked")
         T input = (T) "text";
         return handler.handle(input);
+    }
+
+    private static String suspending() {
+        try {
+            return "ran with " + Coroutines.token(new SuspendingShop()).join();
+        } catch (CompletionException failure) {
+            return String.valueOf(failure.getCause().getMessage());
+        }
     }
 
     private static void say(String line) {
@@ -210,6 +232,46 @@ public final class WovenApplication {
             return answer[0];
         }
 
+        @DistributedLocked("stage:#{#product}")
+        CompletableFuture<List<String>> stage(String product) {
+            return CompletableFuture.completedFuture(held());
+        }
+
+        /** Begins on a thread of the template, because another one holds the lock. */
+        CompletableFuture<List<String>> waitingStage() {
+            return meanwhile(this::patientStage);
+        }
+
+        Mono<List<String>> waitingPublisher() {
+            return Mono.fromFuture(meanwhile(() -> patientPublisher().toFuture()));
+        }
+
+        private <T> CompletableFuture<T> meanwhile(Supplier<CompletableFuture<T>> call) {
+            List<CompletableFuture<T>> called = new ArrayList<>();
+            hold(() -> called.add(call.get()));
+            return called.get(0);
+        }
+
+        @DistributedLocked("busy")
+        private CompletableFuture<List<String>> patientStage() {
+            return CompletableFuture.completedFuture(held());
+        }
+
+        @DistributedLocked("busy")
+        private Mono<List<String>> patientPublisher() {
+            return Mono.just(held());
+        }
+
+        @DistributedLocked("publisher")
+        Mono<List<String>> publisher() {
+            return Mono.just(held());
+        }
+
+        @DistributedLocked("stock of the shop")
+        List<String> stock() {
+            return held();
+        }
+
         @DistributedLocked("busy")
         private void hold(Runnable meanwhile) {
             Thread other = new Thread(meanwhile);
@@ -229,6 +291,17 @@ public final class WovenApplication {
         @SuppressWarnings("unused")
         private String fallback(LockNotAcquiredException held) {
             return "fallback for " + held.names().get(0).toUpperCase(Locale.ROOT);
+        }
+    }
+
+    /** Each of the two methods has its own lock. */
+    static class Outlet extends Shop {
+        @Override
+        @DistributedLocked("stock of the outlet")
+        List<String> stock() {
+            List<String> all = new ArrayList<>(held());
+            all.addAll(super.stock());
+            return all;
         }
     }
 

@@ -31,9 +31,15 @@ class WovenApplicationTest {
                             "final class [sealed]",
                             "not a bean [stock:chair]",
                             "nobody waits: fallback for BUSY",
+                            "stage [stage:lamp]",
+                            "stage that waits [busy]",
+                            "publisher [publisher] [publisher]",
+                            "publisher that waits [busy]",
+                            "overridden [stock of the outlet, stock of the shop]",
                             "transaction [lock, begin, commit, release]",
-                            "acquired 10",
-                            "after the end [nothing]");
+                            "acquired 19",
+                            "after the end [nothing]")
+                    .anyMatch(line -> line.contains("is a suspend function, into which no lock can be woven"));
         }
     }
 

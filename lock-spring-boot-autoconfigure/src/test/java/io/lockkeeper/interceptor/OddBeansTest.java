@@ -1,0 +1,195 @@
+package io.lockkeeper.interceptor;
+
+import static io.lockkeeper.interceptor.LockedApplication.runner;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lockkeeper.LockContext;
+import io.lockkeeper.LockLease;
+import io.lockkeeper.annotation.DistributedLocked;
+import java.util.List;
+import java.util.Optional;
+import org.aopalliance.intercept.MethodInterceptor;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.aop.framework.ProxyFactory;
+import org.springframework.beans.factory.FactoryBean;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Lazy;
+import org.springframework.context.annotation.Scope;
+import org.springframework.context.annotation.ScopedProxyMode;
+import org.springframework.context.support.SimpleThreadScope;
+
+/** Beans that are made in unusual ways, and are right as they are: no alarm at the start, and their methods are locked. */
+class OddBeansTest {
+
+    private final ApplicationContextRunner runner = runner().withInitializer(
+                    context -> context.getBeanFactory().registerScope("thread", new SimpleThreadScope()))
+            .withUserConfiguration(Odd.class, ConfigurationWithLocks.class);
+
+    @ParameterizedTest
+    @ValueSource(strings = {"spring.aop.auto=true", "spring.aop.auto=false", "spring.main.lazy-initialization=true"})
+    void allAreLockedAndNoneIsAnAlarm(String property) {
+        runner.withPropertyValues(property).run(context -> {
+            assertThat(context).hasNotFailed();
+            assertThat(context.getBean(Repository.class).find("x")).containsExactly("find:x");
+            assertThat(context.getBean(Repository.class).byDefault("x")).containsExactly("default:x");
+            assertThat(context.getBean("text", TextWorker.class).work("x")).containsExactly("work:x");
+            assertThat(context.getBean("text", TextWorker.class).inherited("x")).containsExactly("inherited:x");
+            assertThat(context.getBean("number", NumberWorker.class).work(7)).containsExactly("work:7");
+            assertThat(context.getBean(WithDefault.class).byDefault("x")).containsExactly("default:x");
+            assertThat(context.getBean("scoped", Hidden.class).call()).containsExactly("hidden");
+            assertThat(context.getBean("lazyProxy", Holder.class).hidden.call()).containsExactly("hidden");
+            assertThat(context.getBean(ConfigurationWithLocks.class).call()).containsExactly("configuration");
+            assertThat(context.getBean(NestedGeneric.class).value(Optional.of("x")))
+                    .containsExactly("generic:x");
+        });
+    }
+
+    @Test
+    void aBeanWithoutLocksMayBeARecordOrFinal() {
+        runner().withBean(Plain.class, () -> new Plain("x"))
+                .run(context -> assertThat(context).hasNotFailed());
+    }
+
+    private static List<String> held() {
+        return LockContext.current().map(LockLease::names).orElse(List.of());
+    }
+
+    record Plain(String name) {}
+
+    public interface Repository {
+        @DistributedLocked("find:#{#id}")
+        List<String> find(String id);
+
+        @DistributedLocked("default:#{#id}")
+        default List<String> byDefault(String id) {
+            return held();
+        }
+    }
+
+    interface Defaults {
+        @DistributedLocked("default:#{#id}")
+        default List<String> byDefault(String id) {
+            return held();
+        }
+    }
+
+    static class WithDefault implements Defaults {}
+
+    abstract static class Worker<T> {
+        @DistributedLocked("work:#{#input}")
+        public abstract List<String> work(T input);
+
+        @DistributedLocked("inherited:#{#input}")
+        public List<String> inherited(T input) {
+            return held();
+        }
+    }
+
+    static class TextWorker extends Worker<String> {
+        @Override
+        public List<String> work(String input) {
+            return held();
+        }
+    }
+
+    static class NumberWorker extends Worker<Integer> {
+        @Override
+        public List<String> work(Integer input) {
+            return held();
+        }
+    }
+
+    interface Generic<T, R> {
+        R value(T input);
+    }
+
+    static class NestedGeneric implements Generic<Optional<String>, List<String>> {
+        @Override
+        @DistributedLocked("generic:#{#input}")
+        public List<String> value(Optional<String> input) {
+            return held();
+        }
+    }
+
+    static class Hidden {
+        @DistributedLocked("hidden")
+        List<String> call() {
+            return held();
+        }
+    }
+
+    record Holder(Hidden hidden) {}
+
+    /** A proxy of an interface that nobody implements, as those of Spring Data. */
+    static class RepositoryFactory implements FactoryBean<Repository> {
+        @Override
+        public Repository getObject() {
+            ProxyFactory factory = new ProxyFactory();
+            factory.setInterfaces(Repository.class);
+            factory.setOpaque(true);
+            factory.addAdvice((MethodInterceptor) call -> held());
+            return (Repository) factory.getProxy();
+        }
+
+        @Override
+        public Class<?> getObjectType() {
+            return Repository.class;
+        }
+    }
+
+    @Configuration
+    static class ConfigurationWithLocks {
+        @DistributedLocked("configuration")
+        List<String> call() {
+            return held();
+        }
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    static class Odd {
+        @Bean
+        static RepositoryFactory repository() {
+            return new RepositoryFactory();
+        }
+
+        @Bean
+        TextWorker text() {
+            return new TextWorker();
+        }
+
+        @Bean
+        Worker<Integer> number() {
+            return new NumberWorker();
+        }
+
+        @Bean
+        WithDefault withDefault() {
+            return new WithDefault();
+        }
+
+        @Bean
+        NestedGeneric nestedGeneric() {
+            return new NestedGeneric();
+        }
+
+        @Bean
+        @Scope(scopeName = "thread", proxyMode = ScopedProxyMode.TARGET_CLASS)
+        Hidden scoped() {
+            return new Hidden();
+        }
+
+        @Bean
+        Hidden plain() {
+            return new Hidden();
+        }
+
+        @Bean
+        Holder lazyProxy(@Lazy Hidden plain) {
+            return new Holder(plain);
+        }
+    }
+}
