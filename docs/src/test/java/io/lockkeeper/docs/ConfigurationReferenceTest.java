@@ -1,0 +1,53 @@
+package io.lockkeeper.docs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lockkeeper.docs.ConfigurationMetadata.Property;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+
+/** The reference of all properties says what their metadata say. With -Dlockkeeper.docs.write=true it is written anew. */
+class ConfigurationReferenceTest {
+
+    private static final String HEAD = """
+            # Configuration
+
+            Nonsense (times of zero or less, a lease under a second, polls that are longer than the lease, an even quorum) stops the
+            start with one sentence that says what to change.
+
+            | property | type | default | |
+            |---|---|---|---|
+            """;
+
+    private static final String FOOT = """
+
+            This page is generated from the metadata that your editor reads, too:
+            `./mvnw -pl docs -am verify -Dtest=ConfigurationReferenceTest -Dsurefire.failIfNoSpecifiedTests=false -Dlockkeeper.docs.write=true`
+            """;
+
+    @Test
+    void isWhatTheMetadataSay() throws IOException {
+        String expected = ConfigurationMetadata.everywhere().ours().stream()
+                .map(ConfigurationReferenceTest::row)
+                .collect(Collectors.joining("", HEAD, FOOT));
+        Path page = Pages.project().resolve("docs/configuration.md");
+        if (Boolean.getBoolean("lockkeeper.docs.write")) {
+            Files.writeString(page, expected);
+        }
+        assertThat(page).hasContent(expected);
+    }
+
+    private static String row(Property property) {
+        String type = property.type();
+        String value = property.defaultValue();
+        return "| `%s` | %s | %s | %s |\n"
+                .formatted(
+                        property.name(),
+                        type.replaceAll("[\\w.]+[.$]", "").replace("<", "&lt;").replace(">", "&gt;"),
+                        value == null ? "" : "`" + value + "`",
+                        property.description());
+    }
+}

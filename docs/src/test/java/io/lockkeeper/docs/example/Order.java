@@ -1,0 +1,4 @@
+package io.lockkeeper.docs.example;
+
+/** An order. */
+public record Order(String id) {}

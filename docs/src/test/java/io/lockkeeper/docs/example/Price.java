@@ -1,0 +1,4 @@
+package io.lockkeeper.docs.example;
+
+/** A price, in cents. */
+public record Price(long cents) {}

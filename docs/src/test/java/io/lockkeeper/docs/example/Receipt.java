@@ -1,0 +1,4 @@
+package io.lockkeeper.docs.example;
+
+/** A receipt. */
+public record Receipt(String order) {}

@@ -1,0 +1,2 @@
+/** What the code of the documentation speaks of. */
+package io.lockkeeper.docs.example;
