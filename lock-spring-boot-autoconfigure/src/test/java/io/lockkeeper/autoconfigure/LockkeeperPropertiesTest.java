@@ -97,8 +97,10 @@ class LockkeeperPropertiesTest {
     @Test
     void replicaAcksFitTwiceIntoACommandTimeout() {
         runner.withPropertyValues("lockkeeper.redis.replica-acks=all", "lockkeeper.lease-time=2s")
-                .run(context -> assertThat(describe(context.getStartupFailure()))
-                        .contains("must be at most half of lockkeeper.redis.command-timeout, which is 333ms: shorten it"));
+                .run(
+                        context -> assertThat(describe(context.getStartupFailure()))
+                                .contains(
+                                        "must be at most half of lockkeeper.redis.command-timeout, which is 333ms: shorten it"));
         runner.withPropertyValues("lockkeeper.redis.replica-acks=2", "lockkeeper.redis.replica-ack-timeout=1s")
                 .run(context -> assertThat(context).hasNotFailed());
     }

@@ -54,8 +54,7 @@ final class Topology implements AutoCloseable {
     /** Three masters, each with a replica. */
     static Topology cluster(Driver driver, String... properties) {
         RedisCluster cluster = RedisCluster.start(1);
-        String nodes =
-                cluster.ports().stream().map(port -> "127.0.0.1:" + port).collect(Collectors.joining(","));
+        String nodes = cluster.ports().stream().map(port -> "127.0.0.1:" + port).collect(Collectors.joining(","));
         return of(
                 cluster,
                 driver,
@@ -66,12 +65,7 @@ final class Topology implements AutoCloseable {
 
     /** One server that somebody else has started. */
     static Topology server(AutoCloseable server, Driver driver, String host, int port) {
-        return of(
-                server,
-                driver,
-                new String[0],
-                "spring.data.redis.host=" + host,
-                "spring.data.redis.port=" + port);
+        return of(server, driver, new String[0], "spring.data.redis.host=" + host, "spring.data.redis.port=" + port);
     }
 
     private static Topology of(AutoCloseable servers, Driver driver, String[] properties, String... own) {
