@@ -38,19 +38,22 @@ final class SurroundedEngine implements LockEngine {
 
     @Override
     public void acquireAsync(LockRequest request, CompletableFuture<LockLease> result) {
+        try {
+            beginAsync(request, result);
+        } catch (RuntimeException refused) {
+            // Whoever has a future looks for failures nowhere else.
+            result.completeExceptionally(refused);
+        }
+    }
+
+    private void beginAsync(LockRequest request, CompletableFuture<LockLease> result) {
         Collection<LockLease> kept = surroundings.heldOn();
         Consumer<LockLease> keeper = surroundings.beforeAcquisition(request, isHeld(request, kept));
         if (keeper == null) {
             engine.acquireAsync(request, result);
             return;
         }
-        CompletableFuture<Level> entering;
-        try {
-            entering = enterAsync(request, keeper, kept, kept);
-        } catch (RuntimeException refused) {
-            result.completeExceptionally(refused);
-            return;
-        }
+        CompletableFuture<Level> entering = enterAsync(request, keeper, kept, kept);
         entering.whenComplete((level, failure) -> complete(() -> {
             if (level == null) {
                 result.completeExceptionally(failure);

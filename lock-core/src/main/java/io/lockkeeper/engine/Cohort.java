@@ -156,7 +156,7 @@ final class Cohort {
                 state.abandonUnlessHeld(asked, effects);
             } else if (state.phase == Phase.QUEUED) {
                 asked.pollFailure = failure;
-                effects.answer(() -> port.pollLater(this, asked, state.askAgainMillis()));
+                effects.answer(() -> port.pollLater(this, asked, times.askAgainMillis()));
             } else {
                 state.failed(asked, failure, effects);
             }

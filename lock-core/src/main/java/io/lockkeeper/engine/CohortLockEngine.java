@@ -65,8 +65,7 @@ final class CohortLockEngine implements LockEngine {
         Instances instances = new Instances(store);
         StorePort port = new StorePort(store, ClientIds.next(), scheduler, background, leases, instances);
         StoreTraits traits = port.open(settings.application(), settings.leaseTime());
-        CohortTimes times = new CohortTimes(
-                clock, traits.pollInterval().toMillis(), settings.maxPassTime().toNanos(), traits.claims());
+        CohortTimes times = CohortTimes.of(clock, traits, settings);
         Acquisitions acquisitions = new Acquisitions(
                 port,
                 times,

@@ -1,6 +1,7 @@
 package io.lockkeeper.engine;
 
 import io.lockkeeper.LockRequest;
+import io.lockkeeper.ReleaseResult;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
@@ -54,4 +55,11 @@ interface CohortPort {
 
     /** Tells a waiter that the store failed. */
     void fail(Waiter waiter, Throwable failure);
+
+    /** Says what came of a release when the store has said whether there was a hold. */
+    static void settle(CompletableFuture<ReleaseResult> result, CompletableFuture<Boolean> wasHeld) {
+        wasHeld.thenApply(held -> held ? ReleaseResult.RELEASED : ReleaseResult.LOST)
+                .exceptionally(failure -> ReleaseResult.UNKNOWN)
+                .thenAccept(result::complete);
+    }
 }

@@ -17,8 +17,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class CohortState {
 
-    private static final long ASK_AGAIN_MILLIS = 500;
-    private static final long BUSY_MILLIS = 50;
     private static final String NOT_ANSWERED = "the store has not answered to an earlier caller of the same lock";
 
     enum Phase {
@@ -76,11 +74,6 @@ final class CohortState {
             effects.answer(
                     () -> late.holders().forEach(holder -> holder.lost("its lease ended before it was renewed")));
         }
-    }
-
-    /** Soon: what failed may have been the claim of a grant, which does not last long. */
-    long askAgainMillis() {
-        return Math.min(times.pollMillis(), ASK_AGAIN_MILLIS);
     }
 
     /** An attempt failed before it had a place: the callers who hear of the store for the first time are told. */
@@ -156,7 +149,7 @@ final class CohortState {
         } else {
             Attempt next = beginAttempt(Phase.QUEUED, false);
             next.pollFailure = failure;
-            effects.answer(() -> port.pollLater(cohort, next, askAgainMillis()));
+            effects.answer(() -> port.pollLater(cohort, next, times.askAgainMillis()));
         }
     }
 
@@ -171,7 +164,7 @@ final class CohortState {
         } else {
             Attempt next = beginAttempt(Phase.QUEUED, false);
             next.holderBefore = holder;
-            effects.answer(() -> port.pollLater(cohort, next, BUSY_MILLIS));
+            effects.answer(() -> port.pollLater(cohort, next, times.busyMillis()));
         }
     }
 
@@ -300,17 +293,11 @@ final class CohortState {
         long lastToken = ended.claim.names().size() > 1 ? 0 : ended.token();
         if (waiters.isEmpty()) {
             rest(effects);
-            effects.command(() -> settle(result, Downgrades.release(port, ended, lastToken, keepMillis)));
+            effects.command(() -> CohortPort.settle(result, Downgrades.release(port, ended, lastToken, keepMillis)));
         } else {
             Attempt next = beginAttempt(Phase.ASKING, false);
-            effects.command(() -> settle(result, port.handOver(ended, lastToken, next)));
+            effects.command(() -> CohortPort.settle(result, port.handOver(ended, lastToken, next)));
         }
-    }
-
-    private static void settle(CompletableFuture<ReleaseResult> result, CompletableFuture<Boolean> command) {
-        command.thenApply(wasHeld -> wasHeld ? ReleaseResult.RELEASED : ReleaseResult.LOST)
-                .exceptionally(failure -> ReleaseResult.UNKNOWN)
-                .thenAccept(result::complete);
     }
 
     void giveUpUnneededPlace(Effects effects, CompletableFuture<@Nullable Void> placeGone) {

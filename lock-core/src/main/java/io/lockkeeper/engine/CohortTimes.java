@@ -1,7 +1,9 @@
 package io.lockkeeper.engine;
 
+import io.lockkeeper.LockEngine;
 import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.Grant;
+import io.lockkeeper.store.StoreTraits;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -15,6 +17,25 @@ import org.jspecify.annotations.Nullable;
  * @param claims whether a grant must be claimed before it is believed
  */
 record CohortTimes(TimeSource clock, long pollMillis, long maxPassNanos, boolean claims) {
+
+    private static final long ASK_AGAIN_MILLIS = 500;
+    private static final long BUSY_MILLIS = 50;
+
+    /** Takes the times of a store and of an engine. */
+    static CohortTimes of(TimeSource clock, StoreTraits traits, LockEngine.Settings settings) {
+        return new CohortTimes(
+                clock, traits.pollInterval().toMillis(), settings.maxPassTime().toNanos(), traits.claims());
+    }
+
+    /** How soon one asks again after a failure: what failed may have been the claim of a grant, which does not last long. */
+    long askAgainMillis() {
+        return Math.min(pollMillis, ASK_AGAIN_MILLIS);
+    }
+
+    /** How soon one asks again where the store keeps no place for one who waits. */
+    long busyMillis() {
+        return BUSY_MILLIS;
+    }
 
     /** Returns when holders stop to believe in a hold that was asked for at a given moment. */
     Moment deadline(long leaseMillis, Moment sent) {

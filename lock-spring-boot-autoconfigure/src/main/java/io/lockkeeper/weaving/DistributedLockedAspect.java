@@ -30,9 +30,11 @@ public final class DistributedLockedAspect {
      * @return what the caller gets
      * @throws Throwable what the method throws, unchanged, or why there was no lock
      */
-    @Around("execution(!static * *(..)) && (execution(@io.lockkeeper.annotation.DistributedLocked * *(..))"
-            + " || execution(@(@io.lockkeeper.annotation.DistributedLocked *) * *(..))"
-            + " || execution(@(@(@io.lockkeeper.annotation.DistributedLocked *) *) * *(..)))")
+    @Around(
+            value = "execution(!static * *(..)) && (execution(@io.lockkeeper.annotation.DistributedLocked * *(..))"
+                    + " || execution(@(@io.lockkeeper.annotation.DistributedLocked *) * *(..))"
+                    + " || execution(@(@(@io.lockkeeper.annotation.DistributedLocked *) *) * *(..)))",
+            argNames = "call")
     public @Nullable Object lock(ProceedingJoinPoint call) throws Throwable {
         MethodInterceptor interceptor = WovenLocks.interceptor();
         return interceptor == null ? call.proceed() : interceptor.invoke(new WovenCall(call));
