@@ -84,6 +84,9 @@ class RedisPauseTest {
             lease.onLost(loss -> lostAt.complete(System.nanoTime()));
             CompletableFuture<LockLease> waiting =
                     other.acquireAsync(LockRequest.of("paused").withWaitTime(Duration.ofSeconds(20)));
+            // One whose first question is not answered does not wait.
+            Awaitility.await().until(() -> template.inspector().status("paused").stream()
+                    .anyMatch(status -> !status.waiters().isEmpty()));
             server.pause();
             long lost = lostAt.get(2 * LEASE.toMillis(), TimeUnit.MILLISECONDS);
             assertThat(lease.isHeld()).isFalse();

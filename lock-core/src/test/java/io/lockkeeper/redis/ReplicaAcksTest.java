@@ -194,7 +194,14 @@ class ReplicaAcksTest {
             template.run("stock", lease -> assertThat(owner(replicas.get(0), "stock"))
                     .isNotEmpty());
             RedisServer second = addReplica();
-            template.run("stock", lease -> assertThat(owner(second, "stock")).isNotEmpty());
+            // A replica that has just come may be slow with its first acknowledgement.
+            Awaitility.await()
+                    .ignoreExceptionsInstanceOf(LockStoreException.class)
+                    .until(() -> {
+                        template.run("stock", lease -> assertThat(owner(second, "stock"))
+                                .isNotEmpty());
+                        return true;
+                    });
             second.pause();
             assertThatThrownBy(() -> template.acquire("stock"))
                     .isInstanceOf(LockStoreException.class)
