@@ -196,6 +196,9 @@ final class MemoryScripts {
             record.serve(null, micros);
             return Optional.of(acquired(next, record.firstToken(after)));
         }
+        if (record.hasEnded(after)) {
+            return Optional.of(new HandOverReply(false, new AcquireReply.Ended()));
+        }
         boolean owns = record.owner.equals(me);
         if (!record.isHolder(me, now) && (!owns || record.previous.equals(me))) {
             return Optional.of(

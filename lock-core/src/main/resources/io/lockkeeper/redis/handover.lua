@@ -15,7 +15,8 @@
 -- Replies, each with the server time in us:
 --   ACQUIRED now lease_ms first_token  the next attempt holds the lock
 --   QUEUED now holder remaining_ms     the next attempt waits
---   NOT_HELD now                       the first attempt did not hold the lock any more; did nothing
+--   NOT_HELD now                       the first attempt did not hold the lock any more, or the next one has released it
+--                                      before: a copy of an old command; did nothing
 --   LATE now                           the command came too late and did nothing
 --   FOREIGN now key                    the key holds something that is not a lock record of this version
 
@@ -36,6 +37,10 @@ if is_holder(record, next_attempt) then
   serve(record)
   save(record)
   return { 'ACQUIRED', micros, lease_ms, first_token(record, next_attempt) }
+end
+if has_ended(record, next_attempt) then
+  -- A copy of an old command. What an older copy has given the first attempt again ends by itself.
+  return { 'NOT_HELD', micros }
 end
 if not is_holder(record, me) and (record.owner ~= me or record.previous == me) then
   if place_of(record, next_attempt) then

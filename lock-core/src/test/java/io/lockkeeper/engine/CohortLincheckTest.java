@@ -21,7 +21,7 @@ public class CohortLincheckTest {
      * Lincheck's threads spin while they wait for each other, which takes seconds where they have no core of their own: the
      * build does little of it. More by -Dlockkeeper.test.lincheck-invocations=1000 -Dlockkeeper.test.lincheck-threads=3.
      */
-    private static final int STRESS = Integer.getInteger("lockkeeper.test.lincheck-invocations", 50);
+    private static final int STRESS = Integer.getInteger("lockkeeper.test.lincheck-invocations", 200);
 
     private static final int STRESS_THREADS = Integer.getInteger("lockkeeper.test.lincheck-threads", 2);
 
