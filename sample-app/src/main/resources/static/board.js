@@ -6,7 +6,8 @@ const SILENCE_MILLIS = 5000;
 const byId = id => document.getElementById(id);
 const number = new Intl.NumberFormat('en');
 const rate = new Intl.NumberFormat('en', {minimumFractionDigits: 1, maximumFractionDigits: 1});
-const seconds = millis => `${rate.format(millis / 1000)} s`;
+const seconds = millis => `${rate.format(millis / 1000)}\u00a0s`;
+const time = millis => millis < 1000 ? `${Math.round(millis)}\u00a0ms` : seconds(millis);
 const sum = (items, field) => items.reduce((total, item) => total + item[field], 0);
 
 let board;
@@ -102,7 +103,7 @@ function showTargets(names) {
     const input = document.createElement('input');
     const text = document.createElement('span');
     Object.assign(input, {type: 'radio', name: 'target', value: name, checked: name === chosen});
-    text.textContent = name === '' ? 'Every instance' : name;
+    text.textContent = name === '' ? 'All' : name;
     text.dataset.text = text.textContent;
     label.append(input, text);
     return label;
@@ -155,7 +156,7 @@ function showLock(card, lock, marks, leaseMillis) {
   });
   const change = lock.lastChange;
   setText(part('.change'), change
-    ? `Last hand-over: to ${change.to}, ${ago(change.agoMillis)}, after a wait of ${seconds(change.waitedMillis)}`
+    ? `Last hand-over: to ${change.to}, ${ago(change.agoMillis)}, after a wait of ${time(change.waitedMillis)}`
     : 'No hand-over between instances yet');
 }
 
@@ -236,16 +237,16 @@ const actions = {
     }
     const [sold, soldOut, failed] = ['sold', 'soldOut', 'failed'].map(field => sum(answers.map(answer => answer.body), field));
     const rest = [soldOut && `${number.format(soldOut)} came too late`, failed && `${number.format(failed)} got no lock`];
-    say(`${[`${number.format(sold)} sold`, ...rest.filter(Boolean)].join(', ')}, in ${seconds(performance.now() - start)}.`);
+    say(`${[`${number.format(sold)} sold`, ...rest.filter(Boolean)].join(', ')}, in ${time(performance.now() - start)}.`);
   },
 
   async hold() {
     const names = targets();
-    say(`${names.join(', then ')}: ${names.length > 1 ? 'each holds' : 'holds'} the lock for ${HOLD_SECONDS} s.`);
+    say(`${names.join(', then ')}: ${names.length > 1 ? 'each holds' : 'holds'} the lock for ${HOLD_SECONDS}\u00a0s.`);
     await Promise.all(names.map(async name => {
       const {ok, body, problem} = await askInstance(name, `hold?seconds=${HOLD_SECONDS}`);
       const end = body.stillHeld ? 'and released it' : 'and lost it';
-      say(ok ? `${name} held the lock for ${seconds(body.heldMillis)} ${end}.` : `${name}: ${problem}.`);
+      say(ok ? `${name} held the lock for ${time(body.heldMillis)} ${end}.` : `${name}: ${problem}.`);
     }));
   },
 

@@ -84,7 +84,8 @@ final class EventStreamClient implements WriteListener, AsyncListener {
             if (closing) {
                 end();
             }
-        } catch (IOException | IllegalStateException gone) {
+        } catch (IOException | RuntimeException gone) {
+            // A server that has ended the request meanwhile answers with exceptions of its own
             end();
         }
     }
@@ -92,6 +93,10 @@ final class EventStreamClient implements WriteListener, AsyncListener {
     private void end() {
         ended = true;
         onEnd.accept(this);
+        complete();
+    }
+
+    private void complete() {
         try {
             async.complete();
         } catch (IllegalStateException endedByTheServer) {
@@ -107,6 +112,8 @@ final class EventStreamClient implements WriteListener, AsyncListener {
     @Override
     public void onError(AsyncEvent event) {
         close();
+        // Again, for the server shows an error page unless this is called from here
+        complete();
     }
 
     @Override
@@ -116,7 +123,7 @@ final class EventStreamClient implements WriteListener, AsyncListener {
 
     @Override
     public void onComplete(AsyncEvent event) {
-        onEnd.accept(this);
+        close();
     }
 
     @Override
