@@ -58,13 +58,17 @@ public final class Browser implements AutoCloseable {
         }
     }
 
-    /** Returns the executable on the PATH, if there is one. */
-    public static Optional<Path> executable() {
+    private static Optional<Path> executable() {
         String path = System.getenv().getOrDefault("PATH", "");
         return NAMES.stream()
                 .flatMap(name -> Stream.of(path.split(File.pathSeparator)).map(folder -> Path.of(folder, name)))
                 .filter(Files::isExecutable)
                 .findFirst();
+    }
+
+    /** Returns whether tests can have a browser. */
+    public static boolean isInstalled() {
+        return executable().isPresent();
     }
 
     /** Starts the browser. */
