@@ -126,10 +126,13 @@ class BoardTest {
     @Test
     @Order(4)
     void aPausedHolderShowsWhoWaitsAndLosesTheLockByForce() throws Exception {
+        page.click("#targets input[value=\"\"]");
+        page.click("[data-action=burst][data-mode=locked]");
+        awaitText("#result", "200 sold");
         CompletableFuture<Reply> hold = one.customer().postAsync("/hold?seconds=60");
         awaitText(".holder", "Held by one");
         CompletableFuture<Reply> order = two.customer().postAsync("/hold?seconds=0");
-        page.await("parseFloat(document.querySelector('.queue li .waited').innerText) > 0.5");
+        page.await("parseFloat(document.querySelector('.queue li .waited').innerText) > 0.2");
         assertThat(page.evaluate("document.querySelector('.queue').innerText").asString())
                 .contains("two", "process", "1 caller, exclusive");
         assertThat(page.evaluate("document.querySelector('.lease div').offsetWidth").asInt())
