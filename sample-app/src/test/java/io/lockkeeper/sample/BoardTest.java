@@ -29,8 +29,7 @@ class BoardTest {
     private static final int PHONE_WIDTH = 360;
 
     /** Keeps every text that the card of the lock has shown, for some are gone when the test looks. */
-    private static final String REMEMBER_LOCK =
-            """
+    private static final String REMEMBER_LOCK = """
             window.shown = [];
             window.handOversPerSecond = 0;
             new MutationObserver(() => {
@@ -135,7 +134,8 @@ class BoardTest {
         page.await("parseFloat(document.querySelector('.queue li .waited').innerText) > 0.2");
         assertThat(page.evaluate("document.querySelector('.queue').innerText").asString())
                 .contains("two", "process", "1 caller, exclusive");
-        assertThat(page.evaluate("document.querySelector('.lease div').offsetWidth").asInt())
+        assertThat(page.evaluate("document.querySelector('.lease div').offsetWidth")
+                        .asInt())
                 .isPositive();
         takePictures();
 

@@ -60,7 +60,8 @@ final class Customer {
     record Reply(int status, JsonNode body) {
 
         private static Reply of(HttpResponse<String> response) {
-            boolean isJson = response.headers().firstValue("Content-Type").orElse("").contains("json");
+            boolean isJson =
+                    response.headers().firstValue("Content-Type").orElse("").contains("json");
             return new Reply(response.statusCode(), isJson ? json.readTree(response.body()) : json.createObjectNode());
         }
 

@@ -148,8 +148,8 @@ class EndpointsTest {
     void theStreamTellsWhoHoldsTheLockAndWhoWaits() throws Exception {
         try (Stream<String> lines = customer.listen().get().body();
                 LockLease lease = shop.getBean(LockTemplate.class).acquire("stock:lamp")) {
-            CompletableFuture<LockLease> waiter =
-                    shop.getBean(LockTemplate.class).acquireAsync(LockRequest.of("stock:lamp").withWaitTime(PATIENCE));
+            CompletableFuture<LockLease> waiter = shop.getBean(LockTemplate.class)
+                    .acquireAsync(LockRequest.of("stock:lamp").withWaitTime(PATIENCE));
             JsonNode lock = lines.filter(line -> line.startsWith("data: "))
                     .map(line -> JsonMapper.shared().readTree(line.substring("data: ".length())))
                     .map(board -> board.at("/locks/0"))
@@ -167,7 +167,10 @@ class EndpointsTest {
 
     @Test
     void aReleaseByForceTellsWhetherSomebodyHeldTheLock() throws Exception {
-        assertThat(customer.delete("/locks?name=stock:lamp").body().get("released").asBoolean())
+        assertThat(customer.delete("/locks?name=stock:lamp")
+                        .body()
+                        .get("released")
+                        .asBoolean())
                 .isFalse();
         try (LockLease lease = shop.getBean(LockTemplate.class).acquire("stock:lamp")) {
             Reply release = customer.delete("/locks?name=stock:lamp");

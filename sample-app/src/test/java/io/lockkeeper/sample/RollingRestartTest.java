@@ -26,6 +26,7 @@ class RollingRestartTest {
     private static final int STOCK = 1_000_000;
     /** Far longer than the test: a lock that is left behind stops the sale. */
     private static final Duration LEASE = Duration.ofMinutes(10);
+
     private static final Duration TIME_TO_STOP = Duration.ofSeconds(20);
 
     @Test
@@ -42,7 +43,8 @@ class RollingRestartTest {
             }
             shops.get(0).customer().post("/stock/lamp?units=" + STOCK);
 
-            Customers customers = new Customers(shops.stream().map(ShopProcess::customer).toList());
+            Customers customers =
+                    new Customers(shops.stream().map(ShopProcess::customer).toList());
             try (customers) {
                 customers.awaitOrdersOf("one");
                 customers.awaitOrdersOf("two");

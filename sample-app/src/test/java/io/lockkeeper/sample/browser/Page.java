@@ -25,8 +25,7 @@ public final class Page {
     private static final int PATIENCE_SECONDS = 60;
 
     /** Asks in the page itself, so that a state which lasts for a moment is seen. */
-    private static final String AWAIT =
-            """
+    private static final String AWAIT = """
             new Promise((resolve, reject) => {
               const end = Date.now() + %d;
               const ask = () => {
@@ -45,7 +44,8 @@ public final class Page {
     private final WebSocket socket;
 
     Page(HttpClient client, URI address) {
-        socket = client.newWebSocketBuilder().buildAsync(address, new Receiver()).join();
+        socket =
+                client.newWebSocketBuilder().buildAsync(address, new Receiver()).join();
         List.of("Page.enable", "Runtime.enable", "Log.enable").forEach(domain -> command(domain, Map.of()));
     }
 
@@ -79,8 +79,8 @@ public final class Page {
         JsonNode answer = command(
                 "Runtime.evaluate", Map.of("expression", expression, "awaitPromise", true, "returnByValue", true));
         if (answer.has("exceptionDetails")) {
-            throw new AssertionError(
-                    expression + "\n" + answer.at("/exceptionDetails/exception/description").asString(answer.toString()));
+            throw new AssertionError(expression + "\n"
+                    + answer.at("/exceptionDetails/exception/description").asString(answer.toString()));
         }
         return answer.at("/result/value");
     }
@@ -96,11 +96,16 @@ public final class Page {
             command(
                     "Input.dispatchMouseEvent",
                     Map.of(
-                            "type", type,
-                            "x", middle.get("x").asDouble(),
-                            "y", middle.get("y").asDouble(),
-                            "button", "left",
-                            "clickCount", 1));
+                            "type",
+                            type,
+                            "x",
+                            middle.get("x").asDouble(),
+                            "y",
+                            middle.get("y").asDouble(),
+                            "button",
+                            "left",
+                            "clickCount",
+                            1));
         }
     }
 
@@ -155,8 +160,9 @@ public final class Page {
         }
         JsonNode parameters = message.path("params");
         switch (message.path("method").asString("")) {
-            case "Runtime.exceptionThrown" -> complaints.add(
-                    parameters.at("/exceptionDetails/exception/description").asString(parameters.toString()));
+            case "Runtime.exceptionThrown" ->
+                complaints.add(
+                        parameters.at("/exceptionDetails/exception/description").asString(parameters.toString()));
             case "Runtime.consoleAPICalled" -> complain(parameters.path("type"), parameters.path("args"));
             case "Log.entryAdded" -> complain(parameters.at("/entry/level"), parameters.at("/entry"));
             default -> {}
