@@ -13,6 +13,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.logging.Level;
+import java.util.logging.Logger;
 import org.apache.catalina.core.StandardContext;
 import org.apache.catalina.startup.Tomcat;
 import org.junit.jupiter.api.AfterEach;
@@ -26,6 +28,7 @@ import org.junit.jupiter.api.io.TempDir;
 class EventStreamTest {
 
     private static final int THREADS = 4;
+    private static final Logger tomcatLog = Logger.getLogger("org.apache");
 
     @TempDir
     private Path folder;
@@ -36,6 +39,7 @@ class EventStreamTest {
 
     @BeforeEach
     void start() throws Exception {
+        tomcatLog.setLevel(Level.WARNING);
         tomcat.setBaseDir(folder.toString());
         tomcat.setPort(0);
         tomcat.getConnector().setProperty("maxThreads", String.valueOf(THREADS));
@@ -49,6 +53,7 @@ class EventStreamTest {
 
     @AfterEach
     void stop() throws Exception {
+        stream.close();
         for (Client client : clients) {
             client.close();
         }
@@ -78,7 +83,7 @@ class EventStreamTest {
         Client reader = connect();
         reader.awaitLine("retry: 1000");
         idle.awaitLine("retry: 1000");
-        int events = 200;
+        int events = 100;
         String large = "x".repeat(256 * 1024);
 
         for (int number = 1; number <= events; number++) {
