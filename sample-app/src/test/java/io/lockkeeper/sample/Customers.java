@@ -6,12 +6,13 @@ import io.lockkeeper.sample.Customer.Reply;
 import java.io.IOException;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
-import java.util.concurrent.Phaser;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 
@@ -23,7 +24,7 @@ final class Customers implements AutoCloseable {
     private final List<Customer> shops;
     private final ExecutorService threads = Executors.newFixedThreadPool(AT_ONCE);
     private final Set<Integer> accepted = ConcurrentHashMap.newKeySet();
-    private final Map<String, Phaser> orders = new ConcurrentHashMap<>();
+    private final Map<String, CountDownLatch> awaited = new ConcurrentHashMap<>();
     private final ConcurrentLinkedQueue<Reply> refusals = new ConcurrentLinkedQueue<>();
     private volatile boolean leaving;
 
@@ -33,9 +34,12 @@ final class Customers implements AutoCloseable {
     }
 
     /** Waits until an instance has accepted an order that comes after this call. */
-    void awaitOrdersOf(String instance) throws Exception {
-        Phaser phaser = phaser(instance);
-        phaser.awaitAdvanceInterruptibly(phaser.getPhase(), 60, TimeUnit.SECONDS);
+    void awaitOrdersOf(String instance) throws InterruptedException {
+        CountDownLatch order = new CountDownLatch(1);
+        awaited.put(instance, order);
+        assertThat(order.await(60, TimeUnit.SECONDS))
+                .as("an order is accepted by %s", instance)
+                .isTrue();
     }
 
     /** Returns the numbers of the orders that were accepted. */
@@ -71,13 +75,9 @@ final class Customers implements AutoCloseable {
     private void take(Reply reply) {
         if (reply.status() == 201) {
             accepted.add(reply.number("order"));
-            phaser(reply.text("instance")).arrive();
+            Optional.ofNullable(awaited.get(reply.text("instance"))).ifPresent(CountDownLatch::countDown);
         } else if (!reply.body().isEmpty()) {
             refusals.add(reply);
         }
-    }
-
-    private Phaser phaser(String instance) {
-        return orders.computeIfAbsent(instance, name -> new Phaser(1));
     }
 }
