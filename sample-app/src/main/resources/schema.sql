@@ -12,3 +12,10 @@ create table if not exists orders (
 );
 
 create index if not exists orders_by_product on orders (product, id);
+
+-- What each running instance tells the others, for the page
+create table if not exists instances (
+    name   varchar(40) primary key,
+    report varchar(20000) not null,
+    seen   timestamp with time zone not null
+);

@@ -7,9 +7,11 @@ import org.springframework.boot.SpringApplication;
 import org.springframework.boot.autoconfigure.SpringBootApplication;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.scheduling.annotation.EnableScheduling;
 
 /** A flash-sale shop. Start it twice, with different ports: the instances sell the same stock. */
 @SpringBootApplication
+@EnableScheduling
 @EnableConfigurationProperties(ShopProperties.class)
 public class SampleApplication {
 

@@ -10,4 +10,4 @@ import org.springframework.boot.context.properties.ConfigurationProperties;
  * @param stock how many units there are at the first start
  */
 @ConfigurationProperties("sample")
-record ShopProperties(String instance, String product, int stock) {}
+public record ShopProperties(String instance, String product, int stock) {}

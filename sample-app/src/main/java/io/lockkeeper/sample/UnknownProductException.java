@@ -1,7 +1,7 @@
 package io.lockkeeper.sample;
 
 /** The product is not on sale. */
-final class UnknownProductException extends RuntimeException {
+public final class UnknownProductException extends RuntimeException {
 
     private static final long serialVersionUID = 1L;
 

@@ -1,5 +1,8 @@
 package io.lockkeeper.sample;
 
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import org.springframework.dao.DuplicateKeyException;
@@ -12,7 +15,7 @@ import org.springframework.transaction.annotation.Transactional;
 
 /** The stock and the orders in the database that all instances share. */
 @Repository
-class Warehouse {
+public class Warehouse {
 
     private final JdbcClient jdbc;
 
@@ -76,20 +79,52 @@ class Warehouse {
         jdbc.sql("delete from orders where product = ?").param(product).update();
     }
 
-    StockReport report(String product) {
+    /**
+     * Tells how the sale stands.
+     *
+     * @param product what is on sale
+     * @return the report
+     * @throws UnknownProductException if it is not on sale
+     */
+    public StockReport report(String product) {
+        // One statement: of two, the second would see orders that the first has not seen
+        return jdbc.sql("select s.units, s.remaining, o.instance, count(o.id) from stock s"
+                        + " left join orders o on o.product = s.product where s.product = ?"
+                        + " group by s.units, s.remaining, o.instance")
+                .param(product)
+                .query(rows -> rows.next() ? report(product, rows) : unknown(product));
+    }
+
+    /**
+     * Tells who took the last orders.
+     *
+     * @param product what is on sale
+     * @param limit the largest number of orders to look at
+     * @return the names of the instances, the newest order first
+     */
+    public List<String> lastSellers(String product, int limit) {
+        return jdbc.sql("select instance from orders where product = ? order by id desc limit ?")
+                .params(product, limit)
+                .query(String.class)
+                .list();
+    }
+
+    private static StockReport report(String product, ResultSet rows) throws SQLException {
+        int units = rows.getInt(1);
+        int remaining = rows.getInt(2);
         Map<String, Integer> perInstance = new TreeMap<>();
-        jdbc.sql("select instance, count(*) from orders where product = ? group by instance")
-                .param(product)
-                .query(row -> {
-                    perInstance.put(row.getString(1), row.getInt(2));
-                });
+        do {
+            String instance = rows.getString(3);
+            if (instance != null) {
+                perInstance.put(instance, rows.getInt(4));
+            }
+        } while (rows.next());
         int sold = perInstance.values().stream().mapToInt(Integer::intValue).sum();
-        return jdbc.sql("select units, remaining from stock where product = ?")
-                .param(product)
-                .query((row, number) ->
-                        new StockReport(product, row.getInt("units"), row.getInt("remaining"), sold, perInstance))
-                .optional()
-                .orElseThrow(() -> new UnknownProductException(product));
+        return new StockReport(product, units, remaining, sold, perInstance);
+    }
+
+    private static StockReport unknown(String product) {
+        throw new UnknownProductException(product);
     }
 
     private void openSale(String product, int units) {

@@ -9,6 +9,7 @@ import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.Stream;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
@@ -33,9 +34,18 @@ final class Customer {
         return Reply.of(client.send(post(request(path)), BodyHandlers.ofString()));
     }
 
+    Reply delete(String path) throws IOException, InterruptedException {
+        return Reply.of(client.send(request(path).DELETE().build(), BodyHandlers.ofString()));
+    }
+
     /** Posts and waits for no answer: the instance may be killed before it gives one. */
     CompletableFuture<Reply> postAsync(String path) {
         return client.sendAsync(post(request(path)), BodyHandlers.ofString()).thenApply(Reply::of);
+    }
+
+    /** Opens the stream of the page; the lines come as long as the instance runs. */
+    CompletableFuture<HttpResponse<Stream<String>>> listen() {
+        return client.sendAsync(request("/events").GET().build(), BodyHandlers.ofLines());
     }
 
     private HttpRequest.Builder request(String path) {
@@ -50,7 +60,9 @@ final class Customer {
     record Reply(int status, JsonNode body) {
 
         private static Reply of(HttpResponse<String> response) {
-            return new Reply(response.statusCode(), json.readTree(response.body()));
+            boolean isJson =
+                    response.headers().firstValue("Content-Type").orElse("").contains("json");
+            return new Reply(response.statusCode(), isJson ? json.readTree(response.body()) : json.createObjectNode());
         }
 
         String text(String field) {

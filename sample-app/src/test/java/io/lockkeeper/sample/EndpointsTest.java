@@ -3,20 +3,27 @@ package io.lockkeeper.sample;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lockkeeper.LockLease;
+import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.sample.Customer.Reply;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.jdbc.core.simple.JdbcClient;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
 
 /** One instance, with the servers that it starts itself. */
 class EndpointsTest {
 
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
     private static final Ports ports = Ports.free();
 
     private static ConfigurableApplicationContext shop;
@@ -117,6 +124,60 @@ class EndpointsTest {
         assertThat(hold.status()).isEqualTo(200);
         assertThat(hold.text("name")).isEqualTo("stock:lamp");
         assertThat(hold.body().get("stillHeld").asBoolean()).isTrue();
+    }
+
+    @Test
+    void aBurstTellsWhatBecameOfItsOrders() throws Exception {
+        Reply burst = customer.post("/burst?mode=locked&orders=5");
+
+        assertThat(List.of(burst.number("sold"), burst.number("soldOut"), burst.number("failed")))
+                .containsExactly(2, 3, 0);
+        assertThat(customer.post("/burst?orders=0").status()).isEqualTo(400);
+        assertThat(customer.post("/burst?mode=other").status()).isEqualTo(400);
+    }
+
+    @Test
+    void thePageReachesInstancesByTheirNames() throws Exception {
+        assertThat(customer.post("/instances/one/orders?mode=locked").text("instance"))
+                .isEqualTo("one");
+        assertThat(customer.post("/instances/none/orders").status()).isEqualTo(404);
+        assertThat(customer.post("/instances/one/stock").status()).isEqualTo(404);
+    }
+
+    @Test
+    void theStreamTellsWhoHoldsTheLockAndWhoWaits() throws Exception {
+        try (Stream<String> lines = customer.listen().get().body();
+                LockLease lease = shop.getBean(LockTemplate.class).acquire("stock:lamp")) {
+            CompletableFuture<LockLease> waiter = shop.getBean(LockTemplate.class)
+                    .acquireAsync(LockRequest.of("stock:lamp").withWaitTime(PATIENCE));
+            JsonNode lock = lines.filter(line -> line.startsWith("data: "))
+                    .map(line -> JsonMapper.shared().readTree(line.substring("data: ".length())))
+                    .map(board -> board.at("/locks/0"))
+                    .filter(seen -> seen.at("/waiters/0/callers").asInt(0) > 0)
+                    .findFirst()
+                    .orElseThrow();
+
+            assertThat(lock.at("/holders/0/name").asString()).isEqualTo("one");
+            assertThat(lock.get("token").asString()).isEqualTo(String.valueOf(lease.fencingToken()));
+            assertThat(lock.at("/waiters/0/mode").asString()).isEqualTo("EXCLUSIVE");
+            assertThat(lock.at("/waiters/0/inside").asBoolean()).isTrue();
+            assertThat(waiter.cancel(false)).isTrue();
+        }
+    }
+
+    @Test
+    void aReleaseByForceTellsWhetherSomebodyHeldTheLock() throws Exception {
+        assertThat(customer.delete("/locks?name=stock:lamp")
+                        .body()
+                        .get("released")
+                        .asBoolean())
+                .isFalse();
+        try (LockLease lease = shop.getBean(LockTemplate.class).acquire("stock:lamp")) {
+            Reply release = customer.delete("/locks?name=stock:lamp");
+
+            assertThat(release.body().get("released").asBoolean()).isTrue();
+            assertThat(lease.verify()).isFalse();
+        }
     }
 
     @Test

@@ -17,8 +17,11 @@ final class ShopProcess implements AutoCloseable {
 
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 
-    private final int port = RedisServer.freePort();
-    private final Customer customer = new Customer(port);
+    private final String name;
+    private final int port;
+    private final List<String> jvmOptions;
+    private final List<String> settings;
+    private final Customer customer;
     private final Path output;
     private final Process process;
 
@@ -27,6 +30,15 @@ final class ShopProcess implements AutoCloseable {
     }
 
     ShopProcess(String name, List<String> jvmOptions, List<String> settings) throws IOException {
+        this(name, RedisServer.freePort(), jvmOptions, settings);
+    }
+
+    private ShopProcess(String name, int port, List<String> jvmOptions, List<String> settings) throws IOException {
+        this.name = name;
+        this.port = port;
+        this.jvmOptions = jvmOptions;
+        this.settings = settings;
+        customer = new Customer(port);
         output = Files.createTempFile("shop-" + name, ".log");
         List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
@@ -52,6 +64,19 @@ final class ShopProcess implements AutoCloseable {
         return customer;
     }
 
+    /** Starts an instance of the same name at the same port; this one must have ended. */
+    ShopProcess startAgain() throws IOException {
+        return new ShopProcess(name, port, jvmOptions, settings);
+    }
+
+    String name() {
+        return name;
+    }
+
+    String address() {
+        return "http://localhost:" + port;
+    }
+
     /** Waits until the instance has written the text to its log. */
     void awaitLog(String text) throws InterruptedException {
         long start = System.nanoTime();
@@ -67,6 +92,15 @@ final class ShopProcess implements AutoCloseable {
     /** Kills the instance as {@code kill -9} does. */
     void kill() throws InterruptedException {
         process.destroyForcibly().waitFor();
+    }
+
+    /** Ends the instance as a deployment does, with SIGTERM, and returns its log. */
+    String stop() throws InterruptedException {
+        process.destroy();
+        assertThat(process.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS))
+                .as("The instance ends:%n%s", log())
+                .isTrue();
+        return log();
     }
 
     /** Ends the instance as Ctrl+C does. */

@@ -1,0 +1,83 @@
+package io.lockkeeper.sample;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lockkeeper.sample.Customer.Reply;
+import java.io.IOException;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+
+/** Customers who order one lamp after the other, in turn at each instance, and remember what they were told. */
+final class Customers implements AutoCloseable {
+
+    private static final int AT_ONCE = 8;
+
+    private final List<Customer> shops;
+    private final ExecutorService threads = Executors.newFixedThreadPool(AT_ONCE);
+    private final Set<Integer> accepted = ConcurrentHashMap.newKeySet();
+    private final Map<String, CountDownLatch> awaited = new ConcurrentHashMap<>();
+    private final ConcurrentLinkedQueue<Reply> refusals = new ConcurrentLinkedQueue<>();
+    private volatile boolean leaving;
+
+    Customers(List<Customer> shops) {
+        this.shops = shops;
+        IntStream.range(0, AT_ONCE).forEach(number -> threads.execute(() -> order(number)));
+    }
+
+    /** Waits until an instance has accepted an order that comes after this call. */
+    void awaitOrdersOf(String instance) throws InterruptedException {
+        CountDownLatch order = new CountDownLatch(1);
+        awaited.put(instance, order);
+        assertThat(order.await(60, TimeUnit.SECONDS))
+                .as("an order is accepted by %s", instance)
+                .isTrue();
+    }
+
+    /** Returns the numbers of the orders that were accepted. */
+    Set<Integer> accepted() {
+        return accepted;
+    }
+
+    /** Returns the answers of instances that were running and took no order. */
+    List<Reply> refusals() {
+        return List.copyOf(refusals);
+    }
+
+    /** Waits for the answers to the last orders. */
+    @Override
+    public void close() throws InterruptedException {
+        leaving = true;
+        threads.shutdown();
+        assertThat(threads.awaitTermination(60, TimeUnit.SECONDS)).isTrue();
+    }
+
+    private void order(int number) {
+        for (int turn = number; !leaving; turn++) {
+            try {
+                take(shops.get(turn % shops.size()).post("/orders?mode=locked"));
+            } catch (IOException stopped) {
+                // No order was taken, which the database confirms in the end: the next turn is at the other instance
+            } catch (InterruptedException hurried) {
+                return;
+            }
+        }
+    }
+
+    private void take(Reply reply) {
+        if (reply.status() == 201) {
+            accepted.add(reply.number("order"));
+            Optional.ofNullable(awaited.get(reply.text("instance"))).ifPresent(CountDownLatch::countDown);
+        } else if (!reply.body().isEmpty()) {
+            refusals.add(reply);
+        }
+    }
+}
