@@ -54,7 +54,7 @@ class ReplicaAcksTest {
     }
 
     private RedisServer addReplica() {
-        RedisServer replica = RedisServer.start("--replicaof", master.host() + " " + master.port());
+        RedisServer replica = RedisServer.start("--replicaof", master.host(), "" + master.port());
         replicas.add(replica);
         Awaitility.await()
                 .until(() -> String.valueOf(master.command("INFO", "replication"))

@@ -25,6 +25,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.slf4j.LoggerFactory;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
@@ -83,7 +84,7 @@ class StartupDoctorTest {
     }
 
     private void withUser(RedisServer server, String rights, Runnable work) {
-        String[] rules = ("ACL SETUSER locks on >secret " + rights).split(" ");
+        String[] rules = ("ACL SETUSER locks on >secret resetchannels " + rights).split(" ");
         server.command(rules);
         RedisConnectionFactory connections = as("locks", server);
         try (LockTemplate template = template(connections, "0")) {
@@ -111,9 +112,9 @@ class StartupDoctorTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"JEDIS, allkeys-lru", "LETTUCE, volatile-ttl"})
-    void anEvictingServerIsALine(Connections driver, String policy) {
-        try (RedisServer server = RedisServer.start("--maxmemory-policy", policy)) {
+    @CsvSource({"JEDIS, allkeys-lru, 7.0", "LETTUCE, volatile-ttl, 7.0", "JEDIS, volatile-lru, 6.2"})
+    void anEvictingServerIsALine(Connections driver, String policy, String version) {
+        try (RedisServer server = RedisServer.startVersion(version, "--maxmemory-policy", policy)) {
             RedisConnectionFactory connections = driver.to(server.port());
             try (LockTemplate template = template(connections, "0")) {
                 template.run("stock", lease -> {});
@@ -173,17 +174,19 @@ class StartupDoctorTest {
         return new StartupDoctor(driver, new RedisNames("lockkeeper"), "CLIENT000000", false, clock);
     }
 
-    @Test
-    void rightsThatAreEnoughAreNotTalkedAbout() {
-        try (RedisServer server = RedisServer.start()) {
+    @ParameterizedTest
+    @ValueSource(strings = {"6.2", "7.0"})
+    void rightsThatAreEnoughAreNotTalkedAbout(String version) {
+        try (RedisServer server = RedisServer.startVersion(version)) {
             withUser(server, RIGHTS + " &lockkeeper:grants:*", () -> assertThat(said())
                     .isEmpty());
         }
     }
 
-    @Test
-    void commandsThatTheUserMayNotRunAreNamed() {
-        try (RedisServer server = RedisServer.start()) {
+    @ParameterizedTest
+    @ValueSource(strings = {"6.2", "7.0"})
+    void commandsThatTheUserMayNotRunAreNamed(String version) {
+        try (RedisServer server = RedisServer.startVersion(version)) {
             withUser(server, RIGHTS + " &lockkeeper:grants:* -pexpire -scan -mget", () -> assertThat(said())
                     .filteredOn(line -> line.contains("lacks rights"))
                     .singleElement()
@@ -192,9 +195,10 @@ class StartupDoctorTest {
         }
     }
 
-    @Test
-    void keysThatTheUserMayNotTouchAreNamed() {
-        try (RedisServer server = RedisServer.start()) {
+    @ParameterizedTest
+    @ValueSource(strings = {"6.2", "7.0"})
+    void keysThatTheUserMayNotTouchAreNamed(String version) {
+        try (RedisServer server = RedisServer.startVersion(version)) {
             String others = RIGHTS.replace("~lockkeeper:*", "~other:*") + " &lockkeeper:grants:*";
             withUser(server, others, () -> assertThat(said())
                     .filteredOn(line -> line.contains("lacks rights"))
@@ -204,9 +208,10 @@ class StartupDoctorTest {
         }
     }
 
-    @Test
-    void aUserWhoMayNotAskIsToldNothing() {
-        try (RedisServer server = RedisServer.start("--maxmemory-policy", "allkeys-lru")) {
+    @ParameterizedTest
+    @ValueSource(strings = {"6.2", "7.0"})
+    void aUserWhoMayNotAskIsToldNothing(String version) {
+        try (RedisServer server = RedisServer.startVersion(version, "--maxmemory-policy", "allkeys-lru")) {
             withUser(server, RIGHTS + " &lockkeeper:grants:* -info", () -> assertThat(said())
                     .isEmpty());
         }

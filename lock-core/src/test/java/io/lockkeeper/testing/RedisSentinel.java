@@ -41,7 +41,7 @@ public final class RedisSentinel implements AutoCloseable {
             RedisServer first = server(extraArgs);
             for (int i = 0; i < REPLICAS; i++) {
                 List<String> arguments = new ArrayList<>(List.of(extraArgs));
-                arguments.addAll(List.of("--replicaof", HOST + " " + first.port()));
+                arguments.addAll(List.of("--replicaof", HOST, "" + first.port()));
                 server(arguments.toArray(String[]::new));
             }
             for (int i = 0; i < SENTINELS; i++) {

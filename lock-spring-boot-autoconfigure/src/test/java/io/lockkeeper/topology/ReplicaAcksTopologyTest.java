@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Tag;
 class ReplicaAcksTopologyTest {
 
     private static RedisLockStore.Options acks() {
-        return RedisLockStore.Options.defaults().withReplicaAcks("all", Duration.ofMillis(400));
+        return RedisLockStore.Options.defaults().withReplicaAcks("all", Duration.ofMillis(250));
     }
 
     @Nested
