@@ -9,7 +9,6 @@ import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Locale;
 import java.util.Objects;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -77,7 +76,7 @@ class JavaBlocksTest {
     private static JavaFileObject source(CodeBlock block) throws IOException {
         // Bodies that the page leaves out
         String code = block.text().replace("{ ... }", "{ throw new UnsupportedOperationException(); }");
-        String unit = imports() + (TYPE.matcher(code).find() ? code : String.format(Locale.ROOT, FRAGMENT, code));
+        String unit = imports() + (TYPE.matcher(code).find() ? code : FRAGMENT.replace("%s", code));
         return new SimpleJavaFileObject(URI.create("string:///Block.java"), JavaFileObject.Kind.SOURCE) {
             @Override
             public CharSequence getCharContent(boolean ignoreEncodingErrors) {
