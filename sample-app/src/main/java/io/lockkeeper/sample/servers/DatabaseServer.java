@@ -11,6 +11,8 @@ import org.h2.tools.Server;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.springframework.core.io.ClassPathResource;
+import org.springframework.jdbc.datasource.init.ScriptUtils;
 
 /** An H2 server on the loopback interface with the database of the shop. */
 final class DatabaseServer {
@@ -89,6 +91,8 @@ final class DatabaseServer {
         try (Connection connection = open("file:" + folder.resolve(NAME), SHOP_USER);
                 Statement statement = connection.createStatement()) {
             statement.execute("create user if not exists " + MONITOR_USER + " password '' admin");
+            // Before any instance connects: "if not exists" fails at times when two instances say it at once
+            ScriptUtils.executeSqlScript(connection, new ClassPathResource("schema.sql"));
         }
     }
 
