@@ -146,7 +146,7 @@ class QuorumLockStoreTest {
     void operatorsSeeWhatAMajorityKnowsAndCanTakeItAway() throws Exception {
         LockLease lease = template.acquire("seen");
         // A majority is enough for the holder; the third master may not have answered yet.
-        Awaitility.await().until(() -> masters.stream()
+        Awaitility.await().until(() -> masters.all().stream()
                 .allMatch(master -> Long.valueOf(1).equals(master.command("EXISTS", "lockkeeper:lock:seen"))));
         masters.get(2).command("DEL", "lockkeeper:lock:seen");
         LockStatus status = other.inspector().status("seen").orElseThrow();
