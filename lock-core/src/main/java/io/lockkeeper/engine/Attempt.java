@@ -30,6 +30,9 @@ final class Attempt {
     /** How soon the lock is free, where that news overtook the answer to the question. */
     long freeInMillis = Long.MAX_VALUE;
 
+    /** Whether messages may have been missed before the answer to the question placed the attempt in the queue. */
+    boolean missed;
+
     /** Whether the store's message came that it is this attempt's turn. */
     boolean granted;
 

@@ -226,6 +226,10 @@ final class Cohort {
         Attempt waiting;
         synchronized (this) {
             waiting = state.attempt;
+            if (waiting != null && state.phase == Phase.ASKING) {
+                // What was missed may be younger than the answer that is on its way.
+                waiting.missed = true;
+            }
         }
         if (waiting != null) {
             pollDue(waiting);

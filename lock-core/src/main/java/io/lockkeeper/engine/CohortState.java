@@ -240,6 +240,9 @@ final class CohortState {
         } else if (early != null) {
             asked.early = null;
             grantTo(asked, early, effects);
+        } else if (asked.missed) {
+            asked.missed = false;
+            effects.command(() -> port.ask(cohort, asked, true));
         } else {
             long remaining = Math.min(answer.remainingMillis(), asked.freeInMillis);
             asked.freeInMillis = Long.MAX_VALUE;

@@ -92,6 +92,19 @@ class CohortQueueTest {
     }
 
     @Test
+    void messagesThatWereMissedBeforeTheFirstAnswerAreAskedForOnce() {
+        fixture.enters();
+        fixture.cohort.pollNow();
+        assertThat(port.asked).hasSize(1);
+
+        fixture.queued();
+        assertThat(port.asked).hasSize(2);
+        fixture.queued();
+        assertThat(port.asked).hasSize(2);
+        assertThat(port.polls).hasSize(1);
+    }
+
+    @Test
     void aCallerWhoGaveUpIsPassedOver() {
         HeldLease first = fixture.holds(100);
         Waiter cancelled = fixture.enters();
