@@ -88,10 +88,9 @@ final class CohortState {
     /** Returns why the store cannot tell who holds the lock; null: it can. */
     @Nullable
     StoreException failure() {
-        if (phase == Phase.IDLE) {
-            return new StoreException(NOT_ANSWERED, null);
-        }
-        return attempt == null ? null : attempt.pollFailure;
+        return phase == Phase.IDLE
+                ? new StoreException(NOT_ANSWERED, null)
+                : attempt == null ? null : attempt.pollFailure;
     }
 
     /** Refuses a caller who does not wait. */
@@ -185,9 +184,8 @@ final class CohortState {
 
     /** The last caller left before the store answered, and the answer gave no place. */
     private void restWithoutPlace(Effects effects) {
-        CompletableFuture<@Nullable Void> gone = leaver;
         rest(effects);
-        effects.answer(() -> gone.complete(null));
+        effects.answer(() -> leaver.complete(null));
     }
 
     void begin(Tenure begun, LockListener.Way way, Effects effects) {
@@ -199,9 +197,8 @@ final class CohortState {
         Waiter next = waiters.next();
         if (next == null) {
             port.untrack(begun.attempt);
-            CompletableFuture<@Nullable Void> gone = leaver;
             effects.command(() -> port.release(cohort, begun.attempt, begun.token() - 1, 0)
-                    .whenComplete((told, failed) -> gone.complete(null)));
+                    .whenComplete((told, failed) -> leaver.complete(null)));
             rest(effects);
             return;
         }
@@ -321,9 +318,6 @@ final class CohortState {
 
     @Nullable
     String holder() {
-        if (tenure != null) {
-            return tenure.attempt;
-        }
-        return attempt == null ? null : attempt.holder();
+        return tenure != null ? tenure.attempt : attempt == null ? null : attempt.holder();
     }
 }
