@@ -1,12 +1,17 @@
 package io.lockkeeper.redis;
 
 import io.lockkeeper.testing.RedisServer;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
 import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
 
-/** The Redis store over a factory of Jedis that connects in a way of its own: through spring-data-redis. */
+/**
+ * The Redis store over a factory of Jedis that connects in a way of its own: through spring-data-redis. The build has the
+ * same way on a cluster.
+ */
+@Tag("topology")
 @Timeout(60)
 class JedisThroughSpringDataContractTest extends RedisContracts {
 
