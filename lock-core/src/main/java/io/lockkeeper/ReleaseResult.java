@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper;
 
 /** What a release came to. {@link LockLease#release()} reports it and never throws. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.benchmarks;
 
 /** A library that is compared: one client of one Redis, in one JVM. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.engine;
 
 import io.lockkeeper.LockListener;
@@ -156,7 +157,7 @@ final class Cohort {
                 state.abandonUnlessHeld(asked, effects);
             } else if (state.phase == Phase.QUEUED) {
                 asked.pollFailure = failure;
-                effects.answer(() -> port.pollLater(this, asked, times.askAgainMillis()));
+                port.pollLater(this, asked, times.askAgainMillis());
             } else {
                 state.failed(asked, failure, effects);
             }
@@ -206,7 +207,7 @@ final class Cohort {
                 waiting.announced = true;
                 waiting.freeInMillis = remainingMillis;
                 if (state.phase == Phase.QUEUED) {
-                    effects.answer(() -> port.pollLater(this, waiting, remainingMillis));
+                    port.pollLater(this, waiting, remainingMillis);
                 }
             }
         });

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.engine;
 
 import io.lockkeeper.LockRequest;
@@ -23,6 +24,9 @@ interface CohortPort {
     /** Returns a lease for the caller who has the hold now. */
     HeldLease lease(LockRequest request, Tenure tenure);
 
+    /** Calls {@link Cohort#pollDue} when the attempt should ask again; of two calls for it the later one counts. */
+    void pollLater(Cohort cohort, Attempt attempt, long remainingMillis);
+
     /** Asks the store, and answers with {@link Cohort#answered} or {@link Cohort#failed}. */
     void ask(Cohort cohort, Attempt attempt, boolean queue);
 
@@ -40,9 +44,6 @@ interface CohortPort {
      * told for the first time.
      */
     CompletableFuture<?> abandon(Cohort cohort, Attempt attempt);
-
-    /** Calls {@link Cohort#pollDue} when the attempt should ask again. */
-    void pollLater(Cohort cohort, Attempt attempt, long remainingMillis);
 
     /** Begins to renew a hold. */
     void watch(Tenure tenure);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.engine;
 
 import io.lockkeeper.LockListener;
@@ -148,7 +149,7 @@ final class CohortState {
         } else {
             Attempt next = beginAttempt(Phase.QUEUED, false);
             next.pollFailure = failure;
-            effects.answer(() -> port.pollLater(cohort, next, times.askAgainMillis()));
+            port.pollLater(cohort, next, times.askAgainMillis());
         }
     }
 
@@ -163,7 +164,7 @@ final class CohortState {
         } else {
             Attempt next = beginAttempt(Phase.QUEUED, false);
             next.holderBefore = holder;
-            effects.answer(() -> port.pollLater(cohort, next, times.busyMillis()));
+            port.pollLater(cohort, next, times.busyMillis());
         }
     }
 
@@ -243,7 +244,7 @@ final class CohortState {
         } else {
             long remaining = Math.min(answer.remainingMillis(), asked.freeInMillis);
             asked.freeInMillis = Long.MAX_VALUE;
-            effects.answer(() -> port.pollLater(cohort, asked, remaining));
+            port.pollLater(cohort, asked, remaining);
         }
     }
 

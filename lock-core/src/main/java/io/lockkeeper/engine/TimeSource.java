@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.engine;
 
 /** The two clocks by which leases are judged; replaced in tests. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.redis;
 
 /** What clients throw: the server's answer, wrapped differently by each of them. */

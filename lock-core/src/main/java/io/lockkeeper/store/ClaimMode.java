@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.store;
 
 /** How an attempt wants to hold a lock. The constants have the names of those of {@code io.lockkeeper.LockMode}. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.store;
 
 /** What a store tells the engine. Called on threads of the store; must not block. */

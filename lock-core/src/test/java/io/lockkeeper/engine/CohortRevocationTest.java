@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.engine;
 
 import static io.lockkeeper.engine.CohortFixture.leaseOf;
@@ -74,6 +75,16 @@ class CohortRevocationTest {
         cohort.freeIn("attempt2", 100);
 
         assertThat(port.polls).containsExactly(700L, 300L);
+    }
+
+    @Test
+    void theNewsThatALockIsSoonFreeIsNotUndoneByTheAnswerBeforeIt() {
+        fixture.enters();
+        fixture.tries().outcome.whenComplete((lease, refusal) -> cohort.freeIn("attempt1", 300));
+
+        fixture.queued();
+
+        assertThat(port.polls).hasSize(2).endsWith(300L);
     }
 
     @Test

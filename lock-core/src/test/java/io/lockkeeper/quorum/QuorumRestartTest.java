@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.quorum;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -26,7 +27,8 @@ class QuorumRestartTest {
             LockTemplate other = masters.template(LEASE);
             assertThatThrownBy(() -> template.acquire(NAME))
                     .isInstanceOf(LockStoreException.class)
-                    .hasMessageContaining("master 1: the server was started less than a lease ago");
+                    .hasMessageContaining("no majority of the 3 masters")
+                    .hasMessageContaining("the server was started less than a lease ago");
             Awaitility.await().atMost(GUARD.plusSeconds(2)).until(() -> isGiven(template));
 
             try (LockLease lease = template.acquire(NAME)) {

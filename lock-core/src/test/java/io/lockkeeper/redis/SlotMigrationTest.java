@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -16,6 +17,8 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicIntegerArray;
+import java.util.stream.IntStream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -55,6 +58,7 @@ class SlotMigrationTest {
                 .withReplicaAcks(acks, Duration.ofSeconds(2));
         AtomicBoolean over = new AtomicBoolean();
         AtomicInteger taken = new AtomicInteger();
+        AtomicIntegerArray rounds = new AtomicIntegerArray(THREADS);
         Queue<Throwable> failures = new ConcurrentLinkedQueue<>();
         try (LockTemplate template = LockTemplate.builder(new RedisLockStore(connections, options))
                 .shutdownWait(Duration.ZERO)
@@ -79,6 +83,7 @@ class SlotMigrationTest {
                         } catch (RuntimeException failure) {
                             failures.add(failure);
                         }
+                        rounds.incrementAndGet(thread);
                     }
                 }));
             }
@@ -88,7 +93,9 @@ class SlotMigrationTest {
             long end = System.nanoTime() + PATIENCE.toNanos();
             for (int i = 0; i < MOVES || (taken.get() < LEAST_TAKEN && System.nanoTime() < end); i += 2) {
                 move(home, away);
+                awaitAnswers(rounds);
                 move(away, home);
+                awaitAnswers(rounds);
             }
             over.set(true);
             for (Thread thread : threads) {
@@ -101,6 +108,14 @@ class SlotMigrationTest {
             over.set(true);
             Connections.close(connections);
         }
+    }
+
+    // Permission to ask the other master (ASK) is meant for one move: a command that is older than the last move would
+    // use it while the slot is on its way there once more.
+    private static void awaitAnswers(AtomicIntegerArray rounds) {
+        int[] before = IntStream.range(0, THREADS).map(rounds::get).toArray();
+        Awaitility.await().pollInterval(Duration.ofMillis(1)).until(() -> IntStream.range(0, THREADS)
+                .allMatch(i -> rounds.get(i) > before[i] + 1));
     }
 
     private static void move(RedisServer from, RedisServer to) {

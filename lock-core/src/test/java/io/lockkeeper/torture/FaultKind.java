@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.torture;
 
 /** What a {@link Nemesis} does; to one worker, or to the server and so to all. */

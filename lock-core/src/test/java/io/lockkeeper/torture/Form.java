@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.torture;
 
 /** The ways in which a {@link TortureThread} asks for a lock. */

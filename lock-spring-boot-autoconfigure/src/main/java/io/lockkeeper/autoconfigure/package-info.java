@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** Auto-configuration of Lockkeeper in a Spring Boot application. */
 @NullMarked
 package io.lockkeeper.autoconfigure;

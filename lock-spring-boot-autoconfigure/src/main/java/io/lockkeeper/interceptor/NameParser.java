@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.interceptor;
 
 import io.lockkeeper.LockRequest;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.interceptor;
 
 /** Locks should be woven into classes, but no annotated method of any bean has one. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.test;
 
 /** Something that does not work until it is closed. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.test;
 
 import org.springframework.test.context.TestPropertySource;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** Metrics and observations of locks, for Micrometer. */
 @NullMarked
 package io.lockkeeper.autoconfigure.observation;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** The stream of the page in a real Tomcat, without the shop. */
 @NullMarked
 package io.lockkeeper.sample.board;
