@@ -23,7 +23,9 @@ final class Pages {
         try (Stream<Path> docs = Files.walk(PROJECT.resolve("docs"))) {
             Stream<Path> pages = docs.filter(page -> page.toString().endsWith(".md"));
             return Stream.concat(
-                            pages, Stream.of(PROJECT.resolve("README.md"), PROJECT.resolve("sample-app/README.md")))
+                            pages,
+                            Stream.of("README.md", "CONTRIBUTING.md", "sample-app/README.md")
+                                    .map(PROJECT::resolve))
                     .sorted()
                     .toList();
         }

@@ -3,6 +3,7 @@ package io.lockkeeper.autoconfigure.actuate;
 
 import io.lockkeeper.LockInspector;
 import io.lockkeeper.autoconfigure.LockkeeperAutoConfiguration;
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
@@ -52,9 +53,12 @@ public final class LockkeeperHealthAutoConfiguration {
         }
 
         @Bean(BEAN)
-        OlderHealthIndicator lockkeeperHealthIndicator(
-                LockInspector inspector, RenewalWatch renewals, ConfigurableListableBeanFactory beans) {
-            return new OlderHealthIndicator(new LockHealth(inspector, renewals), beans.getBeanClassLoader());
+        static OlderHealthIndicator lockkeeperHealthIndicator(
+                ObjectProvider<LockInspector> inspector,
+                ObjectProvider<RenewalWatch> renewals,
+                ConfigurableListableBeanFactory beans) {
+            return new OlderHealthIndicator(
+                    () -> new LockHealth(inspector.getObject(), renewals.getObject()), beans.getBeanClassLoader());
         }
     }
 }

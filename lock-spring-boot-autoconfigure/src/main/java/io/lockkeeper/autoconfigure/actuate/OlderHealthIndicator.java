@@ -7,6 +7,7 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.util.Map;
 import java.util.Objects;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.FactoryBean;
 import org.springframework.util.ClassUtils;
@@ -21,10 +22,16 @@ final class OlderHealthIndicator implements FactoryBean<Object> {
     static final String TYPE = "org.springframework.boot.actuate.health.HealthIndicator";
     private static final String HEALTH = "org.springframework.boot.actuate.health.Health";
 
-    private final LockHealth health;
+    private final Supplier<LockHealth> health;
     private final Class<?> type;
 
-    OlderHealthIndicator(LockHealth health, @Nullable ClassLoader loader) {
+    /**
+     * Creates it without what it looks at: Spring makes factories early, to ask them for their type.
+     *
+     * @param health what it looks at, asked for when somebody wants to know
+     * @param loader knows the types of Spring Boot
+     */
+    OlderHealthIndicator(Supplier<LockHealth> health, @Nullable ClassLoader loader) {
         this.health = health;
         this.type = ClassUtils.resolveClassName(TYPE, loader);
     }
@@ -54,7 +61,7 @@ final class OlderHealthIndicator implements FactoryBean<Object> {
     }
 
     private @Nullable Object look() throws ReflectiveOperationException {
-        LockHealth.Report report = health.look();
+        LockHealth.Report report = health.get().look();
         Object builder = call(
                 ClassUtils.resolveClassName(HEALTH, type.getClassLoader()),
                 null,

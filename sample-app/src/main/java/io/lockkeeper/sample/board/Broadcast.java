@@ -20,13 +20,12 @@ class Broadcast {
     private final Reporter reporter;
     private final BoardReader reader;
     private final EventStream stream;
-    private final JsonMapper json;
+    private final JsonMapper json = JsonMapper.shared();
 
-    Broadcast(Reporter reporter, BoardReader reader, EventStream stream, JsonMapper json) {
+    Broadcast(Reporter reporter, BoardReader reader, EventStream stream) {
         this.reporter = reporter;
         this.reader = reader;
         this.stream = stream;
-        this.json = json;
     }
 
     @Scheduled(fixedDelay = 300)

@@ -11,11 +11,10 @@ import tools.jackson.databind.json.JsonMapper;
 class InstanceReports {
 
     private final JdbcClient jdbc;
-    private final JsonMapper json;
+    private final JsonMapper json = JsonMapper.shared();
 
-    InstanceReports(JdbcClient jdbc, JsonMapper json) {
+    InstanceReports(JdbcClient jdbc) {
         this.jdbc = jdbc;
-        this.json = json;
     }
 
     void publish(InstanceReport report) {

@@ -14,8 +14,7 @@ import java.util.Map;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.DisposableBean;
-import org.springframework.boot.web.server.context.WebServerInitializedEvent;
-import org.springframework.context.event.EventListener;
+import org.springframework.core.env.Environment;
 import org.springframework.dao.DataAccessException;
 import org.springframework.stereotype.Component;
 
@@ -30,20 +29,21 @@ class Reporter implements DisposableBean {
     private final HandOvers handOvers;
     private final InstanceReports reports;
     private final String name;
-    private volatile int port;
+    private final Environment environment;
     private @Nullable InstanceReport told;
     private long toldNanos;
 
-    Reporter(LockInspector inspector, HandOvers handOvers, InstanceReports reports, ShopProperties shop) {
+    Reporter(
+            LockInspector inspector,
+            HandOvers handOvers,
+            InstanceReports reports,
+            ShopProperties shop,
+            Environment environment) {
         this.inspector = inspector;
         this.handOvers = handOvers;
         this.reports = reports;
         this.name = shop.instance();
-    }
-
-    @EventListener
-    void opened(WebServerInitializedEvent event) {
-        port = event.getWebServer().getPort();
+        this.environment = environment;
     }
 
     /** Tells what has changed; and that the instance is there, once a second. */
@@ -74,7 +74,7 @@ class Reporter implements DisposableBean {
         return new InstanceReport(
                 name,
                 ProcessHandle.current().pid(),
-                port,
+                environment.getProperty("local.server.port", Integer.class, 0),
                 waits(inspector.waitingHere()),
                 held,
                 rates.fromOthers(),
