@@ -57,6 +57,7 @@ local function read_record(key)
     readers = raw[9] or '',
     queue = raw[10] or '',
     first = tonumber(raw[11] or 0),
+    messages = {},
   }
 end
 
@@ -113,7 +114,9 @@ local function holder(record)
   return record.owner ~= '' and record.owner or string.sub(record.readers, 1, 20)
 end
 
--- Writes the record back. PEXPIRE comes first where it can: it is never refused, and a full server then takes the rest.
+-- Writes the record back. PEXPIRE comes first where it can: it is never refused for want of memory, and a full server then
+-- takes the rest. Messages come last: a server that takes no writes, such as a deposed master, would still publish them, and
+-- a grant that was not written would make a holder of whom nobody knows.
 local function save(record)
   local life = math.max(0, hold_end(record) - now) + tombstone_ms
   if record.exists then
@@ -126,6 +129,10 @@ local function save(record)
   if not record.exists then
     redis.call('PEXPIRE', record.key, life)
   end
+  for _, message in ipairs(record.messages) do
+    redis.pcall('PUBLISH', message.channel, message.text)
+  end
+  record.messages = {}
 end
 
 -- Puts an attempt at the end of the queue, or tells that one in the queue is still alive.
@@ -219,9 +226,12 @@ local function own(record, attempt, mode, lease_ms, tokens, granted)
   return first
 end
 
--- Tells a client something of one of its attempts, if that may be told.
+-- Tells a client something of one of its attempts when the record is saved, if that may be told.
 local function tell(record, attempt, message)
-  redis.pcall('PUBLISH', channel_prefix .. string.sub(attempt, 1, CLIENT), message .. ' ' .. record.key)
+  record.messages[#record.messages + 1] = {
+    channel = channel_prefix .. string.sub(attempt, 1, CLIENT),
+    text = message .. ' ' .. record.key,
+  }
 end
 
 -- Grants the lock to the waiters who can have it now, those before a given attempt: to one, or to all leading readers.

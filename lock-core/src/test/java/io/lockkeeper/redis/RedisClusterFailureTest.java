@@ -14,6 +14,8 @@ import io.lockkeeper.testing.RedisCluster;
 import io.lockkeeper.testing.RedisServer;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.awaitility.Awaitility;
@@ -32,6 +34,9 @@ class RedisClusterFailureTest {
 
     private static final Duration LEASE = Duration.ofSeconds(2);
     private static final int LOCKS = 300;
+
+    /** Callbacks follow a deadline within 100 ms; a loaded machine is late. */
+    private static final Duration TELLING = Duration.ofMillis(300);
 
     private static RedisCluster cluster;
 
@@ -104,12 +109,15 @@ class RedisClusterFailureTest {
                     .filter(lease -> masterOf(lease.name()) != stopped)
                     .toList();
             assertThat(kept).hasSizeBetween(LOCKS / 2, LOCKS * 5 / 6);
+            Map<String, Long> told = new ConcurrentHashMap<>();
+            leases.forEach(lease -> lease.onLost(lost -> told.put(lost.name(), System.nanoTime())));
             awaitRenewals(LOCKS);
             if (dies) {
                 stopped.kill();
             } else {
                 stopped.pause();
             }
+            long deadline = System.nanoTime() + LEASE.toNanos();
             try {
                 awaitPast(LEASE.dividedBy(2));
                 others.forEach(name -> template.run(name, lease -> {}));
@@ -117,6 +125,8 @@ class RedisClusterFailureTest {
                 assertThat(kept).allMatch(LockLease::isHeld).allMatch(LockLease::verify);
                 assertThat(leases).filteredOn(LockLease::isHeld).containsExactlyElementsOf(kept);
                 assertThat(events.events(LockListener.Lost.class)).hasSize(LOCKS - kept.size());
+                assertThat(told).hasSize(LOCKS - kept.size());
+                assertThat(told.values()).allMatch(time -> time - deadline <= TELLING.toNanos());
                 assertThat(events.events(LockListener.RenewalFailed.class))
                         .isNotEmpty()
                         .allMatch(event -> masterOf(event.names().get(0)) == stopped);

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lockkeeper.LockLease;
 import io.lockkeeper.LockListener;
 import io.lockkeeper.LockRequest;
+import io.lockkeeper.LockStatus;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.ReleaseResult;
 import io.lockkeeper.contract.RecordingListener;
@@ -108,7 +109,7 @@ class RedisClusterStoreTest {
 
     @ParameterizedTest
     @EnumSource
-    void anyNameIsALock(Connections driver) {
+    void anyNameIsALockAndIsGranted(Connections driver) throws Exception {
         List<String> names = List.of(
                 "{",
                 "}",
@@ -130,14 +131,21 @@ class RedisClusterStoreTest {
                 "x".repeat(512));
         try (LockTemplate template = template(driver).build();
                 LockTemplate other = template(driver).build()) {
+            awaitSubscriptions(2);
             for (String name : names) {
+                String key = "lockkeeper:lock:" + name;
                 LockLease lease = template.acquire(name);
                 assertThat(lease.verify()).as(name).isTrue();
                 assertThat(other.tryAcquire(name)).as(name).isEmpty();
-                assertThat(cluster.masterOf("lockkeeper:lock:" + name).field("lockkeeper:lock:" + name, "owner"))
-                        .as(name)
-                        .isNotEmpty();
+                assertThat(cluster.masterOf(key).field(key, "owner")).as(name).isNotEmpty();
+                assertThat(other.inspector().find("*", 10))
+                        .extracting(LockStatus::name)
+                        .containsExactly(name);
+                CompletableFuture<LockLease> next = other.acquireAsync(LockRequest.of(name));
+                Awaitility.await().until(() -> !"".equals(cluster.masterOf(key).field(key, "queue")));
                 assertThat(lease.release()).as(name).isEqualTo(ReleaseResult.RELEASED);
+                // A poll would come after five seconds.
+                assertThat(next.get(2, TimeUnit.SECONDS).release()).as(name).isEqualTo(ReleaseResult.RELEASED);
             }
         }
     }

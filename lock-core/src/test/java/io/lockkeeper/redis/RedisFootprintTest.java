@@ -3,9 +3,7 @@ package io.lockkeeper.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.lockkeeper.LockLease;
 import io.lockkeeper.LockTemplate;
-import io.lockkeeper.ReleaseResult;
 import io.lockkeeper.testing.Connections;
 import io.lockkeeper.testing.RedisServer;
 import java.time.Duration;
@@ -14,7 +12,7 @@ import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 
-/** What is left when nobody holds or wants anything, and what works on a server that is full or strange. */
+/** What is left when nobody holds or wants anything. */
 class RedisFootprintTest {
 
     /** More by -Dlockkeeper.test.names=100000. */
@@ -44,29 +42,6 @@ class RedisFootprintTest {
                 Connections.close(connections);
             }
             assertThat(server.keys()).isEmpty();
-        }
-    }
-
-    @Test
-    void aFullServerStillReleasesAndRenews() {
-        try (RedisServer server = RedisServer.start()) {
-            RedisConnectionFactory connections = Connections.JEDIS.to(server.port());
-            try (LockTemplate template = LockTemplate.builder(
-                            new RedisLockStore(connections, RedisLockStore.Options.defaults()))
-                    .leaseTime(Duration.ofSeconds(1))
-                    .build()) {
-                LockLease lease = template.acquire("full");
-                server.command("CONFIG", "SET", "maxmemory-policy", "noeviction");
-                server.command("CONFIG", "SET", "maxmemory", "1");
-                long begin = System.nanoTime();
-                Awaitility.await()
-                        .until(() -> System.nanoTime() - begin
-                                > Duration.ofMillis(1_500).toNanos());
-                assertThat(lease.isHeld()).isTrue();
-                assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
-            } finally {
-                Connections.close(connections);
-            }
         }
     }
 }

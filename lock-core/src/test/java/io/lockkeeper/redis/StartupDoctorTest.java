@@ -10,6 +10,7 @@ import ch.qos.logback.core.read.ListAppender;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.testing.Connections;
+import io.lockkeeper.testing.RedisCluster;
 import io.lockkeeper.testing.RedisServer;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -21,16 +22,12 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
-import org.junit.jupiter.params.provider.ValueSource;
 import org.slf4j.LoggerFactory;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
-import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
-import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
 
 /** What is said at the start of servers that are set up so that locks suffer. */
 @Timeout(30)
@@ -75,20 +72,10 @@ class StartupDoctorTest {
                 .build();
     }
 
-    private static RedisConnectionFactory as(String user, RedisServer server) {
-        RedisStandaloneConfiguration configuration = new RedisStandaloneConfiguration(server.host(), server.port());
-        configuration.setUsername(user);
-        configuration.setPassword("secret");
-        JedisConnectionFactory factory = new JedisConnectionFactory(configuration);
-        factory.afterPropertiesSet();
-        factory.start();
-        return factory;
-    }
-
-    private void withUser(RedisServer server, String rights, Runnable work) {
+    private void withUser(Connections driver, RedisServer server, String rights, Runnable work) {
         String[] rules = ("ACL SETUSER locks on >secret resetchannels " + rights).split(" ");
         server.command(rules);
-        RedisConnectionFactory connections = as("locks", server);
+        RedisConnectionFactory connections = driver.to(server.port(), "locks", "secret");
         try (LockTemplate template = template(connections, "0")) {
             template.tryAcquire(LockRequest.of("stock")).ifPresent(lease -> lease.close());
             work.run();
@@ -131,10 +118,30 @@ class StartupDoctorTest {
                 .contains("Set maxmemory-policy noeviction");
     }
 
-    @Test
-    void replicaAcksWithoutLeastReplicasAreALine() {
+    @ParameterizedTest
+    @EnumSource
+    void theMasterOfAClusterIsNamed(Connections driver) {
+        try (RedisCluster cluster = RedisCluster.start()) {
+            RedisServer evicting = cluster.masters().get(1);
+            evicting.command("CONFIG", "SET", "maxmemory-policy", "allkeys-lfu");
+            RedisConnectionFactory connections = driver.toCluster(cluster.ports());
+            try (LockTemplate template = template(connections, "0")) {
+                template.run("stock", lease -> {});
+            } finally {
+                Connections.close(connections);
+            }
+            assertThat(said())
+                    .singleElement()
+                    .asString()
+                    .startsWith("Redis 127.0.0.1:" + evicting.port() + ": maxmemory-policy is allkeys-lfu");
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void replicaAcksWithoutLeastReplicasAreALine(Connections driver) {
         try (RedisServer server = RedisServer.start()) {
-            RedisConnectionFactory connections = Connections.JEDIS.to(server.port());
+            RedisConnectionFactory connections = driver.to(server.port());
             try (LockTemplate template = template(connections, "1")) {
                 assertThat(said()).singleElement().asString().contains("Set min-replicas-to-write 1");
             }
@@ -177,19 +184,19 @@ class StartupDoctorTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"6.2", "7.0"})
-    void rightsThatAreEnoughAreNotTalkedAbout(String version) {
+    @CsvSource({"JEDIS, 6.2", "LETTUCE, 6.2", "JEDIS, 7.0", "LETTUCE, 7.0"})
+    void rightsThatAreEnoughAreNotTalkedAbout(Connections driver, String version) {
         try (RedisServer server = RedisServer.startVersion(version)) {
-            withUser(server, RIGHTS + " &lockkeeper:grants:*", () -> assertThat(said())
+            withUser(driver, server, RIGHTS + " &lockkeeper:grants:*", () -> assertThat(said())
                     .isEmpty());
         }
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"6.2", "7.0"})
-    void commandsThatTheUserMayNotRunAreNamed(String version) {
+    @CsvSource({"JEDIS, 6.2", "LETTUCE, 6.2", "JEDIS, 7.0", "LETTUCE, 7.0"})
+    void commandsThatTheUserMayNotRunAreNamed(Connections driver, String version) {
         try (RedisServer server = RedisServer.startVersion(version)) {
-            withUser(server, RIGHTS + " &lockkeeper:grants:* -pexpire -scan -mget", () -> assertThat(said())
+            withUser(driver, server, RIGHTS + " &lockkeeper:grants:* -pexpire -scan -mget", () -> assertThat(said())
                     .filteredOn(line -> line.contains("lacks rights"))
                     .singleElement()
                     .asString()
@@ -198,11 +205,11 @@ class StartupDoctorTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"6.2", "7.0"})
-    void keysThatTheUserMayNotTouchAreNamed(String version) {
+    @CsvSource({"JEDIS, 6.2", "LETTUCE, 6.2", "JEDIS, 7.0", "LETTUCE, 7.0"})
+    void keysThatTheUserMayNotTouchAreNamed(Connections driver, String version) {
         try (RedisServer server = RedisServer.startVersion(version)) {
             String others = RIGHTS.replace("~lockkeeper:*", "~other:*") + " &lockkeeper:grants:*";
-            withUser(server, others, () -> assertThat(said())
+            withUser(driver, server, others, () -> assertThat(said())
                     .filteredOn(line -> line.contains("lacks rights"))
                     .singleElement()
                     .asString()
@@ -211,10 +218,10 @@ class StartupDoctorTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"6.2", "7.0"})
-    void aUserWhoMayNotAskIsToldNothing(String version) {
+    @CsvSource({"JEDIS, 6.2", "LETTUCE, 6.2", "JEDIS, 7.0", "LETTUCE, 7.0"})
+    void aUserWhoMayNotAskIsToldNothing(Connections driver, String version) {
         try (RedisServer server = RedisServer.startVersion(version, "--maxmemory-policy", "allkeys-lru")) {
-            withUser(server, RIGHTS + " &lockkeeper:grants:* -info", () -> assertThat(said())
+            withUser(driver, server, RIGHTS + " &lockkeeper:grants:* -info", () -> assertThat(said())
                     .isEmpty());
         }
     }

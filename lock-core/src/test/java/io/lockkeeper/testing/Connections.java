@@ -18,8 +18,8 @@ import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactor
 public enum Connections {
     JEDIS {
         @Override
-        public RedisConnectionFactory to(int port) {
-            return started(new JedisConnectionFactory(new RedisStandaloneConfiguration(HOST, port)));
+        RedisConnectionFactory to(RedisStandaloneConfiguration server) {
+            return started(new JedisConnectionFactory(server));
         }
 
         @Override
@@ -40,8 +40,8 @@ public enum Connections {
     },
     LETTUCE {
         @Override
-        public RedisConnectionFactory to(int port) {
-            return started(new LettuceConnectionFactory(new RedisStandaloneConfiguration(HOST, port)));
+        RedisConnectionFactory to(RedisStandaloneConfiguration server) {
+            return started(new LettuceConnectionFactory(server));
         }
 
         @Override
@@ -72,8 +72,20 @@ public enum Connections {
 
     private static final String HOST = "127.0.0.1";
 
+    abstract RedisConnectionFactory to(RedisStandaloneConfiguration server);
+
     /** Returns a started factory to a server on this machine. */
-    public abstract RedisConnectionFactory to(int port);
+    public RedisConnectionFactory to(int port) {
+        return to(new RedisStandaloneConfiguration(HOST, port));
+    }
+
+    /** Returns a started factory to a server on this machine, for one of its users. */
+    public RedisConnectionFactory to(int port, String user, String password) {
+        RedisStandaloneConfiguration server = new RedisStandaloneConfiguration(HOST, port);
+        server.setUsername(user);
+        server.setPassword(password);
+        return to(server);
+    }
 
     /** Returns a started factory to a cluster on this machine, of which some ports are known. */
     public abstract RedisConnectionFactory toCluster(List<Integer> ports);

@@ -15,6 +15,8 @@ enum FaultKind {
     KILL_WORKER(true),
     STOP_SERVER(false),
     PAUSE_CLIENTS(false),
+    READ_ONLY_SERVER(false),
+    FULL_SERVER(false),
     KILL_PUBSUB_CLIENTS(false),
     KILL_NORMAL_CLIENTS(false),
     FLUSH_SCRIPTS(false);

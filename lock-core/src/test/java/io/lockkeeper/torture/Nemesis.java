@@ -137,6 +137,15 @@ final class Nemesis implements AutoCloseable {
                 return server::resume;
             }
             case PAUSE_CLIENTS -> command("CLIENT", "PAUSE", "" + fault.lasts().toMillis(), "ALL");
+            case READ_ONLY_SERVER -> {
+                // A replica of nobody keeps its data and takes no writes
+                command("REPLICAOF", server.host(), "" + RedisServer.freePort());
+                return () -> command("REPLICAOF", "NO", "ONE");
+            }
+            case FULL_SERVER -> {
+                command("CONFIG", "SET", "maxmemory", "1");
+                return () -> command("CONFIG", "SET", "maxmemory", "0");
+            }
             case KILL_PUBSUB_CLIENTS -> command("CLIENT", "KILL", "TYPE", "pubsub");
             case KILL_NORMAL_CLIENTS -> command("CLIENT", "KILL", "TYPE", "normal");
             case FLUSH_SCRIPTS -> command("SCRIPT", "FLUSH");

@@ -48,7 +48,7 @@ record PlannedFault(Duration at, FaultKind kind, int worker, Duration lasts) {
     private static long lasts(FaultKind kind, Random random, long lease) {
         return switch (kind) {
             case STOP_WORKER -> lease / 5 + random.nextLong(5 * lease / 2);
-            case STOP_SERVER, PAUSE_CLIENTS -> 100 + random.nextLong(3 * lease / 2);
+            case STOP_SERVER, PAUSE_CLIENTS, READ_ONLY_SERVER -> 100 + random.nextLong(3 * lease / 2);
             case KILL_WORKER, KILL_PUBSUB_CLIENTS, KILL_NORMAL_CLIENTS, FLUSH_SCRIPTS, DROP_CONNECTIONS -> 0;
             default -> 200 + random.nextLong(lease);
         };

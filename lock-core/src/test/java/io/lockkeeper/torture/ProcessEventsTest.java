@@ -94,9 +94,10 @@ class ProcessEventsTest {
     }
 
     /** The process is stopped so that it cannot answer to the grant before it is killed. */
-    @Test
-    void theLockOfAKilledGranteeIsFreeWithinTheGrantTimeAndOnePoll() throws Exception {
-        JavaProcess grantee = ready(process(Connections.JEDIS, Duration.ZERO));
+    @ParameterizedTest
+    @EnumSource
+    void theLockOfAKilledGranteeIsFreeWithinTheGrantTimeAndOnePoll(Connections driver) throws Exception {
+        JavaProcess grantee = ready(process(driver, Duration.ZERO));
         LockLease held = here.acquire(NAME);
         grantee.send("lock " + NAME);
         awaitWaiters(1);
@@ -181,9 +182,10 @@ class ProcessEventsTest {
         assertThat(here.tryAcquire(LockRequest.of(NAME).withWaitTime(SLACK))).hasValueSatisfying(LockLease::close);
     }
 
-    @Test
-    void aProcessThatClosesWaitsForABodyNoLongerThanToldAndReleasesItsLocks() {
-        JavaProcess leaving = ready(process(Connections.JEDIS, Duration.ofMillis(500)));
+    @ParameterizedTest
+    @EnumSource
+    void aProcessThatClosesWaitsForABodyNoLongerThanToldAndReleasesItsLocks(Connections driver) {
+        JavaProcess leaving = ready(process(driver, Duration.ofMillis(500)));
         leaving.send("body " + NAME);
         leaving.expect("in", PATIENCE);
         leaving.send("lock other");

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lockkeeper.LockLease;
+import io.lockkeeper.LockRequest;
+import io.lockkeeper.LockStoreException;
+import io.lockkeeper.LockTemplate;
+import io.lockkeeper.ReleaseResult;
+import io.lockkeeper.testing.Connections;
+import io.lockkeeper.testing.RedisServer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+
+/** A server that reads and publishes but takes no writes: a deposed master, or one that was cut off from its replicas. */
+@Timeout(40)
+class RefusedWriteTest {
+
+    private static final Duration LEASE = Duration.ofSeconds(9);
+    private static final String KEY = "lockkeeper:lock:stock";
+
+    private final List<RedisConnectionFactory> factories = new ArrayList<>();
+    private RedisServer server;
+
+    @BeforeEach
+    void start() {
+        server = RedisServer.start();
+    }
+
+    @AfterEach
+    void stop() {
+        factories.forEach(Connections::close);
+        server.close();
+    }
+
+    private LockTemplate template(Connections driver) {
+        RedisConnectionFactory connections = driver.to(server.port());
+        factories.add(connections);
+        LockTemplate template = LockTemplate.builder(new RedisLockStore(connections, RedisLockStore.Options.defaults()))
+                .leaseTime(LEASE)
+                .shutdownWait(Duration.ZERO)
+                .build();
+        Awaitility.await().ignoreExceptionsInstanceOf(LockStoreException.class).until(() -> {
+            template.run("warm", lease -> {});
+            return true;
+        });
+        return template;
+    }
+
+    private void refuse(boolean replica) {
+        if (replica) {
+            server.command("REPLICAOF", server.host(), "" + RedisServer.freePort());
+        } else {
+            server.command("CONFIG", "SET", "min-replicas-to-write", "1");
+        }
+    }
+
+    private void accept() {
+        server.command("REPLICAOF", "NO", "ONE");
+        server.command("CONFIG", "SET", "min-replicas-to-write", "0");
+    }
+
+    /** A grant that was published but not written would let the waiter hold the lock together with whomever takes it next. */
+    @ParameterizedTest
+    @CsvSource({"JEDIS, true", "LETTUCE, true", "JEDIS, false", "LETTUCE, false"})
+    void aReleaseThatIsRefusedGrantsNothing(Connections driver, boolean replica) throws Exception {
+        try (LockTemplate holder = template(driver);
+                LockTemplate other = template(driver)) {
+            Awaitility.await()
+                    .until(() ->
+                            server.command("PUBSUB", "CHANNELS") instanceof List<?> channels && channels.size() == 2);
+            LockLease held = holder.acquire("stock");
+            CompletableFuture<LockLease> waiting = other.acquireAsync(LockRequest.of("stock"));
+            Awaitility.await().until(() -> !"".equals(server.field(KEY, "queue")));
+            refuse(replica);
+            assertThat(held.release()).isEqualTo(ReleaseResult.UNKNOWN);
+            Awaitility.await()
+                    .during(Duration.ofMillis(500))
+                    .atMost(Duration.ofSeconds(2))
+                    .until(() -> !waiting.isDone());
+            accept();
+            LockLease next = waiting.get(LEASE.toSeconds(), TimeUnit.SECONDS);
+            assertThat(next.verify()).isTrue();
+            assertThat(next.fencingToken()).isGreaterThan(held.fencingToken());
+            assertThat(next.release()).isEqualTo(ReleaseResult.RELEASED);
+        }
+    }
+}
