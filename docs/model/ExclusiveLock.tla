@@ -27,7 +27,7 @@ CONSTANTS
     Crashes,     \* how many clients crash
     Holds,       \* how often the lock is given to somebody, in all; bounds the search
     Held,        \* whether a stranger, who has crashed, holds the lock at the beginning
-    Gaps,        \* what the search goes through although NoGhost does not hold there: SecondLate
+    Gaps,        \* what the search goes through although NoGhost does not hold there: LateRenewal
     SteadyClock, \* whether the server's clock in microseconds is always ahead of the tokens that were given
     Prompt,      \* whether messages arrive before the next tick and none is lost: for the liveness properties
     Mutant       \* a fault that is built in; "none"
@@ -70,7 +70,7 @@ Believes(a) == attempt[a].state = "held" /\ attempt[a].left > 0
 Room(messages) == Cardinality(messages) <= Flight
 
 ------------------------------------------------------------------------------
-(* The parts of record.lua. The server's clock shows 0. *)
+(* The parts of record.lua. The server's clock shows 0: until and alive of the future are above it, since is not. *)
 
 IsHolder(r, a) == r.owner = a /\ r.until > 0
 
@@ -83,16 +83,19 @@ Enqueue(r, a) ==
     THEN [r EXCEPT !.queue = [i \in 1 .. Len(@) |-> IF @[i].attempt = a THEN [@[i] EXCEPT !.alive = Alive] ELSE @[i]]]
     ELSE [r EXCEPT !.queue = Append(@, [attempt |-> a, alive |-> Alive])]
 
-\* end_lapsed_holds, and forget_client where nobody confirmed a grant.
+\* end_lapsed_holds, and forget_client where nobody confirmed a grant. Tick has set since at the end.
 EndLapsedHold(r) ==
     IF r.owner = Nobody \/ r.until > 0
     THEN r
     ELSE [r EXCEPT !.owner = Nobody, !.granted = FALSE,
                    !.queue = IF r.granted THEN SelectSeq(@, LAMBDA w : ClientOf(w.attempt) # ClientOf(r.owner)) ELSE @]
 
-\* first_live: the queue without the dead waiters at its head.
+\* first_live: the record without the dead waiters at the head of its queue, who left when they were last alive.
 RECURSIVE FromFirstLive(_)
-FromFirstLive(queue) == IF queue # <<>> /\ Head(queue).alive < 0 THEN FromFirstLive(Tail(queue)) ELSE queue
+FromFirstLive(r) ==
+    IF r.queue # <<>> /\ Head(r.queue).alive < 0
+    THEN FromFirstLive([r EXCEPT !.queue = Tail(@), !.since = Max(@, Head(r.queue).alive)])
+    ELSE r
 
 NextToken(r) == Max(r.token + 1, IF SteadyClock THEN issued + 1 ELSE 0)
 
@@ -102,7 +105,7 @@ Own(r, a, duration, granted) ==
 
 \* serve: makes the first live waiter the owner, unless that is a given attempt. Its second part is the grant, published.
 Serve(r, stopAt) ==
-    LET live == [r EXCEPT !.queue = FromFirstLive(@)]
+    LET live == FromFirstLive(r)
         head == Head(live.queue).attempt
         served == Own(live, head, GrantTime, TRUE)
     IN  IF r.owner = Nobody /\ live.queue # <<>> /\ head # stopAt
@@ -110,7 +113,8 @@ Serve(r, stopAt) ==
         ELSE <<live, {}>>
 
 ------------------------------------------------------------------------------
-(* The scripts, as functions of the record and a command: the new record and what is sent. *)
+(* The scripts, as functions of the record and a command: the new record and what is sent. acquire-free.lua and
+   release-last.lua, which are put in front of acquire.lua and release.lua, do the same in the usual case. *)
 
 Acquired(m, lease, token) ==
     [kind |-> "acquired", attempt |-> m.attempt, age |-> m.age, lease |-> lease, token |-> token]
@@ -120,36 +124,37 @@ AcquireScript(r, m) ==
     LET a == m.attempt
         notAfter == m.sent + Timeout
         holds == IsHolder(r, a)
-        between == IF Mutant = "SameMomentTrusted" THEN r.since > m.sent ELSE r.since >= m.sent
-        known == Mutant # "StrictDoubt" /\ (HasPlace(r, a) \/ holds)
-        doubtful == between /\ ~known /\ Mutant \notin {"NoNotAfter", "NoDoubt"}
+        live == FromFirstLive(EndLapsedHold(r))
+        between == IF Mutant = "SameMomentTrusted" THEN live.since > m.sent ELSE live.since >= m.sent
+        doubtful == between /\ Mutant \notin {"NoNotAfter", "NoDoubt"}
         lease == IF doubtful THEN Min(Lease, notAfter) ELSE Lease
         tooShort == 2 * lease < Min(Lease, Timeout)
         kept == IF Mutant = "RepeatKeepsEnd" THEN r.until ELSE Max(r.until, lease)
-        served == Serve(EndLapsedHold(r), a)
+        served == Serve(live, a)
         s == served[1]
         blocked == s.owner # Nobody \/ (s.queue # <<>> /\ Head(s.queue).attempt # a)
         owned == Own(s, a, lease, FALSE)
     IN  CASE notAfter < 0 /\ Mutant # "NoNotAfter" -> <<r, {}>>   \* LATE
           [] r.previous = a /\ Mutant # "NoEnded" -> <<r, {[kind |-> "ended", attempt |-> a]}>>
-          [] tooShort /\ (holds \/ ~blocked) -> <<IF holds THEN r ELSE s, served[2]>>   \* LATE
-          [] holds -> <<[r EXCEPT !.until = kept, !.granted = FALSE], {Acquired(m, lease, r.token)}>>
+          [] tooShort /\ (holds \/ ~blocked) -> served   \* LATE
+          [] holds -> <<[s EXCEPT !.until = kept, !.granted = FALSE], {Acquired(m, lease, s.token)}>>
           [] blocked -> <<Enqueue(s, a), served[2] \cup {[kind |-> "queued", attempt |-> a, travel |-> m.age]}>>
           [] OTHER -> <<owned, {Acquired(m, lease, owned.token)}>>
 
 \* renew.lua, for one lock.
 RenewScript(r, m) ==
-    LET held == IF Mutant = "RenewalRevives" THEN r.owner = m.attempt ELSE IsHolder(r, m.attempt) /\ m.token \in {0, r.token}
+    LET held == IF Mutant = "RenewalRevives" THEN r.owner = m.attempt ELSE IsHolder(r, m.attempt)
     IN  <<IF held THEN [r EXCEPT !.until = Max(@, Lease), !.granted = FALSE] ELSE r,
           {[kind |-> "renewed", attempt |-> m.attempt, age |-> m.age, held |-> held]}>>
 
-\* release.lua, for one lock; also the cancellation of a wait.
+\* release.lua, for one lock; also the cancellation of a wait. take_back: a hold has one token here, which is its first.
 ReleaseScript(r, p) ==
     LET a == p.attempt
-        ended == [r EXCEPT !.owner = Nobody, !.granted = FALSE, !.previous = a,
-                           !.token = IF p.token > 0 THEN p.token ELSE @]
+        left == [r EXCEPT !.queue = Without(@, a), !.since = 0]
+        ended == [r EXCEPT !.owner = Nobody, !.until = 0, !.granted = FALSE, !.previous = a, !.since = 0,
+                           !.token = IF p.token = @ - 1 THEN p.token ELSE @]
     IN  CASE r.owner = a -> Serve(ended, Nobody)
-          [] r.owner # a /\ HasPlace(r, a) -> Serve(EndLapsedHold([r EXCEPT !.queue = Without(@, a)]), Nobody)
+          [] r.owner # a /\ HasPlace(r, a) -> Serve(EndLapsedHold(left), Nobody)
           [] OTHER -> <<r, {}>>
 
 IsCommand(m) == m.kind \in {"acquire", "renew"}
@@ -177,7 +182,7 @@ Run(result, others, made) ==
 
 Arrive(m) ==
     /\ IsCommand(m)
-    /\ IsGhost(m.attempt) => "SecondLate" \in Gaps
+    /\ m.kind = "renew" /\ IsGhost(m.attempt) => "LateRenewal" \in Gaps
     /\ \E made \in CopiesOf(m.kind) :
         Run(IF m.kind = "acquire" THEN AcquireScript(record, m) ELSE RenewScript(record, m),
             IF made = 1 THEN net ELSE net \ {m}, made)
@@ -253,7 +258,7 @@ Renew(a) ==
     /\ Believes(a)
     /\ attempt[a].left < Lease - Margin
     /\ Prompt => net = {} /\ attempt[a].left = 1
-    /\ net' = net \cup {[kind |-> "renew", attempt |-> a, age |-> 0, token |-> IF Mutant = "StrictDoubt" THEN attempt[a].token ELSE 0]}
+    /\ net' = net \cup {[kind |-> "renew", attempt |-> a, age |-> 0]}
     /\ Room(net')
     /\ UNCHANGED <<record, issued, attempt, up, pending, skew, copies, latest, ordered>>
 
@@ -402,8 +407,8 @@ Tick ==
             /\ skew' = [c \in Clients |-> skew[c] + step(c) - server]
             /\ record' = [record EXCEPT
                     !.until = Max(0, @ - server),
-                    !.since = Max(LongAgo, @ - server),
-                    !.queue = [i \in 1 .. Len(@) |-> [@[i] EXCEPT !.alive = Max(-1, @ - server)]]]
+                    !.since = IF server = 1 /\ record.until = 1 THEN 0 ELSE Max(LongAgo, @ - server),
+                    !.queue = [i \in 1 .. Len(@) |-> [@[i] EXCEPT !.alive = Max(LongAgo, @ - server)]]]
             /\ net' = {m \in {Aged(m, server, step(ClientOf(m.attempt))) : m \in net} : ~IsLate(m)}
             /\ attempt' = [a \in Ids |-> [attempt[a] EXCEPT
                     !.left = Max(0, @ - step(ClientOf(a))),
@@ -452,7 +457,7 @@ Symmetry == Permutations(Clients)
 Essential(m) ==
     IF Lives(m.attempt) \/ m.kind = "acquire"
     THEN m
-    ELSE [kind |-> m.kind, attempt |-> m.attempt, token |-> IF m.kind \in {"grant", "renew"} THEN m.token ELSE 0]
+    ELSE [kind |-> m.kind, attempt |-> m.attempt, token |-> IF m.kind = "grant" THEN m.token ELSE 0]
 
 View == <<record, issued, {Essential(m) : m \in net}, Cardinality(net), attempt, up, pending, skew, copies, latest, ordered>>
 
@@ -466,7 +471,7 @@ TypeOK ==
     /\ record.granted => record.owner # Nobody /\ record.until <= GrantTime
     /\ record.since \in LongAgo .. 0
     /\ record.token \in 0 .. issued
-    /\ \A i \in 1 .. Len(record.queue) : record.queue[i].attempt \in Ids /\ record.queue[i].alive \in -1 .. Alive
+    /\ \A i \in 1 .. Len(record.queue) : record.queue[i].attempt \in Ids /\ record.queue[i].alive \in LongAgo .. Alive
     /\ Room(net)
     /\ \A a \in Ids :
         /\ attempt[a].state \in {"new", "asking", "queued", "held", "released", "left", "lost", "crashed"}
