@@ -13,8 +13,6 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
@@ -44,19 +42,14 @@ final class Comparison implements AutoCloseable {
     record Options(long millis, long warmMillis, int rounds, Set<String> peers, Set<String> cells, Path out) {
 
         static Options parse(String[] arguments) {
-            List<String> all = Arrays.asList(arguments);
+            Settings settings = Settings.of(arguments);
             return new Options(
-                    Long.parseLong(value(all, "--millis", "1000")),
-                    Long.parseLong(value(all, "--warm", "2000")),
-                    Integer.parseInt(value(all, "--rounds", "3")),
-                    Set.copyOf(Arrays.asList(value(all, "--peers", "").split(","))),
-                    Set.copyOf(Arrays.asList(value(all, "--cells", "").split(","))),
-                    Path.of(value(all, "--out", "benchmarks/target/comparison")));
-        }
-
-        private static String value(List<String> arguments, String name, String otherwise) {
-            int index = arguments.indexOf(name);
-            return index < 0 ? otherwise : arguments.get(index + 1);
+                    settings.number("--millis", 1_000),
+                    settings.number("--warm", 2_000),
+                    settings.number("--rounds", 3),
+                    Set.copyOf(Arrays.asList(settings.text("--peers", "").split(","))),
+                    Set.copyOf(Arrays.asList(settings.text("--cells", "").split(","))),
+                    settings.folder());
         }
 
         private static boolean matches(Set<String> parts, String name) {
@@ -105,9 +98,9 @@ final class Comparison implements AutoCloseable {
 
     private Outcome run(Cell cell, Peers peer, long millis) {
         page.clear();
-        long before = cpuNanos();
+        ServerFigures before = ServerFigures.of(redis);
         List<String> answers = answers(cell, peer, millis);
-        return Outcome.of(answers, cpuNanos() - before);
+        return Outcome.of(answers, ServerFigures.of(redis).since(before).cpuNanos());
     }
 
     private List<String> answers(Cell cell, Peers peer, long millis) {
@@ -143,16 +136,6 @@ final class Comparison implements AutoCloseable {
             worker.expect("ready", PATIENCE);
         }
         return own.subList(0, count);
-    }
-
-    private long cpuNanos() {
-        String info = String.valueOf(redis.command("INFO", "cpu"));
-        Matcher time = Pattern.compile("used_cpu_(?:user|sys):([0-9.]+)").matcher(info);
-        double seconds = 0;
-        while (time.find()) {
-            seconds += Double.parseDouble(time.group(1));
-        }
-        return (long) (seconds * 1e9);
     }
 
     @Override

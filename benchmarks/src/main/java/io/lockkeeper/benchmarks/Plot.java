@@ -4,7 +4,7 @@ package io.lockkeeper.benchmarks;
 import java.util.List;
 import java.util.Locale;
 
-/** A bar for each peer, with a line from the least to the most of the rounds. */
+/** Bars under each other, each with a line from the least to the most that was measured. */
 final class Plot {
 
     private static final int LEFT = 170;
@@ -14,12 +14,10 @@ final class Plot {
 
     private Plot() {}
 
-    static String of(String title, List<Figures> figures) {
-        double most = figures.stream()
-                .mapToDouble(one -> one.largest(Outcome::perSecond))
-                .max()
-                .orElse(1);
-        int height = TOP + ROW * figures.size() + 10;
+    static String of(String title, List<Bar> bars) {
+        double most = Math.max(
+                Double.MIN_NORMAL, bars.stream().mapToDouble(Bar::most).max().orElse(1));
+        int height = TOP + ROW * bars.size() + 10;
         StringBuilder svg = new StringBuilder(String.format(
                 Locale.ROOT,
                 "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" font-family=\"sans-serif\""
@@ -28,35 +26,38 @@ final class Plot {
                 LEFT + WIDTH + 90,
                 height,
                 title));
-        for (int i = 0; i < figures.size(); i++) {
-            bar(svg, figures.get(i), TOP + i * ROW, WIDTH / most);
+        for (int i = 0; i < bars.size(); i++) {
+            bar(svg, bars.get(i), TOP + i * ROW, WIDTH / most);
         }
         return svg.append("</svg>\n").toString();
     }
 
-    private static void bar(StringBuilder svg, Figures one, int y, double scale) {
-        double median = one.median(Outcome::perSecond);
-        String colour = one.peer.name().startsWith("LOCKKEEPER") ? "#2a78d6" : "#b8b6ae";
+    private static void bar(StringBuilder svg, Bar one, int y, double scale) {
+        String colour = one.ours() ? "#2a78d6" : "#b8b6ae";
         svg.append(String.format(
                 Locale.ROOT,
                 "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%s</text>%n"
                         + "<rect x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%d\" fill=\"%s\"/>%n"
                         + "<line x1=\"%.1f\" y1=\"%d\" x2=\"%.1f\" y2=\"%d\" stroke=\"#444\"/>%n"
-                        + "<text x=\"%.1f\" y=\"%d\">%,.0f</text>%n",
+                        + "<text x=\"%.1f\" y=\"%d\">%s</text>%n",
                 LEFT - 8,
                 y + 15,
-                one.peer.title(),
+                one.label(),
                 LEFT,
                 y + 3,
-                median * scale,
+                one.median() * scale,
                 ROW - 8,
                 colour,
-                LEFT + one.smallest(Outcome::perSecond) * scale,
+                LEFT + one.least() * scale,
                 y + 11,
-                LEFT + one.largest(Outcome::perSecond) * scale,
+                LEFT + one.most() * scale,
                 y + 11,
-                LEFT + one.largest(Outcome::perSecond) * scale + 6,
+                LEFT + one.most() * scale + 6,
                 y + 15,
-                median));
+                figure(one.median())));
+    }
+
+    private static String figure(double value) {
+        return String.format(Locale.ROOT, Math.abs(value) < 10 ? "%,.2f" : "%,.0f", value);
     }
 }

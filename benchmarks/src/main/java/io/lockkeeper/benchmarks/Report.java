@@ -23,7 +23,11 @@ final class Report {
 
     void add(Cell cell, List<Figures> figures) throws IOException {
         String plot = cell.title().replaceAll("[^a-z0-9A-Z]+", "-") + ".svg";
-        Files.writeString(folder.resolve(plot), Plot.of(cell.title() + ": acquisitions a second", figures));
+        Files.writeString(
+                folder.resolve(plot),
+                Plot.of(
+                        cell.title() + ": acquisitions a second",
+                        figures.stream().map(Bar::of).toList()));
         say("\n### " + cell.title() + "\n\nLoad of the machine: " + load() + "\n");
         say("| peer | acq/s | least - most | wait p50 us | p99 us | hand-over p50 us | p99 us | requests |"
                 + " commands | Redis CPU us | client CPU us | Jain | overlaps |");

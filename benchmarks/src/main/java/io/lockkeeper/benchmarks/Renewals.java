@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.benchmarks;
+
+import io.lockkeeper.testing.JavaProcess;
+import io.lockkeeper.testing.RedisServer;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * What it costs to keep many locks. Arguments, all optional: {@code --locks} in one JVM, {@code --seconds} of the measurement,
+ * {@code --lease} in s, {@code --rounds}, {@code --peers} by parts of their names, {@code --out} a folder.
+ */
+final class Renewals {
+
+    private static final int RENEWALS_IN_A_LEASE = 3;
+    private static final long IDLE_SECONDS = 5;
+
+    private final int locks;
+    private final long seconds;
+    private final long leaseMillis;
+
+    private Renewals(Settings settings) {
+        locks = settings.number("--locks", 10_000);
+        seconds = settings.number("--seconds", 30);
+        leaseMillis = TimeUnit.SECONDS.toMillis(settings.number("--lease", 30));
+    }
+
+    public static void main(String[] arguments) {
+        Settings settings = Settings.of(arguments);
+        Renewals renewals = new Renewals(settings);
+        Table table = new Table("renewals", settings);
+        table.begin(
+                "renewal of many locks",
+                renewals.locks + " locks in one JVM, each peer in its own, with a lease of " + renewals.leaseMillis
+                        + " ms that is renewed every third, for " + renewals.seconds
+                        + " s that begin one renewal after all are held. CPU is ms in each s; that of an idle peer is taken"
+                        + " off Redis' and shown beside the client's. Heap is used heap after a collection, with the locks"
+                        + " less before, for each lock. Requests and executed commands are for each lock and renewal.",
+                "peer",
+                "Redis CPU ms/s",
+                "client CPU ms/s",
+                "of it idle",
+                "heap bytes a lock",
+                "threads",
+                "lost",
+                "requests",
+                "commands",
+                "taking all, ms");
+        for (int round = 0; round < settings.number("--rounds", 1); round++) {
+            for (Holders holder : Holders.values()) {
+                if (settings.takes("--peers", holder.title())) {
+                    renewals.measure(holder, table);
+                }
+            }
+        }
+        table.plot();
+        table.end();
+        System.exit(0);
+    }
+
+    private void measure(Holders holder, Table table) {
+        try (RedisServer redis = RedisServer.start();
+                JavaProcess worker = holder.start(redis, leaseMillis)) {
+            WorkerLoop.ask(worker, "prepare", locks);
+            long heap = WorkerLoop.ask(worker, "heap");
+            Span idle = span(redis, worker, IDLE_SECONDS);
+            long taken = WorkerLoop.ask(worker, "take");
+            pause(TimeUnit.MILLISECONDS.toNanos(leaseMillis / RENEWALS_IN_A_LEASE));
+            long fullHeap = WorkerLoop.ask(worker, "heap");
+            Span full = span(redis, worker, seconds);
+            long threads = WorkerLoop.ask(worker, "threads");
+            long held = WorkerLoop.ask(worker, "held");
+            double renewals = (double) locks * full.nanos * RENEWALS_IN_A_LEASE / (leaseMillis * 1e6);
+            table.row(
+                    holder.title(),
+                    holder != Holders.REDISSON,
+                    full.serverMillis() - idle.serverMillis(),
+                    full.clientMillis(),
+                    idle.clientMillis(),
+                    (fullHeap - heap) / (locks - 1.0),
+                    threads,
+                    locks - held,
+                    full.server.scripts().calls() / renewals,
+                    full.server.calls() / renewals,
+                    taken / 1e6);
+        }
+    }
+
+    /** What a time cost. */
+    private record Span(ServerFigures server, long clientNanos, long nanos) {
+
+        double serverMillis() {
+            return server.cpuNanos() * 1e3 / nanos;
+        }
+
+        double clientMillis() {
+            return clientNanos * 1e3 / nanos;
+        }
+    }
+
+    private static Span span(RedisServer redis, JavaProcess worker, long seconds) {
+        ServerFigures before = ServerFigures.of(redis);
+        long cpu = WorkerLoop.ask(worker, "cpu");
+        long begin = System.nanoTime();
+        pause(TimeUnit.SECONDS.toNanos(seconds));
+        long nanos = System.nanoTime() - begin;
+        return new Span(ServerFigures.of(redis).since(before), WorkerLoop.ask(worker, "cpu") - cpu, nanos);
+    }
+
+    static void pause(long nanos) {
+        long end = System.nanoTime() + nanos;
+        for (long left = nanos; left > 0; left = end - System.nanoTime()) {
+            LockSupport.parkNanos(left);
+        }
+    }
+}

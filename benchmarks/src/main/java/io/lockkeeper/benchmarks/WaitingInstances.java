@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.benchmarks;
+
+import io.lockkeeper.redis.RedisLockStore;
+import io.lockkeeper.store.AcquireCommand;
+import io.lockkeeper.store.AcquireReply;
+import io.lockkeeper.store.ClaimMode;
+import io.lockkeeper.store.ClientIds;
+import io.lockkeeper.store.Grant;
+import io.lockkeeper.store.ReleaseCommand;
+import io.lockkeeper.store.ReleaseReply;
+import io.lockkeeper.store.StoreListener;
+import io.lockkeeper.testing.RedisServer;
+import io.lockkeeper.testing.RespConnection;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+
+/**
+ * Many instances that take turns with one lock. To Redis they are what they would be in as many processes: each has a client
+ * id and a connection of its own that has subscribed to its grants. Their commands go through one store of the library.
+ */
+final class WaitingInstances implements AutoCloseable {
+
+    private static final Duration LEASE = Duration.ofSeconds(60);
+    private static final int TOKENS = 17;
+
+    private final List<String> lock;
+    private final RedisConnectionFactory connections;
+    private final RedisLockStore store;
+    private final Deque<Instance> queue = new ArrayDeque<>();
+    private Instance holder;
+    private long number;
+
+    private static final class Instance {
+
+        final String id = ClientIds.next();
+        final RespConnection channel;
+        String attempt = "";
+
+        Instance(RedisServer redis) {
+            channel = redis.connect();
+            channel.command("SUBSCRIBE", "lockkeeper:grants:" + id);
+        }
+    }
+
+    /** One instance holds the lock, and so many wait in the order of their coming. */
+    WaitingInstances(RedisServer redis, int waiting) {
+        lock = List.of("waited-for");
+        connections = Connections.jedis(redis.port());
+        // What waits is alive for three poll intervals, so that nobody has to poll while this measures.
+        store = new RedisLockStore(
+                connections,
+                RedisLockStore.Options.defaults().withPollInterval(LEASE).withGrantTime(LEASE.dividedBy(2)));
+        store.open(ClientIds.next(), "benchmark", LEASE, new Silence());
+        holder = new Instance(redis);
+        ask(holder);
+        IntStream.range(0, waiting).forEach(i -> queue.add(new Instance(redis)));
+        queue.forEach(this::ask);
+    }
+
+    private void ask(Instance instance) {
+        instance.attempt = instance.id + String.format("%08d", ++number);
+        send(instance);
+    }
+
+    private void send(Instance instance) {
+        AcquireReply reply = store.acquire(
+                        new AcquireCommand(lock, instance.attempt, ClaimMode.EXCLUSIVE, LEASE.toMillis(), true, TOKENS))
+                .join();
+        boolean expected =
+                instance == holder ? reply instanceof AcquireReply.Acquired : reply instanceof AcquireReply.Queued;
+        if (!expected) {
+            throw new IllegalStateException("Not in turn: " + reply);
+        }
+    }
+
+    /**
+     * The holder releases the lock, and the first that waits is told.
+     *
+     * @return the times until Redis has answered and until the next instance has heard of it, in ns
+     */
+    long[] release() {
+        long begin = System.nanoTime();
+        ReleaseReply reply =
+                store.release(new ReleaseCommand(lock, holder.attempt, 0, 0)).join();
+        long answered = System.nanoTime() - begin;
+        if (reply != ReleaseReply.RELEASED) {
+            throw new IllegalStateException("Not released: " + reply);
+        }
+        if (!queue.isEmpty()) {
+            awaitGrant(queue.element());
+        }
+        return new long[] {answered, System.nanoTime() - begin};
+    }
+
+    /** It may have been told before when the lock would be free at the latest. */
+    private static void awaitGrant(Instance instance) {
+        String message;
+        do {
+            message = String.valueOf(instance.channel.receive());
+        } while (!message.contains("grant " + instance.attempt));
+    }
+
+    /** Who has released the lock asks again: goes to the end of the queue, or has the lock where nobody waits. */
+    void askAgain() {
+        if (!queue.isEmpty()) {
+            queue.add(holder);
+            holder = queue.remove();
+        }
+        ask(queue.isEmpty() ? holder : queue.getLast());
+    }
+
+    /** The last that waits says that it is still alive, as each does once in a poll interval. */
+    void poll() {
+        if (!queue.isEmpty()) {
+            send(queue.getLast());
+        }
+    }
+
+    @Override
+    public void close() {
+        holder.channel.close();
+        queue.forEach(instance -> instance.channel.close());
+        store.close();
+        Connections.close(connections);
+    }
+
+    /** Nobody listens to the store's own channel. */
+    private static final class Silence implements StoreListener {
+
+        @Override
+        public void granted(Grant grant) {
+            // The instances read their own channels.
+        }
+
+        @Override
+        public void revoked(String attempt) {
+            // Nobody revokes.
+        }
+
+        @Override
+        public void freeIn(String attempt, long remainingMillis) {
+            // The instances read their own channels.
+        }
+
+        @Override
+        public void channelRestored() {
+            // Nobody waits here.
+        }
+    }
+}
