@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper;
 
-import java.nio.CharBuffer;
-import java.nio.charset.CharacterCodingException;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.LinkedHashSet;
@@ -42,7 +39,7 @@ public record LockRequest(
 
     /** Checks every value. Not part of the API: use {@link #of} and the {@code with} methods. */
     public LockRequest {
-        names = List.copyOf(new LinkedHashSet<>(Objects.requireNonNull(names, "names must not be null")));
+        names = distinct(Objects.requireNonNull(names, "names must not be null"));
         if (names.isEmpty()) {
             throw new IllegalArgumentException("A lock request needs at least one name");
         }
@@ -172,15 +169,24 @@ public record LockRequest(
         }
     }
 
+    private static List<String> distinct(List<String> names) {
+        return List.copyOf(names.size() == 1 ? names : new LinkedHashSet<>(names));
+    }
+
+    // Counted, not encoded: every acquisition checks its names, and an encoder with its buffer would be most of its
+    // garbage.
     private static int utf8Length(String name) {
-        try {
-            return StandardCharsets.UTF_8
-                    .newEncoder()
-                    .encode(CharBuffer.wrap(name))
-                    .remaining();
-        } catch (CharacterCodingException malformed) {
-            throw new IllegalArgumentException("A lock name must be well-formed Unicode, but '" + name
-                    + "' contains half of a surrogate pair: two different names could become one in the store");
+        int bytes = 0;
+        int index = 0;
+        while (index < name.length()) {
+            int character = name.codePointAt(index);
+            if (character >= Character.MIN_SURROGATE && character <= Character.MAX_SURROGATE) {
+                throw new IllegalArgumentException("A lock name must be well-formed Unicode, but '" + name
+                        + "' contains half of a surrogate pair: two different names could become one in the store");
+            }
+            bytes += character < 0x80 ? 1 : character < 0x800 ? 2 : character < 0x1_0000 ? 3 : 4;
+            index += Character.charCount(character);
         }
+        return bytes;
     }
 }

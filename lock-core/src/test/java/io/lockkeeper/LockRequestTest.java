@@ -4,6 +4,7 @@ package io.lockkeeper;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -21,7 +22,7 @@ class LockRequestTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"", " ", "\t\n", "half a pair \ud83d"})
+    @ValueSource(strings = {"", " ", "\t\n", "half a pair \ud83d", "a pair turned \udd12\ud83d", "\ud83d half a pair"})
     void unusableNamesAreRefused(String name) {
         assertThatIllegalArgumentException().isThrownBy(() -> LockRequest.of("good", name));
     }
@@ -33,6 +34,15 @@ class LockRequestTest {
                 .isThrownBy(() -> LockRequest.of("ü".repeat(257)))
                 .withMessageContaining("512 bytes");
         assertThatIllegalArgumentException().isThrownBy(() -> LockRequest.of("x".repeat(1_000_000)));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"x", "\u007f", "\u0080", "\u07ff", "\u0800", "\uffff", "\ud83d\udd12", "\udbff\udfff"})
+    void theLimitCountsWhatUtf8Needs(String letter) {
+        String longest = letter.repeat(512 / letter.getBytes(StandardCharsets.UTF_8).length);
+        String filled = longest + "x".repeat(512 - longest.getBytes(StandardCharsets.UTF_8).length);
+        assertThat(LockRequest.of(filled).names()).containsExactly(filled);
+        assertThatIllegalArgumentException().isThrownBy(() -> LockRequest.of(filled + "x"));
     }
 
     @Test

@@ -46,8 +46,11 @@ final class LockNames {
     }
 
     private List<String> evaluate(EvaluationContext call) {
+        if (templates.size() == 1) {
+            return templates.get(0).names(call);
+        }
         List<String> names = new ArrayList<>(templates.size());
-        templates.forEach(template -> template.addNames(call, names));
+        templates.forEach(template -> names.addAll(template.names(call)));
         return names;
     }
 }

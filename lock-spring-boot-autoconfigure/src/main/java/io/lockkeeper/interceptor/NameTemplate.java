@@ -35,14 +35,14 @@ record NameTemplate(AnnotatedMethod owner, String text, List<Part> parts) {
         return parts.stream().allMatch(Literal.class::isInstance);
     }
 
-    /** Adds the names that this template gives for a call. */
-    void addNames(EvaluationContext call, List<String> names) {
+    /** Returns the names that this template gives for a call. */
+    List<String> names(EvaluationContext call) {
         List<String> beginnings = List.of("");
         for (Part part : parts) {
             List<String> next = part instanceof Island island ? values(island, call) : List.of(((Literal) part).text());
             beginnings = combine(beginnings, next);
         }
-        names.addAll(beginnings);
+        return beginnings;
     }
 
     private static List<String> combine(List<String> beginnings, List<String> endings) {

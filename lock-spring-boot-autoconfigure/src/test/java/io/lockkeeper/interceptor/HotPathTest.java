@@ -15,7 +15,8 @@ import org.junit.jupiter.api.TestReporter;
 /** What a call costs because of the annotation, over what the same lock costs with the template. */
 public class HotPathTest {
 
-    private static final int CALLS = 100_000;
+    private static final int ROUNDS = 5;
+    private static final int CALLS = 20_000;
     private static final int LIMIT_BYTES = 700;
 
     private final ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
@@ -28,9 +29,14 @@ public class HotPathTest {
             Order order = new Order("lamp");
             Runnable annotated = () -> shop.sell(order);
             Runnable plain = () -> locks.run(LockRequest.of("order:" + order.id()), lease -> {});
-            bytesOf(annotated);
-            bytesOf(plain);
-            long over = (bytesOf(annotated) - bytesOf(plain)) / CALLS;
+            long annotatedBytes = Long.MAX_VALUE;
+            long plainBytes = Long.MAX_VALUE;
+            for (int i = 0; i < ROUNDS; i++) {
+                // In turn, and the least counts: what the compiler has not reached yet allocates more.
+                annotatedBytes = Math.min(annotatedBytes, bytesOf(annotated));
+                plainBytes = Math.min(plainBytes, bytesOf(plain));
+            }
+            long over = (annotatedBytes - plainBytes) / CALLS;
             reporter.publishEntry("bytes of a call over the template", String.valueOf(over));
             assertThat(over).isLessThan(LIMIT_BYTES);
         });
