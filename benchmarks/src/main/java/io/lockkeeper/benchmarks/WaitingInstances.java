@@ -10,6 +10,7 @@ import io.lockkeeper.store.Grant;
 import io.lockkeeper.store.ReleaseCommand;
 import io.lockkeeper.store.ReleaseReply;
 import io.lockkeeper.store.StoreListener;
+import io.lockkeeper.store.StoredInstance;
 import io.lockkeeper.testing.RedisServer;
 import io.lockkeeper.testing.RespConnection;
 import java.time.Duration;
@@ -55,7 +56,7 @@ final class WaitingInstances implements AutoCloseable {
         store = new RedisLockStore(
                 connections,
                 RedisLockStore.Options.defaults().withPollInterval(LEASE).withGrantTime(LEASE.dividedBy(2)));
-        store.open(ClientIds.next(), "benchmark", LEASE, new Silence());
+        store.open(StoredInstance.ofThisProcess(ClientIds.next(), "benchmark"), LEASE, new Silence());
         holder = new Instance(redis);
         ask(holder);
         IntStream.range(0, waiting).forEach(i -> queue.add(new Instance(redis)));

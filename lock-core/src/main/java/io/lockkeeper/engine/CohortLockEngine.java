@@ -13,6 +13,7 @@ import io.lockkeeper.store.ClientIds;
 import io.lockkeeper.store.DaemonThreads;
 import io.lockkeeper.store.LockStore;
 import io.lockkeeper.store.StoreTraits;
+import io.lockkeeper.store.StoredInstance;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
@@ -63,9 +64,10 @@ final class CohortLockEngine implements LockEngine {
         ThreadScheduler scheduler = new ThreadScheduler("lockkeeper-timer");
         ExecutorService background = DaemonThreads.limited("lockkeeper-command", BACKGROUND_THREADS);
         Leases leases = new Leases(store, clock, scheduler, settings, background);
-        Instances instances = new Instances(store);
-        StorePort port = new StorePort(store, ClientIds.next(), scheduler, background, leases, instances);
-        StoreTraits traits = port.open(settings.application(), settings.leaseTime());
+        StoredInstance instance = StoredInstance.ofThisProcess(ClientIds.next(), settings.application());
+        Instances instances = new Instances(store, instance);
+        StorePort port = new StorePort(store, instance, scheduler, background, leases, instances);
+        StoreTraits traits = port.open(settings.leaseTime());
         CohortTimes times = CohortTimes.of(clock, traits, settings);
         Acquisitions acquisitions = new Acquisitions(
                 port,
@@ -79,7 +81,7 @@ final class CohortLockEngine implements LockEngine {
         return new CohortLockEngine(
                 leases,
                 acquisitions,
-                new Inspection(store, leases, instances, callers, port.clientId()),
+                new Inspection(store, leases, instances, callers),
                 new ThreadHolds(downgrades::downgrade),
                 new Limits(traits, settings.leaseTime()),
                 callers,

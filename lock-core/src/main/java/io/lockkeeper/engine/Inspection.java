@@ -31,14 +31,12 @@ final class Inspection implements LockInspector {
     private final Leases leases;
     private final Instances instances;
     private final Callers callers;
-    private final String clientId;
 
-    Inspection(LockStore store, Leases leases, Instances instances, Callers callers, String clientId) {
+    Inspection(LockStore store, Leases leases, Instances instances, Callers callers) {
         this.store = store;
         this.leases = leases;
         this.instances = instances;
         this.callers = callers;
-        this.clientId = clientId;
     }
 
     @Override
@@ -82,13 +80,17 @@ final class Inspection implements LockInspector {
 
     @Override
     public List<LockStatus> heldHere() {
-        LockInstance here = Leases.answer("", instances.all(List.of(clientId))).get(0);
         Map<String, LockStatus> held = new LinkedHashMap<>();
         for (HeldLease lease : leases.held()) {
             if (lease.isHeld()) {
                 for (String name : lease.names()) {
                     LockStatus status = new LockStatus(
-                            name, lease.mode(), List.of(here), lease.fencingToken(name), lease.remaining(), List.of());
+                            name,
+                            lease.mode(),
+                            List.of(instances.here()),
+                            lease.fencingToken(name),
+                            lease.remaining(),
+                            List.of());
                     held.merge(name, status, Inspection::longer);
                 }
             }

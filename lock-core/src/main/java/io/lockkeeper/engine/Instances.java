@@ -20,6 +20,7 @@ final class Instances {
     private static final long PATIENCE_MILLIS = 100;
 
     private final LockStore store;
+    private final LockInstance here;
     private final Map<String, LockInstance> known = new LinkedHashMap<>(16, 0.75f, true) {
         @Override
         protected boolean removeEldestEntry(Map.Entry<String, LockInstance> eldest) {
@@ -27,8 +28,14 @@ final class Instances {
         }
     };
 
-    Instances(LockStore store) {
+    Instances(LockStore store, StoredInstance here) {
         this.store = store;
+        this.here = described(here);
+    }
+
+    /** Returns this instance, without asking the store. */
+    LockInstance here() {
+        return here;
     }
 
     /** Returns who made an attempt; null where that cannot be told soon. */
@@ -69,16 +76,20 @@ final class Instances {
     }
 
     private void remember(StoredInstance instance) {
-        String application = instance.application().isEmpty() ? instance.clientId() : instance.application();
         synchronized (known) {
-            known.put(
-                    instance.clientId(),
-                    new LockInstance(
-                            instance.clientId(), application, instance.host(), instance.pid(), instance.since()));
+            known.put(instance.clientId(), described(instance));
         }
     }
 
+    private static LockInstance described(StoredInstance instance) {
+        String application = instance.application().isEmpty() ? instance.clientId() : instance.application();
+        return new LockInstance(instance.clientId(), application, instance.host(), instance.pid(), instance.since());
+    }
+
     private @Nullable LockInstance seen(String clientId) {
+        if (clientId.equals(here.id())) {
+            return here;
+        }
         synchronized (known) {
             return known.get(clientId);
         }

@@ -14,6 +14,7 @@ import io.lockkeeper.store.ReleaseReply;
 import io.lockkeeper.store.StoreException;
 import io.lockkeeper.store.StoreListener;
 import io.lockkeeper.store.StoreTraits;
+import io.lockkeeper.store.StoredInstance;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -35,7 +36,7 @@ final class StorePort implements CohortPort, StoreListener {
     private final Executor background;
     private final LeaseKeeper keeper;
     private final Instances instances;
-    private final String clientId;
+    private final StoredInstance instance;
     private final Map<String, Cohort> cohorts = new ConcurrentHashMap<>();
     private final AtomicLong numbers = new AtomicLong();
 
@@ -44,13 +45,13 @@ final class StorePort implements CohortPort, StoreListener {
 
     StorePort(
             LockStore store,
-            String clientId,
+            StoredInstance instance,
             Scheduler scheduler,
             Executor background,
             LeaseKeeper keeper,
             Instances instances) {
         this.store = store;
-        this.clientId = clientId;
+        this.instance = instance;
         this.scheduler = scheduler;
         this.background = background;
         this.keeper = keeper;
@@ -58,20 +59,16 @@ final class StorePort implements CohortPort, StoreListener {
     }
 
     /** Opens the store for this client. */
-    StoreTraits open(String application, Duration leaseTime) {
-        traits = store.open(clientId, application, leaseTime, this);
+    StoreTraits open(Duration leaseTime) {
+        traits = store.open(instance, leaseTime, this);
         return traits;
-    }
-
-    String clientId() {
-        return clientId;
     }
 
     @Override
     public Attempt nextAttempt() {
         String number = Long.toString(numbers.incrementAndGet(), 36);
         String padded = "0".repeat(Math.max(0, 8 - number.length())) + number;
-        return new Attempt(clientId + padded, keeper.clock().now());
+        return new Attempt(instance.clientId() + padded, keeper.clock().now());
     }
 
     @Override

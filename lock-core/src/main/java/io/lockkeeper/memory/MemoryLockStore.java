@@ -54,8 +54,7 @@ public final class MemoryLockStore implements LockStore {
     }
 
     @Override
-    public synchronized StoreTraits open(
-            String client, String application, Duration leaseTime, StoreListener listener) {
+    public synchronized StoreTraits open(StoredInstance instance, Duration leaseTime, StoreListener listener) {
         if (traits != null) {
             throw new IllegalStateException(
                     "This MemoryLockStore serves a LockTemplate already: use peer() for another");
@@ -65,9 +64,9 @@ public final class MemoryLockStore implements LockStore {
                 min(Duration.ofSeconds(5), leaseTime.dividedBy(2)),
                 min(Duration.ofSeconds(3), leaseTime.dividedBy(2)),
                 true);
-        clientId = client;
+        clientId = instance.clientId();
         opened = Instant.now();
-        locks.join(StoredInstance.ofThisProcess(client, application), listener);
+        locks.join(instance, listener);
         return traits;
     }
 

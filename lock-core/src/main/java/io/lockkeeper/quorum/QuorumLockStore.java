@@ -79,13 +79,11 @@ public final class QuorumLockStore implements LockStore {
      * @throws IllegalStateException if the store was opened before
      */
     @Override
-    public synchronized StoreTraits open(
-            String clientId, String application, Duration leaseTime, StoreListener listener) {
+    public synchronized StoreTraits open(StoredInstance instance, Duration leaseTime, StoreListener listener) {
         if (session != null) {
             throw new IllegalStateException("This QuorumLockStore serves a LockTemplate already: make one for each");
         }
-        StoreTraits traits =
-                MasterSet.open(masters, store -> store.open(clientId, application, leaseTime, new Messages(listener)));
+        StoreTraits traits = MasterSet.open(masters, store -> store.open(instance, leaseTime, new Messages(listener)));
         session = new QuorumSession(new Quorum(masters, traits.commandTimeout(), leaseTime, new Timer()));
         return traits;
     }

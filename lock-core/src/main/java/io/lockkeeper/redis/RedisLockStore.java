@@ -44,14 +44,13 @@ public final class RedisLockStore implements LockStore {
     }
 
     @Override
-    public synchronized StoreTraits open(
-            String clientId, String application, Duration leaseTime, StoreListener listener) {
+    public synchronized StoreTraits open(StoredInstance instance, Duration leaseTime, StoreListener listener) {
         if (session != null) {
             throw new IllegalStateException("This RedisLockStore serves a LockTemplate already: make one for each");
         }
-        RedisSession opened = new RedisSession(connections, options, clientId, leaseTime);
+        RedisSession opened = new RedisSession(connections, options, instance.clientId(), leaseTime);
         session = opened;
-        opened.start(application, listener);
+        opened.start(instance, listener);
         return opened.traits();
     }
 

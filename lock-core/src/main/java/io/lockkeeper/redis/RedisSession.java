@@ -73,12 +73,12 @@ final class RedisSession {
     }
 
     /** Listens to the grants of this client, describes it, and waits a moment for the first connection. */
-    void start(String application, StoreListener listener) {
+    void start(StoredInstance instance, StoreListener listener) {
         driver.subscribe(
                 names.channel(clientId),
                 message -> ChannelMessage.tell(message, names, listener),
                 listener::channelRestored);
-        describe(StoredInstance.ofThisProcess(clientId, application));
+        describe(instance);
         awaitWarmConnection();
     }
 

@@ -22,14 +22,14 @@ public interface LockStore extends AutoCloseable {
     /**
      * Starts the store for one engine.
      *
-     * @param clientId 12 letters or digits, with which the ids of all attempts of this client begin
-     * @param application the name of this instance, for people who ask who holds a lock
+     * @param instance describes this client to people who ask who holds a lock; with its id, 12 letters or digits, the
+     *     ids of all its attempts begin
      * @param leaseTime the lease of holds that are renewed, from which unset times follow
      * @param listener receives grants
      * @return the times and abilities of this store
      * @throws IllegalStateException if the store was opened before
      */
-    StoreTraits open(String clientId, String application, Duration leaseTime, StoreListener listener);
+    StoreTraits open(StoredInstance instance, Duration leaseTime, StoreListener listener);
 
     /**
      * Asks for locks, or asks again for a waiting attempt.

@@ -31,8 +31,8 @@ final class FencingOrderStore implements LockStore {
     }
 
     @Override
-    public StoreTraits open(String clientId, String application, Duration leaseTime, StoreListener listener) {
-        return store.open(clientId, application, leaseTime, new Listener(listener));
+    public StoreTraits open(StoredInstance instance, Duration leaseTime, StoreListener listener) {
+        return store.open(instance, leaseTime, new Listener(listener));
     }
 
     @Override

@@ -22,14 +22,19 @@ class AcquisitionsTest {
     private final CohortFixture fixture = new CohortFixture();
     private final RecordingStore store = fixture.store;
     private final ManualTime time = fixture.time;
-    private final StorePort port =
-            new StorePort(store, "CLIENT000000", time, Runnable::run, fixture.leases, new Instances(store));
+    private final StorePort port = new StorePort(
+            store,
+            CohortFixture.INSTANCE,
+            time,
+            Runnable::run,
+            fixture.leases,
+            new Instances(store, CohortFixture.INSTANCE));
     private final Acquisitions acquisitions =
             new Acquisitions(port, fixture.times, time, Runnable::run, CohortFixture.LEASE_MILLIS, 2);
 
     @Test
     void aWaitEndsWhenItsTimeIsUp() {
-        port.open("test", Duration.ofSeconds(30));
+        port.open(Duration.ofSeconds(30));
         CompletableFuture<HeldLease> outcome = acquisitions.begin(WAITING, false);
         queued();
 

@@ -10,6 +10,7 @@ import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.ClaimMode;
 import io.lockkeeper.store.Grant;
 import io.lockkeeper.store.StoreException;
+import io.lockkeeper.store.StoredInstance;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -23,6 +24,8 @@ final class CohortFixture {
     static final long LEASE_MILLIS = 30_000;
     static final long GRANT_MILLIS = 3_000;
     static final LockRequest REQUEST = LockRequest.of("stock");
+
+    static final StoredInstance INSTANCE = StoredInstance.ofThisProcess("CLIENT000000", "test");
 
     final ManualTime time = new ManualTime();
     final RecordingStore store = new RecordingStore();

@@ -71,7 +71,12 @@ final class CohortScenario {
     private final Leases leases =
             new Leases(store, NO_TIME, (task, delay) -> () -> {}, CohortFixture.settings(new Events()), Runnable::run);
     private final StorePort port = new StorePort(
-            store, "CLIENT000000", (task, delay) -> () -> {}, Runnable::run, leases, new Instances(store));
+            store,
+            CohortFixture.INSTANCE,
+            (task, delay) -> () -> {},
+            Runnable::run,
+            leases,
+            new Instances(store, CohortFixture.INSTANCE));
     private final CohortTimes times = new CohortTimes(NO_TIME, 5_000, 1, false);
     private final AtomicReference<@Nullable Cohort> cohort = new AtomicReference<>();
     private final List<Caller> callers = new CopyOnWriteArrayList<>();

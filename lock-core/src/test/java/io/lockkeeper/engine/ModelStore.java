@@ -33,7 +33,7 @@ final class ModelStore implements LockStore {
     private long lastToken;
 
     @Override
-    public StoreTraits open(String clientId, String application, Duration leaseTime, StoreListener listener) {
+    public StoreTraits open(StoredInstance instance, Duration leaseTime, StoreListener listener) {
         return RecordingStore.TRAITS;
     }
 

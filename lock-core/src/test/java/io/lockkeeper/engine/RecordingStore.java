@@ -52,7 +52,7 @@ final class RecordingStore implements LockStore {
     Optional<StoredLock> stored = Optional.empty();
 
     @Override
-    public StoreTraits open(String clientId, String application, Duration leaseTime, StoreListener listener) {
+    public StoreTraits open(StoredInstance instance, Duration leaseTime, StoreListener listener) {
         return TRAITS;
     }
 

@@ -23,8 +23,13 @@ class StorePortTest {
     private final CohortFixture fixture = new CohortFixture();
     private final ManualTime time = fixture.time;
     private final RecordingStore store = fixture.store;
-    private final StorePort port =
-            new StorePort(store, "CLIENT000000", time, Runnable::run, fixture.leases, new Instances(store));
+    private final StorePort port = new StorePort(
+            store,
+            CohortFixture.INSTANCE,
+            time,
+            Runnable::run,
+            fixture.leases,
+            new Instances(store, CohortFixture.INSTANCE));
     private final Cohort cohort = new Cohort(
             Claim.renewed(List.of("stock"), ClaimMode.EXCLUSIVE, CohortFixture.LEASE_MILLIS, 0),
             port,
@@ -35,7 +40,7 @@ class StorePortTest {
 
     @BeforeEach
     void open() {
-        port.open("test", Duration.ofSeconds(30));
+        port.open(Duration.ofSeconds(30));
     }
 
     /** Its tokens stay given out: where the news is old they were used, and the true release may come after this one. */
@@ -166,7 +171,7 @@ class StorePortTest {
 
         assertThat(store.releases).hasSize(2);
         assertThat(last(store.releases).command())
-                .isEqualTo(new ReleaseCommand(List.of("stock"), port.clientId() + "00000001", 0, 0));
+                .isEqualTo(new ReleaseCommand(List.of("stock"), CohortFixture.INSTANCE.clientId() + "00000001", 0, 0));
         last(store.releases).answer(ReleaseReply.NOT_HELD);
         time.pass(Duration.ofMinutes(1));
         assertThat(store.releases).hasSize(2);
@@ -185,7 +190,7 @@ class StorePortTest {
         time.pass(Duration.ofSeconds(2));
 
         assertThat(last(store.releases).command())
-                .isEqualTo(new ReleaseCommand(List.of("stock"), port.clientId() + "00000001", 0, 0));
+                .isEqualTo(new ReleaseCommand(List.of("stock"), CohortFixture.INSTANCE.clientId() + "00000001", 0, 0));
     }
 
     @Test
@@ -216,7 +221,8 @@ class StorePortTest {
         assertThat(second.outcome).isNotDone();
         assertThat(store.releases)
                 .extracting(sent -> sent.command().attempt())
-                .containsExactlyInAnyOrder(port.clientId() + "00000001", port.clientId() + "00000002");
+                .containsExactlyInAnyOrder(
+                        CohortFixture.INSTANCE.clientId() + "00000001", CohortFixture.INSTANCE.clientId() + "00000002");
         assertThat(port.liveAttempts()).isEqualTo(1);
 
         time.pass(Duration.ofSeconds(2));

@@ -34,8 +34,8 @@ class DelegatingStore implements LockStore {
     }
 
     @Override
-    public StoreTraits open(String clientId, String application, Duration leaseTime, StoreListener listener) {
-        return inner.open(clientId, application, leaseTime, listener);
+    public StoreTraits open(StoredInstance instance, Duration leaseTime, StoreListener listener) {
+        return inner.open(instance, leaseTime, listener);
     }
 
     @Override

@@ -66,7 +66,7 @@ final class HandMadeStore implements LockStore {
     }
 
     @Override
-    public StoreTraits open(String clientId, String application, Duration leaseTime, StoreListener engine) {
+    public StoreTraits open(StoredInstance instance, Duration leaseTime, StoreListener engine) {
         listener = engine;
         return new StoreTraits(COMMAND_TIMEOUT, Duration.ofSeconds(1), Duration.ofSeconds(1), true);
     }

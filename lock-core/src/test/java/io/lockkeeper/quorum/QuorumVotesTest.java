@@ -16,6 +16,7 @@ import io.lockkeeper.store.ReleaseReply;
 import io.lockkeeper.store.RenewCommand;
 import io.lockkeeper.store.StoreException;
 import io.lockkeeper.store.StoreListener;
+import io.lockkeeper.store.StoredInstance;
 import io.lockkeeper.store.StoredLock;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -44,27 +45,28 @@ class QuorumVotesTest {
 
     @BeforeEach
     void open() {
-        quorum.open("client000001", "test", Duration.ofMillis(LEASE), new StoreListener() {
-            @Override
-            public void granted(Grant grant) {
-                throw new AssertionError("nobody waits");
-            }
+        quorum.open(
+                StoredInstance.ofThisProcess("client000001", "test"), Duration.ofMillis(LEASE), new StoreListener() {
+                    @Override
+                    public void granted(Grant grant) {
+                        throw new AssertionError("nobody waits");
+                    }
 
-            @Override
-            public void revoked(String attempt) {
-                revoked.add(attempt);
-            }
+                    @Override
+                    public void revoked(String attempt) {
+                        revoked.add(attempt);
+                    }
 
-            @Override
-            public void freeIn(String attempt, long remainingMillis) {
-                throw new AssertionError("nobody waits");
-            }
+                    @Override
+                    public void freeIn(String attempt, long remainingMillis) {
+                        throw new AssertionError("nobody waits");
+                    }
 
-            @Override
-            public void channelRestored() {
-                throw new AssertionError("nobody waits");
-            }
-        });
+                    @Override
+                    public void channelRestored() {
+                        throw new AssertionError("nobody waits");
+                    }
+                });
     }
 
     @AfterEach
@@ -445,13 +447,15 @@ class QuorumVotesTest {
     void theTimesAreThoseThatHoldForAllMasters() {
         QuorumLockStore other =
                 new QuorumLockStore(List.of(new HandMadeStore(), new HandMadeStore(), new HandMadeStore()));
-        assertThat(other.open("client000002", "test", Duration.ofMillis(LEASE), a.listener))
+        assertThat(other.open(
+                        StoredInstance.ofThisProcess("client000002", "test"), Duration.ofMillis(LEASE), a.listener))
                 .satisfies(traits -> {
                     assertThat(traits.commandTimeout()).isEqualTo(HandMadeStore.COMMAND_TIMEOUT);
                     assertThat(traits.pollInterval()).isEqualTo(Duration.ofMillis(500));
                     assertThat(traits.queues()).isFalse();
                 });
-        assertThatThrownBy(() -> other.open("client000002", "test", Duration.ofMillis(LEASE), a.listener))
+        assertThatThrownBy(() -> other.open(
+                        StoredInstance.ofThisProcess("client000002", "test"), Duration.ofMillis(LEASE), a.listener))
                 .isInstanceOf(IllegalStateException.class);
         other.close();
     }

@@ -11,6 +11,7 @@ import io.lockkeeper.contract.RecordingListener;
 import io.lockkeeper.testing.Connections;
 import io.lockkeeper.testing.RedisCluster;
 import io.lockkeeper.testing.RedisServer;
+import io.lockkeeper.testing.Replication;
 import java.time.Duration;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -41,7 +42,7 @@ class RedisClusterFailoverTest {
                         .mapToObj(i -> template.acquire("name " + i))
                         .toList();
                 RedisServer dead = cluster.masters().get(1);
-                assertThat(dead.command("WAIT", "1", "5000")).isEqualTo(1L);
+                Replication.await(dead, 1);
                 dead.kill();
                 List<String> names = IntStream.range(0, 60)
                         .mapToObj(i -> "after " + i)

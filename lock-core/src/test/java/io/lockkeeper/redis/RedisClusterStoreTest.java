@@ -13,6 +13,7 @@ import io.lockkeeper.contract.RecordingListener;
 import io.lockkeeper.store.Grant;
 import io.lockkeeper.store.RenewCommand;
 import io.lockkeeper.store.StoreListener;
+import io.lockkeeper.store.StoredInstance;
 import io.lockkeeper.testing.Connections;
 import io.lockkeeper.testing.RedisCluster;
 import io.lockkeeper.testing.RedisServer;
@@ -222,7 +223,7 @@ class RedisClusterStoreTest {
         List<String> apart = List.of("b", "c", "d", "e");
         try (LockTemplate template = template(driver).build();
                 RedisLockStore store = new RedisLockStore(connections, RedisLockStore.Options.defaults())) {
-            store.open("CLIENT000000", "test", Duration.ofSeconds(30), new NobodyWaits());
+            store.open(StoredInstance.ofThisProcess("CLIENT000000", "test"), Duration.ofSeconds(30), new NobodyWaits());
             List<RenewCommand> commands = new ArrayList<>();
             for (int i = 0; i < 300; i++) {
                 String name = together.get(i);

@@ -69,6 +69,8 @@ class RedisRequestCountTest {
                     server.resetStatistics();
                     template.run(request, outer -> {
                         assertThat(server.scriptCalls()).isEqualTo(1);
+                        assertThat(template.inspector().heldHere()).hasSize(1);
+                        assertThat(server.calls("mget") + server.calls("get")).isZero();
                         template.run(request, inner -> {});
                         if (mode != LockMode.READ) {
                             template.lock("counted").lock();

@@ -11,6 +11,7 @@ import io.lockkeeper.contract.RecordingListener;
 import io.lockkeeper.testing.Connections;
 import io.lockkeeper.testing.RedisSentinel;
 import io.lockkeeper.testing.RedisServer;
+import io.lockkeeper.testing.Replication;
 import java.time.Duration;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -59,11 +60,7 @@ class SentinelFailoverTest {
                 awaitServed(without, sentinel.master(), "asked for, without acks", driver);
                 assertThat(leases).allMatch(LockLease::isHeld).allMatch(LockLease::verify);
                 RedisServer dead = sentinel.master();
-                Awaitility.await()
-                        .atMost(Duration.ofSeconds(30))
-                        .until(() -> Long.valueOf(2).equals(dead.command("WAIT", "2", "1000"))
-                                && String.valueOf(dead.command("INFO", "replication"))
-                                        .contains("connected_slaves:2"));
+                Replication.await(dead, 2);
                 dead.kill();
                 awaitServed(template, null, "after a death", driver);
                 awaitServed(without, null, "after a death, without acks", driver);

@@ -56,7 +56,7 @@ class RedisClusterTest {
                     .findFirst()
                     .orElseThrow();
             master.command("SET", key, "kept");
-            assertThat(master.command("WAIT", "1", "5000")).isEqualTo(1L);
+            Replication.await(master, 1);
             master.kill();
             Awaitility.await()
                     .until(() -> String.valueOf(replica.command("ROLE")).startsWith("[master"));

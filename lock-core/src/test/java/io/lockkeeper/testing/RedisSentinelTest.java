@@ -17,7 +17,7 @@ class RedisSentinelTest {
             RedisServer first = sentinel.master();
             assertThat(first).isSameAs(sentinel.servers().get(0));
             first.command("SET", "key", "value");
-            assertThat(first.command("WAIT", "2", "5000")).isEqualTo(2L);
+            Replication.await(first, 2);
             first.kill();
             sentinel.awaitOtherMaster(first);
             assertThat(sentinel.master()).isNotSameAs(first);

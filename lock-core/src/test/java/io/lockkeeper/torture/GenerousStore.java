@@ -31,9 +31,9 @@ final class GenerousStore implements LockStore {
     }
 
     @Override
-    public StoreTraits open(String clientId, String application, Duration leaseTime, StoreListener listener) {
+    public StoreTraits open(StoredInstance instance, Duration leaseTime, StoreListener listener) {
         lease = leaseTime.toMillis();
-        return store.open(clientId, application, leaseTime, listener);
+        return store.open(instance, leaseTime, listener);
     }
 
     @Override

@@ -53,8 +53,8 @@ public final class SwitchableStore implements LockStore {
     }
 
     @Override
-    public StoreTraits open(String clientId, String application, Duration leaseTime, StoreListener listener) {
-        return store.open(clientId, application, leaseTime, new DeafListener(listener));
+    public StoreTraits open(StoredInstance instance, Duration leaseTime, StoreListener listener) {
+        return store.open(instance, leaseTime, new DeafListener(listener));
     }
 
     @Override

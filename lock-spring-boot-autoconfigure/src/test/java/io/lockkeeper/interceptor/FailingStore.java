@@ -33,8 +33,8 @@ final class FailingStore implements LockStore {
     }
 
     @Override
-    public StoreTraits open(String clientId, String application, Duration leaseTime, StoreListener listener) {
-        return locks.open(clientId, application, leaseTime, listener);
+    public StoreTraits open(StoredInstance instance, Duration leaseTime, StoreListener listener) {
+        return locks.open(instance, leaseTime, listener);
     }
 
     @Override

@@ -57,8 +57,8 @@ final class FaultyLockStore implements LockStore {
     }
 
     @Override
-    public StoreTraits open(String clientId, String application, Duration leaseTime, StoreListener listener) {
-        StoreTraits traits = real().open(clientId, application, leaseTime, listener);
+    public StoreTraits open(StoredInstance instance, Duration leaseTime, StoreListener listener) {
+        StoreTraits traits = real().open(instance, leaseTime, listener);
         commandTimeout = traits.commandTimeout();
         return traits;
     }
