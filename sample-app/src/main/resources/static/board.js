@@ -152,7 +152,7 @@ function showLock(card, lock, marks, leaseMillis) {
     setText(row.querySelector('b'), waiter.name);
     setText(row.querySelector('small'), place(waiter));
     setText(row.querySelector('.what'), callers(waiter));
-    setText(row.querySelector('.waited'), waiter.waitedMillis === undefined ? '' : seconds(waiter.waitedMillis));
+    setText(row.querySelector('.waited'), waiter.waitedMillis == null ? '' : seconds(waiter.waitedMillis));
   });
   const change = lock.lastChange;
   setText(part('.change'), change
@@ -164,7 +164,7 @@ const place = ({host, pid}) => `${host || 'unknown host'}, process ${pid}`;
 const ago = millis => millis < 1000 ? 'just now' : `${Math.floor(millis / 1000)} s ago`;
 
 function callers({callers: count, mode, inside}) {
-  if (count === undefined) {
+  if (count == null) {
     return '';
   }
   return `${count} ${count === 1 ? 'caller' : 'callers'}, ${mode.toLowerCase()}${inside ? ', inside the holder' : ''}`;

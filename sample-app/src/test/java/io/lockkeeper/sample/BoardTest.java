@@ -129,9 +129,11 @@ class BoardTest {
         page.click("#targets input[value=\"\"]");
         page.click("[data-action=burst][data-mode=locked]");
         awaitText("#result", "200 sold");
+        awaitText(".holder", "Nobody holds it");
         CompletableFuture<Reply> hold = one.customer().postAsync("/hold?seconds=60");
         awaitText(".holder", "Held by one");
         CompletableFuture<Reply> order = two.customer().postAsync("/hold?seconds=0");
+        awaitText(".queue", "1 caller, exclusive");
         page.await("parseFloat(document.querySelector('.queue li .waited').innerText) > 0.2");
         assertThat(page.evaluate("document.querySelector('.queue').innerText").asString())
                 .contains("two", "process", "1 caller, exclusive");

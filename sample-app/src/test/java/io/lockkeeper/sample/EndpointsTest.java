@@ -33,7 +33,7 @@ class EndpointsTest {
     @BeforeAll
     static void open() {
         List<String> settings = new ArrayList<>(ports.settings());
-        settings.addAll(List.of("--server.port=0", "--sample.instance=one", "--lockkeeper.wait-time=200ms"));
+        settings.addAll(List.of("--server.port=0", "--sample.instance=one", "--lockkeeper.wait-time=2s"));
         shop = SampleApplication.start(settings.toArray(String[]::new));
         customer = new Customer(shop.getEnvironment().getRequiredProperty("local.server.port", Integer.class));
     }
