@@ -27,9 +27,16 @@ final class FailingStore implements LockStore {
 
     private final MemoryLockStore locks;
     private final ExecutorService threads = Executors.newCachedThreadPool(task -> new Thread(task, "store"));
+    private final CompletableFuture<?> connected;
 
     FailingStore(MemoryLockStore locks) {
+        this(locks, CompletableFuture.completedFuture(null));
+    }
+
+    /** Creates a store that answers from a moment on. */
+    FailingStore(MemoryLockStore locks, CompletableFuture<?> connected) {
         this.locks = locks;
+        this.connected = connected;
     }
 
     @Override
@@ -42,7 +49,7 @@ final class FailingStore implements LockStore {
         if (command.names().stream().anyMatch(name -> name.startsWith("unreachable"))) {
             return CompletableFuture.failedFuture(new StoreException("unreachable", null));
         }
-        return CompletableFuture.supplyAsync(() -> locks.acquire(command).join(), threads);
+        return connected.thenApplyAsync(now -> locks.acquire(command).join(), threads);
     }
 
     @Override

@@ -42,10 +42,14 @@ class StageTest {
 
     @Test
     void theBodyRunsOnTheTemplatesExecutorWhereTheStoreHasToBeAsked() {
-        runner.withBean(LockStore.class, () -> new FailingStore(new MemoryLockStore()))
-                .run(context -> assertThat(context.getBean(Shop.class).thread())
-                        .succeedsWithin(SOON)
-                        .satisfies(thread -> assertThat(thread.getName()).startsWith("lockkeeper-callback")));
+        CompletableFuture<Void> connected = new CompletableFuture<>();
+        runner.withBean(LockStore.class, () -> new FailingStore(new MemoryLockStore(), connected))
+                .run(context -> {
+                    CompletableFuture<Thread> body = context.getBean(Shop.class).thread();
+                    connected.complete(null);
+                    assertThat(body).succeedsWithin(SOON).satisfies(thread -> assertThat(thread.getName())
+                            .startsWith("lockkeeper-callback"));
+                });
     }
 
     @Test
