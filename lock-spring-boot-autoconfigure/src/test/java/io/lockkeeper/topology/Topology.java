@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.stream.Collectors;
+import org.springframework.boot.autoconfigure.ssl.SslAutoConfiguration;
 import org.springframework.boot.test.util.TestPropertyValues;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
@@ -36,6 +37,7 @@ final class Topology implements AutoCloseable {
         TestPropertyValues.of(all).applyTo(application);
         ClassLoader loader = Topology.class.getClassLoader();
         application.register(
+                SslAutoConfiguration.class,
                 ClassUtils.resolveClassName(ClassUtils.isPresent(BOOT_4, loader) ? BOOT_4 : BOOT_3, loader),
                 LockkeeperAutoConfiguration.class);
         application.refresh();
@@ -65,8 +67,8 @@ final class Topology implements AutoCloseable {
     }
 
     /** One server that somebody else has started. */
-    static Topology server(AutoCloseable server, Driver driver, String host, int port) {
-        return of(server, driver, new String[0], "spring.data.redis.host=" + host, "spring.data.redis.port=" + port);
+    static Topology server(AutoCloseable server, Driver driver, String host, int port, String... properties) {
+        return of(server, driver, properties, "spring.data.redis.host=" + host, "spring.data.redis.port=" + port);
     }
 
     private static Topology of(AutoCloseable servers, Driver driver, String[] properties, String... own) {
