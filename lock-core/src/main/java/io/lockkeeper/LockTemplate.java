@@ -41,6 +41,16 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
         return new Builder(store);
     }
 
+    /**
+     * Returns a template for applications that run without locking: everybody gets every lock at once, any number of
+     * callers together. Nothing is lost, and nothing is refused.
+     *
+     * @return a template that needs no store and no {@link #close()}
+     */
+    public static LockTemplate withoutLocking() {
+        return new LockTemplate(new UnlockedEngine(), new Defaults(Duration.ZERO, Duration.ofMillis(1)));
+    }
+
     @Override
     public LockLease acquire(LockRequest request) {
         return engine.acquire(defaults.waiting(request));

@@ -43,27 +43,25 @@ public final class LockkeeperAutoConfiguration {
     }
 
     @Bean
-    @ConditionalOnMissingBean(LockOperations.class)
-    @ConditionalOnBooleanProperty(name = "lockkeeper.enabled", havingValue = false)
-    LockOperations unlockedOperations() {
-        log.warn(
-                "Locking is switched off by lockkeeper.enabled=false: methods with @DistributedLocked and everything else"
-                        + " that asks for a lock run at the same time as on other instances");
-        return LockOperations.withoutLocking();
-    }
-
-    @Bean
-    @ConditionalOnMissingBean
-    @ConditionalOnBooleanProperty(name = "lockkeeper.enabled", havingValue = false)
-    LockInspector unlockedInspector() {
-        return LockInspector.withoutLocking();
-    }
-
-    @Bean
     @ConditionalOnMissingBean
     @ConditionalOnSingleCandidate(LockTemplate.class)
     LockInspector lockInspector(LockTemplate template) {
         return template.inspector();
+    }
+
+    /** A template that does not lock. */
+    @Configuration(proxyBeanMethods = false)
+    @ConditionalOnMissingBean(LockOperations.class)
+    @ConditionalOnBooleanProperty(name = "lockkeeper.enabled", havingValue = false)
+    static class UnlockedConfiguration {
+
+        @Bean
+        LockTemplate lockTemplate() {
+            log.warn(
+                    "Locking is switched off by lockkeeper.enabled=false: methods with @DistributedLocked and everything"
+                            + " else that asks for a lock run at the same time as on other instances");
+            return LockTemplate.withoutLocking();
+        }
     }
 
     /** The template, where the application has none. */

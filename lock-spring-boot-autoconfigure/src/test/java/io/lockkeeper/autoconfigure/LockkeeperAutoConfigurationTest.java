@@ -4,6 +4,7 @@ package io.lockkeeper.autoconfigure;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.mockito.Mockito.mock;
 
+import io.lockkeeper.LockInspector;
 import io.lockkeeper.LockListener;
 import io.lockkeeper.LockOperations;
 import io.lockkeeper.LockTemplate;
@@ -84,7 +85,7 @@ class LockkeeperAutoConfigurationTest {
 
     @Test
     void whenAUserProvidesLockOperationsTheAutoConfiguredTemplateBacksOff() {
-        LockOperations own = LockOperations.withoutLocking();
+        LockOperations own = mock(LockOperations.class);
         runner.withBean(LockOperations.class, () -> own).run(context -> {
             assertThat(context.getBean(LockOperations.class)).isSameAs(own);
             assertThat(context).doesNotHaveBean(LockTemplate.class).doesNotHaveBean(LockStore.class);
@@ -103,9 +104,10 @@ class LockkeeperAutoConfigurationTest {
     @Test
     void whenSwitchedOffEverythingRunsUnlocked() {
         runner.withPropertyValues("lockkeeper.enabled=false").run(context -> {
-            assertThat(context).hasNotFailed().doesNotHaveBean(LockTemplate.class);
-            LockOperations unlocked = context.getBean(LockOperations.class);
+            assertThat(context).hasNotFailed().doesNotHaveBean(LockStore.class);
+            LockTemplate unlocked = context.getBean(LockTemplate.class);
             unlocked.run("a", lease -> assertThat(unlocked.tryAcquire("a")).isPresent());
+            assertThat(context.getBean(LockInspector.class).heldHere()).isEmpty();
         });
     }
 
