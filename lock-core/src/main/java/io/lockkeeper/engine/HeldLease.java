@@ -182,6 +182,14 @@ final class HeldLease implements LockLease {
         keeper.callbacks().execute(new LossCall(callback, lost));
     }
 
+    /** Takes back the last of what {@link #onLost} was given, unless it was called already. */
+    synchronized void forget(Consumer<LockLostException> callback) {
+        int last = callbacks.lastIndexOf(callback);
+        if (last >= 0) {
+            callbacks.remove(last);
+        }
+    }
+
     @Override
     public ReleaseResult release() {
         CompletableFuture<ReleaseResult> command = CallerThread.waiting(this::end);

@@ -6,6 +6,7 @@ import io.lockkeeper.LockLostException;
 import io.lockkeeper.LockMode;
 import io.lockkeeper.ReleaseResult;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -22,6 +23,7 @@ final class LevelLease implements LockEngine.Level {
     private final List<String> names;
     private final boolean outermost;
     private final AtomicBoolean released = new AtomicBoolean();
+    private final List<Consumer<LockLostException>> callbacks = new ArrayList<>(0);
 
     /** Takes out the thread that this level belongs to; null: it belongs to none. */
     private final AtomicReference<@Nullable Runnable> owner = new AtomicReference<>();
@@ -58,6 +60,12 @@ final class LevelLease implements LockEngine.Level {
     /** Makes this a level of the thread, which is inside until the level ends. */
     void bindToThread() {
         owner.set(enterThread());
+    }
+
+    /** Ends what belongs to this level alone. */
+    private void leave() {
+        forgetCallbacks();
+        leaveOwner();
     }
 
     private void leaveOwner() {
@@ -123,6 +131,21 @@ final class LevelLease implements LockEngine.Level {
     @Override
     public void onLost(Consumer<LockLostException> callback) {
         hold.lease().onLost(callback);
+        synchronized (callbacks) {
+            if (!released.get()) {
+                callbacks.add(callback);
+                return;
+            }
+        }
+        hold.lease().forget(callback);
+    }
+
+    /** Whoever enters often would leave its callbacks behind, in a hold that goes on. */
+    private void forgetCallbacks() {
+        synchronized (callbacks) {
+            callbacks.forEach(hold.lease()::forget);
+            callbacks.clear();
+        }
     }
 
     @Override
@@ -130,7 +153,7 @@ final class LevelLease implements LockEngine.Level {
         if (!released.compareAndSet(false, true)) {
             return ReleaseResult.ALREADY_RELEASED;
         }
-        leaveOwner();
+        leave();
         return hold.leave(mode);
     }
 
@@ -139,14 +162,14 @@ final class LevelLease implements LockEngine.Level {
         if (!released.compareAndSet(false, true)) {
             return CompletableFuture.completedFuture(ReleaseResult.ALREADY_RELEASED);
         }
-        leaveOwner();
+        leave();
         return hold.leaveAsync(mode);
     }
 
     @Override
     public void close() {
         if (released.compareAndSet(false, true)) {
-            leaveOwner();
+            leave();
             hold.leaveAndLog(mode);
         }
     }

@@ -15,6 +15,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -69,6 +70,21 @@ class EndingsTest {
         lease.onLost(told::complete);
         assertThat(told.get(5, TimeUnit.SECONDS)).isNotNull();
         full.close();
+    }
+
+    @Test
+    void aLevelThatHasEndedHearsOfNoLoss() throws Exception {
+        List<String> told = new CopyOnWriteArrayList<>();
+        CountDownLatch lost = new CountDownLatch(1);
+        template.run(LockRequest.of("x").withLeaseTime(Duration.ofMillis(100)), outer -> {
+            template.run("x", inner -> inner.onLost(loss -> told.add("inner")));
+            outer.onLost(loss -> {
+                told.add("outer");
+                lost.countDown();
+            });
+            assertThat(lost.await(5, TimeUnit.SECONDS)).isTrue();
+        });
+        Awaitility.await().during(Duration.ofMillis(100)).until(() -> told, List.of("outer")::equals);
     }
 
     @Test

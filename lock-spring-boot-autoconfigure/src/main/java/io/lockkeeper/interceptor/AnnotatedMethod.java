@@ -2,13 +2,19 @@
 package io.lockkeeper.interceptor;
 
 import io.lockkeeper.annotation.DistributedLocked;
+import java.lang.annotation.Annotation;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.util.Arrays;
 import java.util.Collection;
+import java.util.List;
+import java.util.Objects;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.support.AopUtils;
+import org.springframework.core.KotlinDetector;
 import org.springframework.core.MethodIntrospector;
 import org.springframework.core.annotation.AnnotationConfigurationException;
 import org.springframework.core.annotation.MergedAnnotation;
@@ -25,6 +31,8 @@ import org.springframework.util.ClassUtils;
  * @param annotation the annotation with the values of those composed of it
  */
 record AnnotatedMethod(Method method, Method declaration, Class<?> targetClass, DistributedLocked annotation) {
+
+    private static final Pattern KOTLIN_SUFFIX = Pattern.compile("(?<=.)(-[A-Za-z0-9_-]{7})?(\\$[^$]+)?$");
 
     /**
      * Looks for the annotation.
@@ -52,20 +60,27 @@ record AnnotatedMethod(Method method, Method declaration, Class<?> targetClass, 
 
     /** A superclass may have the method and know nothing of the interface that the bean's class gives it. */
     private static @Nullable AnnotatedMethod onInterface(Method method, Class<?> targetClass) {
-        int modifiers = method.getModifiers();
-        if (method.getDeclaringClass() == targetClass
-                || !Modifier.isPublic(modifiers)
-                || Modifier.isStatic(modifiers)) {
+        if (method.getDeclaringClass() == targetClass || method.getDeclaringClass() == Object.class) {
             return null;
         }
-        for (Class<?> type : ClassUtils.getAllInterfacesForClass(targetClass)) {
-            Method declared = ClassUtils.getMethodIfAvailable(type, method.getName(), method.getParameterTypes());
-            AnnotatedMethod found = declared == null ? null : on(declared, method, targetClass);
-            if (found != null) {
-                return found;
-            }
+        return implementedBy(method, targetClass)
+                .map(declared -> on(declared, method, targetClass))
+                .filter(Objects::nonNull)
+                .findFirst()
+                .orElse(null);
+    }
+
+    /** Returns the methods of interfaces that a method of a class implements, generic ones included. */
+    static Stream<Method> implementedBy(Method method, Class<?> targetClass) {
+        int modifiers = method.getModifiers();
+        if (!Modifier.isPublic(modifiers) || Modifier.isStatic(modifiers)) {
+            return Stream.empty();
         }
-        return null;
+        return Arrays.stream(ClassUtils.getAllInterfacesForClass(targetClass))
+                .flatMap(type -> Arrays.stream(type.getMethods()))
+                .filter(declared -> declared.getName().equals(method.getName())
+                        && declared.getParameterCount() == method.getParameterCount()
+                        && AopUtils.getMostSpecificMethod(declared, targetClass).equals(method));
     }
 
     private static @Nullable AnnotatedMethod on(Method annotated, Method method, Class<?> targetClass) {
@@ -88,14 +103,35 @@ record AnnotatedMethod(Method method, Method declaration, Class<?> targetClass, 
         return new AnnotatedMethod(method, declaration, targetClass, annotation.synthesize());
     }
 
+    /** Returns the annotations on the declaration that are ours or composed of it: one, in a method that is right. */
+    List<Annotation> written() {
+        return Arrays.stream(declaration.getDeclaredAnnotations())
+                .filter(each -> each.annotationType() == DistributedLocked.class
+                        || MergedAnnotations.from(each.annotationType()).isPresent(DistributedLocked.class))
+                .toList();
+    }
+
+    /** Returns the class that declares the method, by a name that is the same in every process: that of a lambda is not. */
+    Class<?> declaringClass() {
+        Class<?> type = method.getDeclaringClass();
+        return type.isHidden() ? declaration.getDeclaringClass() : type;
+    }
+
+    /** Returns the name of a method as it is written: Kotlin adds to those that are internal or take a value class. */
+    static String sourceName(Method method) {
+        return KotlinDetector.isKotlinType(method.getDeclaringClass())
+                ? KOTLIN_SUFFIX.matcher(method.getName()).replaceFirst("")
+                : method.getName();
+    }
+
     /** Returns the name of the lock where the annotation gives none. */
     String defaultName() {
-        return method.getDeclaringClass().getName() + "." + method.getName();
+        return declaringClass().getName() + "." + sourceName(method);
     }
 
     /** Returns the short name for metrics. */
     String label() {
-        return method.getDeclaringClass().getSimpleName() + "." + method.getName();
+        return declaringClass().getSimpleName() + "." + sourceName(method);
     }
 
     /** Returns the method's name and parameter types. */
@@ -112,6 +148,6 @@ record AnnotatedMethod(Method method, Method declaration, Class<?> targetClass, 
 
     @Override
     public String toString() {
-        return method.getDeclaringClass().getName() + "." + signature();
+        return declaringClass().getName() + "." + signature();
     }
 }

@@ -7,6 +7,7 @@ import org.springframework.aop.Advisor;
 import org.springframework.aop.SpringProxy;
 import org.springframework.aop.framework.Advised;
 import org.springframework.aop.framework.AopProxyUtils;
+import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 
 /** Finds beans that exist without their locks. */
@@ -26,7 +27,13 @@ final class AttachmentCheck {
             return false;
         }
         Object bean = beans.getSingleton(name);
-        return bean != null && !isAdvised(bean);
+        return bean != null && !isAdvised(bean) && (bean instanceof Advised || !wasProxied(name));
+    }
+
+    /** Whether there is a proxy, around which a post-processor of the application has put something of its own. */
+    private boolean wasProxied(String name) {
+        return beans.containsBeanDefinition(name)
+                && beans.getMergedBeanDefinition(name).hasAttribute(AutoProxyUtils.ORIGINAL_TARGET_CLASS_ATTRIBUTE);
     }
 
     private boolean isAdvised(@Nullable Object bean) {

@@ -5,16 +5,21 @@ package io.lockkeeper.interceptor;
  * Something that is wrong with an annotated method.
  *
  * @param type the class that declares the method
- * @param method the method with its parameter types, such as {@code pay(Order)}
+ * @param method the method with its parameter types, such as {@code pay(Order)}; empty where the class itself
  * @param attribute the attribute of the annotation that is wrong; empty where the method itself is
  * @param problem what is wrong, without a full stop
  * @param remedy what to write instead, without a full stop
  */
 public record DistributedLockedFault(Class<?> type, String method, String attribute, String problem, String remedy) {
 
+    /** Something that is wrong with a whole class. */
+    static DistributedLockedFault ofClass(Class<?> type, String problem, String remedy) {
+        return new DistributedLockedFault(type, "", "", problem, remedy);
+    }
+
     /** Returns where the fault is: class, method and attribute. */
     public String place() {
-        String place = type.getName() + "." + method;
+        String place = method.isEmpty() ? type.getName() : type.getName() + "." + method;
         return attribute.isEmpty() ? place : place + ", " + attribute;
     }
 

@@ -21,6 +21,8 @@ import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.support.AbstractBeanDefinition;
 import org.springframework.core.annotation.AnnotationUtils;
+import org.springframework.core.annotation.MergedAnnotations;
+import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
 import org.springframework.util.ClassUtils;
 
 /**
@@ -107,12 +109,18 @@ public final class DistributedLockedValidator implements SmartInitializingSingle
 
     private List<DistributedLockedFault> check(BeanType bean, List<String> names) {
         List<DistributedLockedFault> found = new ArrayList<>(0);
+        // The annotation itself cannot be there, but one that is composed of it may forget to say where it belongs.
+        if (MergedAnnotations.from(bean.type(), SearchStrategy.TYPE_HIERARCHY).isPresent(DistributedLocked.class)) {
+            found.add(DistributedLockedFault.ofClass(
+                    bean.type(), "has the annotation on the class, where it locks nothing", "Write it on the methods"));
+        }
         Collection<AnnotatedMethod> methods = annotatedMethods(bean.type());
         List<String> unlocked = methods.isEmpty() ? List.of() : unlocked(names);
         for (AnnotatedMethod method : methods) {
             Faults faults = new Faults(method);
             if (attachment != null) {
                 ProxyCheck.check(method, bean.isByInterfaces(), faults);
+                LifecycleCheck.check(method);
             } else if (bean.isExact() || !bean.type().isInterface()) {
                 WeavingCheck.check(method, faults);
             }

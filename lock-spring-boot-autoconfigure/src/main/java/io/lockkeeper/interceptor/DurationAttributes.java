@@ -40,7 +40,7 @@ final class DurationAttributes {
                     attribute,
                     shown + " is too short",
                     least.isZero()
-                            ? "Write zero or more: 0s means to try once"
+                            ? "Write zero or more, or leave it out"
                             : "Write " + least.toMillis() + "ms or more, or leave it out");
             return null;
         }

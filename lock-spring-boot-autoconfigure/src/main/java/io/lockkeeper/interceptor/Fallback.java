@@ -44,7 +44,8 @@ record Fallback(List<Candidate> candidates) {
 
         /** Returns whether an exception of this type can ever be handed over. */
         static boolean canTake(Class<?> failureType) {
-            return failureType.isAssignableFrom(LockNotAcquiredException.class)
+            return (Throwable.class.isAssignableFrom(failureType)
+                            && failureType.isAssignableFrom(LockNotAcquiredException.class))
                     || failureType == LockStoreException.class;
         }
 

@@ -43,7 +43,8 @@ final class FallbackFinder {
 
     private @Nullable Fallback find(String name) {
         List<Method> named = Arrays.stream(ReflectionUtils.getUniqueDeclaredMethods(owner.targetClass()))
-                .filter(method -> method.getName().equals(name))
+                .filter(method -> method.getName().equals(name)
+                        || AnnotatedMethod.sourceName(method).equals(name))
                 .filter(method -> !method.isSynthetic() && !method.equals(owner.method()))
                 .filter(method -> !SuspendingMethods.isSuspending(method) || isSuspending())
                 .toList();
@@ -85,10 +86,10 @@ final class FallbackFinder {
     }
 
     private boolean returnsWhatFits(Method method) {
-        if (returnType == void.class || returnType == Void.class) {
+        Class<?> type = returnType(method);
+        if (returnType == void.class || (returnType == Void.class && type == void.class)) {
             return true;
         }
-        Class<?> type = returnType(method);
         return type != void.class && ClassUtils.isAssignable(returnType, type);
     }
 

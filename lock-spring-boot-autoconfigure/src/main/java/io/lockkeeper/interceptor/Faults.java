@@ -16,8 +16,7 @@ final class Faults {
 
     /** Adds a fault of an attribute; of the method itself where the attribute is empty. */
     void add(String attribute, String problem, String remedy) {
-        found.add(new DistributedLockedFault(
-                method.method().getDeclaringClass(), method.signature(), attribute, problem, remedy));
+        found.add(new DistributedLockedFault(method.declaringClass(), method.signature(), attribute, problem, remedy));
     }
 
     boolean isEmpty() {

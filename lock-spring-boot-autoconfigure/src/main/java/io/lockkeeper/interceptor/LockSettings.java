@@ -28,7 +28,7 @@ record LockSettings(
         if (waitTime == null && annotation.skipWhenLocked()) {
             waitTime = Duration.ZERO;
         }
-        Duration minHoldTime = durations.read("minHoldTime", annotation.minHoldTime(), MIN_TIME, faults);
+        Duration minHoldTime = durations.read("minHoldTime", annotation.minHoldTime(), Duration.ZERO, faults);
         if (annotation.retryCount() < 0) {
             faults.add(
                     "retryCount",

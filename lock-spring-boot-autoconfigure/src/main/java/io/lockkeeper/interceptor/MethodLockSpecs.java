@@ -131,6 +131,10 @@ final class MethodLockSpecs {
         if (skips && !annotation.fallbackMethod().isEmpty()) {
             faults.add("skipWhenLocked", "does not go together with fallbackMethod", "Leave one of them out");
         }
+        if (method.written().size() > 1) {
+            faults.add(
+                    "", "has several annotations that lock, of which only one would", "Write one, with all the names");
+        }
         Fallback fallback = FallbackFinder.find(method, faults);
         Object skippedResult = skips ? result.skippedResult(faults) : null;
         var lockOperations = operations.find(annotation.lockTemplate(), faults);

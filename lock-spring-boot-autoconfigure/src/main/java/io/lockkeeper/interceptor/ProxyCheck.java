@@ -3,8 +3,6 @@ package io.lockkeeper.interceptor;
 
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
-import java.util.Arrays;
-import org.springframework.util.ClassUtils;
 
 /** Finds methods around which no proxy can put a lock. */
 final class ProxyCheck {
@@ -35,13 +33,24 @@ final class ProxyCheck {
             checkInterfaces(method, type, faults);
         } else if (Modifier.isFinal(modifiers)) {
             faults.add("", "is final, and no proxy can lock it", "Remove final");
+        } else if (isHiddenFrom(type, method)) {
+            faults.add(
+                    "",
+                    "is only visible in its package, and the class of the bean, " + type.getName()
+                            + ", is in another one, where no proxy can lock it",
+                    "Make it public or protected");
         }
     }
 
+    private static boolean isHiddenFrom(Class<?> type, Method method) {
+        Class<?> declaring = method.getDeclaringClass();
+        return !Modifier.isPublic(method.getModifiers())
+                && !Modifier.isProtected(method.getModifiers())
+                && !declaring.getPackageName().equals(type.getPackageName());
+    }
+
     private static void checkInterfaces(Method method, Class<?> type, Faults faults) {
-        boolean declared = Modifier.isPublic(method.getModifiers())
-                && Arrays.stream(ClassUtils.getAllInterfacesForClass(type))
-                        .anyMatch(each -> ClassUtils.hasMethod(each, method.getName(), method.getParameterTypes()));
+        boolean declared = AnnotatedMethod.implementedBy(method, type).findAny().isPresent();
         if (!declared && !method.getDeclaringClass().isInterface()) {
             faults.add(
                     "",

@@ -78,7 +78,14 @@ final class ResultKind {
                             + ", which ends after the method, and of whose end nothing tells",
                     remedy());
         }
-        return new BlockingExecution();
+        return returnType == Object.class ? new OpenResultExecution() : new BlockingExecution();
+    }
+
+    /** Returns whether what a method returned has not ended yet. */
+    static boolean goesOn(Object returned) {
+        return returned instanceof Future<?> future
+                ? !future.isDone()
+                : new ResultKind(false, returned.getClass(), false).isAsynchronous();
     }
 
     private LockedExecution suspendingExecution(Faults faults) {

@@ -43,7 +43,8 @@ class FallbackTest {
         "withThrowable, throwable 7",
         "mostSpecific, most specific 7",
         "inherited, inherited 7",
-        "ofTheInterface, interface 7"
+        "ofTheInterface, interface 7",
+        "overloaded, overloaded 7"
     })
     void theFallbackRunsWhenOthersHoldTheLock(String method, String expected) {
         runner.run(context -> whileHeldElsewhere(
@@ -116,6 +117,21 @@ class FallbackTest {
     }
 
     @Test
+    void whatTheKotlinCompilerAddsToANameIsNotPartOfIt() {
+        runner().withBean(MangledShop.class).run(context -> {
+            assertThat(context).hasNotFailed();
+            MangledShop shop = context.getBean(MangledShop.class);
+            String name = MangledShop.class.getName() + ".pay";
+            assertThat(MangledShop.pay(shop, "7")).isEqualTo(name);
+            assertThat(shop.ship("7")).isEqualTo("order:7");
+            whileHeldElsewhere(
+                    context, name, () -> assertThat(MangledShop.pay(shop, "7")).isEqualTo("busy 7"));
+            whileHeldElsewhere(
+                    context, "order:7", () -> assertThat(shop.ship("7")).isEqualTo("hidden 7"));
+        });
+    }
+
+    @Test
     void aGenericSuperclassIsUnderstood() {
         assertThat(fixture.faults(TextWork.class, "other")).isEmpty();
         AnnotatedMethod inherited = AnnotatedMethod.find(SpecFixture.method(Work.class, "work"), TextWork.class);
@@ -169,6 +185,7 @@ class FallbackTest {
                 case "withThrowable" -> throughProxy().withThrowable(7);
                 case "mostSpecific" -> throughProxy().mostSpecific(7);
                 case "inherited" -> throughProxy().inherited(7);
+                case "overloaded" -> throughProxy().overloaded(7);
                 case "ofTheInterface" -> throughProxy().ofTheInterface(7);
                 default -> throw new IllegalArgumentException(method);
             };
@@ -191,6 +208,20 @@ class FallbackTest {
 
         private String busy(int number) {
             return "busy " + number;
+        }
+
+        @DistributedLocked(name = "shop", fallbackMethod = "instead")
+        String overloaded(int number) {
+            return "body";
+        }
+
+        String instead(int number) {
+            return "overloaded " + number;
+        }
+
+        /** No fallback: it takes no exception, but something of the application's. */
+        String instead(int number, Object detail) {
+            return detail + " " + number;
         }
 
         @DistributedLocked(name = "shop", fallbackMethod = "notAcquired")

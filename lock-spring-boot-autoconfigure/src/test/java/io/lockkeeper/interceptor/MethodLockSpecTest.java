@@ -47,6 +47,11 @@ class MethodLockSpecTest {
     }
 
     @Test
+    void aMinimumHoldThatIsSwitchedOffIsNone() {
+        assertThat(request("noHold").minHoldTime()).isZero();
+    }
+
+    @Test
     void retriesMayLeaveTheirDelayToTheTemplate() {
         assertThat(request("retries").retryCount()).isEqualTo(4);
         assertThat(request("retries").retryDelay()).isNull();
@@ -118,6 +123,9 @@ class MethodLockSpecTest {
     static class Methods {
         @DistributedLocked
         void plain() {}
+
+        @DistributedLocked(minHoldTime = "${unknown.hold:0s}")
+        void noHold() {}
 
         @DistributedLocked(
                 mode = LockMode.FAIR,

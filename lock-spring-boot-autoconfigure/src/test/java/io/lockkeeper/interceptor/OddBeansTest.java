@@ -50,6 +50,13 @@ class OddBeansTest {
     }
 
     @Test
+    void aLambdaLocksUnderTheNameOfItsInterface() {
+        runner().withBean(Unnamed.class, () -> OddBeansTest::held)
+                .run(context -> assertThat(context.getBean(Unnamed.class).call())
+                        .containsExactly(Unnamed.class.getName() + ".call"));
+    }
+
+    @Test
     void aBeanWithoutLocksMayBeARecordOrFinal() {
         runner().withBean(Plain.class, () -> new Plain("x"))
                 .run(context -> assertThat(context).hasNotFailed());
@@ -57,6 +64,11 @@ class OddBeansTest {
 
     private static List<String> held() {
         return LockContext.current().map(LockLease::names).orElse(List.of());
+    }
+
+    interface Unnamed {
+        @DistributedLocked
+        List<String> call();
     }
 
     record Plain(String name) {}

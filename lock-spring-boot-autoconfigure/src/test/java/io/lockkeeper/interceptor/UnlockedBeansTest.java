@@ -11,6 +11,8 @@ import java.util.List;
 import org.aspectj.lang.annotation.Aspect;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.mockito.Mockito;
 import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.beans.factory.FactoryBean;
@@ -86,13 +88,58 @@ class UnlockedBeansTest {
         });
     }
 
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void whatThePostProcessorsOfTheApplicationPutAroundTheProxyIsNoAlarm(boolean bySubclass) {
+        BeanPostProcessor wrapping = new BeanPostProcessor() {
+            @Override
+            public Object postProcessAfterInitialization(Object bean, String name) {
+                if (!(bean instanceof Shop shop)) {
+                    return bean;
+                }
+                return bySubclass ? new Delegating(shop) : new Wrapped(shop);
+            }
+        };
+        runner().withBean("wrapping", BeanPostProcessor.class, () -> wrapping)
+                .withBean("shop", Shop.class)
+                .run(context -> {
+                    assertThat(context).hasNotFailed();
+                    assertThat(context.getBean("shop", Stock.class).held()).containsExactly("shop");
+                });
+    }
+
     private static List<DistributedLockedFault> faults(AssertableApplicationContext context) {
         assertThat(context).hasFailed();
         assertThat(context.getStartupFailure()).isInstanceOf(DistributedLockedConfigurationException.class);
         return ((DistributedLockedConfigurationException) context.getStartupFailure()).faults();
     }
 
-    static class Shop {
+    interface Stock {
+        List<String> held();
+    }
+
+    private record Wrapped(Shop shop) implements Stock {
+        @Override
+        public List<String> held() {
+            return shop.held();
+        }
+    }
+
+    static class Delegating extends Shop {
+        private final Shop shop;
+
+        Delegating(Shop shop) {
+            this.shop = shop;
+        }
+
+        @Override
+        public List<String> held() {
+            return shop.held();
+        }
+    }
+
+    static class Shop implements Stock {
+        @Override
         @DistributedLocked("shop")
         public List<String> held() {
             return LockContext.current().map(LockLease::names).orElse(List.of());

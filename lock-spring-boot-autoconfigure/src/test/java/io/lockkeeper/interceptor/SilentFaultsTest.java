@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.interceptor;
+
+import static io.lockkeeper.interceptor.LockedApplication.runner;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lockkeeper.annotation.DistributedLocked;
+import io.lockkeeper.autoconfigure.OtherPackage;
+import jakarta.annotation.PostConstruct;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.beans.factory.InitializingBean;
+
+/** What would run without its lock, or without one of its locks, and nobody would notice. */
+class SilentFaultsTest {
+
+    private final LogRecorder log = new LogRecorder(DistributedLocked.class);
+
+    @AfterEach
+    void stopRecording() {
+        log.close();
+    }
+
+    @Test
+    void aMethodThatOnlyAnotherPackageSeesIsAFault() {
+        assertThat(faults(Elsewhere.class))
+                .singleElement()
+                .asString()
+                .contains("hidden(): is only visible in its package");
+    }
+
+    @Test
+    void anAnnotationOnTheClassIsAFault() {
+        assertThat(faults(OnTheClass.class))
+                .containsExactly(OnTheClass.class.getName()
+                        + ": has the annotation on the class, where it locks nothing. Write it on the methods.");
+        assertThat(faults(BelowTheClass.class)).hasSize(1);
+    }
+
+    @Test
+    void severalAnnotationsOnOneMethodAreAFault() {
+        assertThat(faults(Twice.class))
+                .hasSize(2)
+                .anyMatch(fault -> fault.contains("composed(): has several annotations"))
+                .anyMatch(fault -> fault.contains("mixed(): has several annotations"));
+    }
+
+    @Test
+    void aFallbackThatReturnsAValueWhereNoneCanBeIsAFault() {
+        assertThat(faults(Empty.class))
+                .singleElement()
+                .asString()
+                .contains("busy() returns String where Void is needed");
+    }
+
+    @Test
+    void anOverridingMethodMayHaveAnAnnotationOfItsOwn() {
+        assertThat(faults(Overriding.class)).isEmpty();
+    }
+
+    @Test
+    void callbacksOfTheContainerAreWarnedOf() {
+        assertThat(faults(Callbacks.class)).isEmpty();
+        assertThat(log.lines())
+                .hasSize(2)
+                .allMatch(line -> line.startsWith("WARN") && line.contains("runs without its lock when the container"))
+                .anyMatch(line -> line.contains("Callbacks.begin()"))
+                .anyMatch(line -> line.contains("Callbacks.afterPropertiesSet()"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void aResultThatGoesOnBehindAnOpenReturnTypeIsWarnedOfOnce(boolean ended) {
+        CompletableFuture<String> result = new CompletableFuture<>();
+        if (ended) {
+            result.complete("x");
+        }
+        runner().withBean(Open.class).run(context -> {
+            Open open = context.getBean(Open.class);
+            assertThat(open.of("text")).isEqualTo("text");
+            assertThat(log.lines()).isEmpty();
+            assertThat(open.of(result)).isSameAs(result);
+            assertThat(open.of(result)).isSameAs(result);
+        });
+        assertThat(log.lines()).hasSize(ended ? 0 : 1).allMatch(line -> line.contains("Open.of returned a"));
+    }
+
+    private static List<String> faults(Class<?> bean) {
+        List<String> faults = new ArrayList<>();
+        runner().withBean(bean).run(context -> {
+            Throwable failure = context.getStartupFailure();
+            if (failure instanceof DistributedLockedConfigurationException wrong) {
+                wrong.faults().forEach(fault -> faults.add(fault.toString()));
+            } else {
+                assertThat(failure).isNull();
+            }
+        });
+        return faults;
+    }
+
+    @Retention(RetentionPolicy.RUNTIME)
+    @DistributedLocked("first")
+    @interface First {}
+
+    @Retention(RetentionPolicy.RUNTIME)
+    @DistributedLocked("second")
+    @interface Second {}
+
+    static class Elsewhere extends OtherPackage {}
+
+    @First
+    static class OnTheClass {
+        public void call() {}
+    }
+
+    static class BelowTheClass extends OnTheClass {}
+
+    static class Twice {
+        @First
+        @Second
+        public void composed() {}
+
+        @First
+        @DistributedLocked("third")
+        public void mixed() {}
+    }
+
+    static class Single {
+        @First
+        public void call() {}
+    }
+
+    static class Overriding extends Single {
+        @Override
+        @Second
+        public void call() {}
+    }
+
+    static class Empty {
+        @DistributedLocked(fallbackMethod = "busy")
+        @SuppressWarnings("NullAway") // There is no other value of this type.
+        public Void call() {
+            return null;
+        }
+
+        String busy() {
+            return "busy";
+        }
+    }
+
+    static class Callbacks implements InitializingBean {
+        @PostConstruct
+        @DistributedLocked("begin")
+        public void begin() {}
+
+        @Override
+        @DistributedLocked("set")
+        public void afterPropertiesSet() {}
+
+        @DistributedLocked("other")
+        public void other() {}
+    }
+
+    static class Open {
+        @DistributedLocked("open")
+        public Object of(Object result) {
+            return result;
+        }
+    }
+}
