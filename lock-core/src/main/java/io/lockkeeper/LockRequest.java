@@ -2,6 +2,8 @@
 package io.lockkeeper;
 
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -74,7 +76,7 @@ public record LockRequest(
      * @throws IllegalArgumentException if there is no name, or one is blank or longer than 512 bytes in UTF-8
      */
     public static LockRequest of(String... names) {
-        return of(List.of(names));
+        return of(Arrays.asList(names));
     }
 
     /**
@@ -85,7 +87,7 @@ public record LockRequest(
      * @throws IllegalArgumentException if there is no name, or one is blank or longer than 512 bytes in UTF-8
      */
     public static LockRequest of(Collection<String> names) {
-        return new LockRequest(List.copyOf(names), LockMode.EXCLUSIVE, null, null, 0, null, Duration.ZERO, null);
+        return new LockRequest(new ArrayList<>(names), LockMode.EXCLUSIVE, null, null, 0, null, Duration.ZERO, null);
     }
 
     /**
@@ -170,6 +172,7 @@ public record LockRequest(
     }
 
     private static List<String> distinct(List<String> names) {
+        names.forEach(name -> Objects.requireNonNull(name, "a lock name must not be null"));
         return List.copyOf(names.size() == 1 ? names : new LinkedHashSet<>(names));
     }
 

@@ -3,6 +3,7 @@ package io.lockkeeper;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -43,6 +44,16 @@ class LockRequestTest {
         String filled = longest + "x".repeat(512 - longest.getBytes(StandardCharsets.UTF_8).length);
         assertThat(LockRequest.of(filled).names()).containsExactly(filled);
         assertThatIllegalArgumentException().isThrownBy(() -> LockRequest.of(filled + "x"));
+    }
+
+    @Test
+    void noNullIsAName() {
+        assertThatNullPointerException()
+                .isThrownBy(() -> LockRequest.of("name", null))
+                .withMessage("a lock name must not be null");
+        assertThatNullPointerException()
+                .isThrownBy(() -> LockTemplate.withoutLocking().run((String) null, lease -> {}))
+                .withMessage("a lock name must not be null");
     }
 
     @Test

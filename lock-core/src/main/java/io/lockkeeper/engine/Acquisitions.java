@@ -245,7 +245,7 @@ final class Acquisitions {
 
     private static LockStoreException closing(LockRequest request) {
         return new LockStoreException(
-                "Lock " + String.join(", ", request.names()) + " refused: this LockTemplate is closed", null);
+                "Lock '" + String.join("', '", request.names()) + "' refused: this LockTemplate is closed", null);
     }
 
     /** Returns how many objects are kept for names: none when nobody holds or wants a lock. */

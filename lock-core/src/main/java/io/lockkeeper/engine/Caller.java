@@ -41,7 +41,7 @@ final class Caller {
                 : failure;
         LockException reason = cause instanceof LockException known
                 ? known
-                : new LockStoreException("Lock " + String.join(", ", request.names()) + ": " + cause, cause);
+                : new LockStoreException("Lock '" + String.join("', '", request.names()) + "': " + cause, cause);
         // The stack that helps is that of the caller, not that of the timer or of the store's thread.
         reason.fillInStackTrace();
         callers.answered(this);

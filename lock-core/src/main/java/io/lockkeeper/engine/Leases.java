@@ -5,6 +5,7 @@ import io.lockkeeper.LockEngine;
 import io.lockkeeper.LockListener;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockStoreException;
+import io.lockkeeper.LockTemplate;
 import io.lockkeeper.ReleaseResult;
 import io.lockkeeper.store.DaemonThreads;
 import io.lockkeeper.store.LockStore;
@@ -21,10 +22,16 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** The leases that callers of this JVM hold now, and what can be done with one. */
 final class Leases implements LeaseKeeper {
+
+    private static final Logger log = LoggerFactory.getLogger(LockTemplate.class);
+    private static final int MOST_NAMED = 10;
 
     private final LockStore store;
     private final TimeSource clock;
@@ -204,6 +211,10 @@ final class Leases implements LeaseKeeper {
         CompletableFuture<@Nullable Void> waiting = new CompletableFuture<>();
         drained = waiting;
         if (!held.isEmpty()) {
+            log.info(
+                    "Waiting up to {} ms for the holders of {} locks",
+                    settings.shutdownWait().toMillis(),
+                    held.size());
             waiting.completeOnTimeout(null, settings.shutdownWait().toMillis(), TimeUnit.MILLISECONDS)
                     .join();
         }
@@ -211,6 +222,17 @@ final class Leases implements LeaseKeeper {
 
     /** Releases what is still held. */
     void close() {
+        if (!held.isEmpty()) {
+            log.warn(
+                    "{} locks are released although their holders have not ended within {} ms, and others may have them"
+                            + " now: {}",
+                    held.size(),
+                    settings.shutdownWait().toMillis(),
+                    held.stream()
+                            .limit(MOST_NAMED)
+                            .map(lease -> "'" + lease.name() + "' (fencing token " + lease.fencingToken() + ")")
+                            .collect(Collectors.joining(", ")));
+        }
         CompletableFuture.allOf(held.stream().map(HeldLease::closeAsync).toArray(CompletableFuture<?>[]::new))
                 .join();
         store.close();

@@ -214,7 +214,7 @@ final class StorePort implements CohortPort, StoreListener {
                 failure instanceof LockStoreException known
                         ? known
                         : new LockStoreException(
-                                "Lock " + String.join(", ", waiter.request.names()) + ": " + failure.getMessage(),
+                                "Lock '" + String.join("', '", waiter.request.names()) + "': " + failure.getMessage(),
                                 failure));
     }
 

@@ -28,6 +28,9 @@ final class GrantSubscription {
 
     private static final Logger log = LoggerFactory.getLogger(GrantSubscription.class);
     private static final byte[] NOTHING = {};
+    private static final String RIGHTS =
+            ". Permit this user to subscribe to the channels of the key prefix (ACL: +subscribe"
+                    + " +unsubscribe +publish, and on Redis 7 &<key-prefix>:grants:*).";
     private static final long MIN_PAUSE_MILLIS = 100;
     private static final long MAX_PAUSE_MILLIS = 5_000;
     private static final long LOOK_MILLIS = 500;
@@ -37,6 +40,7 @@ final class GrantSubscription {
     private final CountDownLatch closed = new CountDownLatch(1);
     private volatile @Nullable RedisConnection current;
     private volatile @Nullable Instant since;
+    private volatile boolean reported;
     private @Nullable Thread thread;
 
     GrantSubscription(RedisConnectionFactory connections) {
@@ -47,6 +51,10 @@ final class GrantSubscription {
     synchronized void start(byte[] channel, Consumer<byte[]> onMessage, Runnable onSubscribed) {
         Listener listener = new Listener(onMessage, () -> {
             since = Instant.now();
+            if (reported) {
+                reported = false;
+                log.info("The subscription for grants works again");
+            }
             onSubscribed.run();
         });
         Thread subscriber =
@@ -57,20 +65,19 @@ final class GrantSubscription {
 
     private void keepSubscribed(byte[] channel, Listener listener) {
         long pause = MIN_PAUSE_MILLIS;
-        boolean warned = false;
         while (!isClosed(0)) {
             try {
                 subscribe(channel, listener);
                 pause = MIN_PAUSE_MILLIS;
             } catch (RuntimeException failure) {
-                if (!warned && !isClosed(0)) {
-                    warned = true;
+                if (!reported && !isClosed(0)) {
+                    reported = true;
                     log.warn(
-                            "The subscription for grants failed and is tried again. Until it works, waiting callers"
-                                    + " notice a free lock only when they poll. Redis must be there, and permit this user to"
-                                    + " subscribe to the channels of the key prefix (ACL: +subscribe +unsubscribe +publish, and on Redis 7"
-                                    + " &<key-prefix>:grants:*).",
-                            failure);
+                            "The subscription for grants failed and is tried again; until it works, waiting callers"
+                                    + " notice a free lock only when they poll: {}{}",
+                            Failures.rootMessage(failure),
+                            Failures.says(failure, "NOPERM") ? RIGHTS : "");
+                    log.debug("The subscription for grants failed", failure);
                 }
                 pause = Math.min(MAX_PAUSE_MILLIS, 2 * pause);
             }

@@ -100,7 +100,7 @@ final class PendingCommand {
                 failure instanceof StoreException
                         ? failure
                         : new StoreException(
-                                "Redis failed at " + request.what() + ": " + rootMessage(failure), failure),
+                                "Redis failed at " + request.what() + ": " + Failures.rootMessage(failure), failure),
                 answers);
     }
 
@@ -130,13 +130,5 @@ final class PendingCommand {
         } else if (answer != null) {
             result.complete(answer == NOTHING ? null : answer);
         }
-    }
-
-    private static String rootMessage(Throwable failure) {
-        Throwable root = failure;
-        while (root.getCause() != null) {
-            root = root.getCause();
-        }
-        return String.valueOf(root.getMessage());
     }
 }

@@ -87,8 +87,10 @@ final class RedisSession {
         try {
             prepared.get(traits.commandTimeout().toMillis(), TimeUnit.MILLISECONDS);
             awaitExamination();
-        } catch (ExecutionException | TimeoutException failure) {
-            log.warn("Redis does not answer yet, locks are refused until it does: {}", failure.toString());
+        } catch (TimeoutException silent) {
+            log.warn("Redis does not answer yet, and locks are refused until it does");
+        } catch (ExecutionException failure) {
+            log.warn("Locks are refused until Redis can be used: {}", Failures.rootMessage(failure));
         } catch (InterruptedException interrupt) {
             Thread.currentThread().interrupt();
         }

@@ -130,6 +130,8 @@ final class SpringDataRedisDriver implements RedisDriver {
                     if (!masters.isEmpty()) {
                         return prepareCluster(masters, scripts, patience);
                     }
+                    // A server that wants a password breaks the connection at so long a text instead of saying so.
+                    connection.ping();
                     scripts.forEach(script -> load(connection, script));
                     return CompletableFuture.completedFuture(time(connection));
                 })

@@ -58,14 +58,14 @@ public final class LockFaults {
      * {@code isHeld()} is false, and {@code onLost} callbacks have been handed to their threads.
      *
      * @param name the lock's name
-     * @return whether somebody held it
-     * @throws IllegalStateException if the holders have not heard of it within 5 s
+     * @throws IllegalStateException if nobody holds it, or if the holders have not heard of it within 5 s
      */
-    public boolean lose(String name) {
+    public void lose(String name) {
         List<Long> holders = heldHere.holdersOf(name);
-        boolean held = answer(store.real().revoke(name));
+        if (!answer(store.real().revoke(name))) {
+            throw new IllegalStateException("Lock '" + name + "' is held by nobody, so nobody can lose it");
+        }
         heldHere.awaitEnd(name, holders, PATIENCE);
-        return held;
     }
 
     /**
@@ -81,8 +81,7 @@ public final class LockFaults {
         AcquireReply reply = answer(store.real()
                 .acquire(new AcquireCommand(names, attempt, ClaimMode.EXCLUSIVE, HOLD.toMillis(), false, 1)));
         if (!(reply instanceof AcquireReply.Acquired)) {
-            throw new IllegalStateException(
-                    "Lock '" + name + "' is held already, so nobody else can hold it: " + reply);
+            throw new IllegalStateException("Lock '" + name + "' is held already, so nobody else can hold it");
         }
         // The store may have given a shorter hold than it was asked for.
         store.real()

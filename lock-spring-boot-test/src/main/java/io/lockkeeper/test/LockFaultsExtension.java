@@ -11,6 +11,7 @@ import org.junit.jupiter.api.extension.AfterEachCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.extension.ParameterContext;
 import org.junit.jupiter.api.extension.ParameterResolver;
+import org.springframework.beans.factory.NoSuchBeanDefinitionException;
 import org.springframework.test.context.junit.jupiter.SpringExtension;
 
 /**
@@ -91,8 +92,16 @@ public final class LockFaultsExtension implements ParameterResolver, AfterEachCa
     }
 
     private LockFaults faults(ExtensionContext test) {
-        return ownFaults != null
-                ? ownFaults
-                : SpringExtension.getApplicationContext(test).getBean(LockFaults.class);
+        if (ownFaults != null) {
+            return ownFaults;
+        }
+        try {
+            return SpringExtension.getApplicationContext(test).getBean(LockFaults.class);
+        } catch (NoSuchBeanDefinitionException absent) {
+            throw new IllegalStateException(
+                    "No LockFaults in the application under test: its auto-configuration needs Lockkeeper's LockTemplate"
+                            + " there. A test without an application takes LockFaultsExtension.inMemory()",
+                    absent);
+        }
     }
 }

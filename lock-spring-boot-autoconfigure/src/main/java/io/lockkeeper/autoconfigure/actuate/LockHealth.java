@@ -40,10 +40,12 @@ final class LockHealth {
         Map<String, Object> details = new LinkedHashMap<>();
         GrantChannel channel = inspector.grantChannel();
         if (channel.expected()) {
-            details.put("grantsSince", text(channel.since()));
+            Instant since = channel.since();
+            details.put("grantsSince", since == null ? "not now" : since.toString());
         }
         int failing = renewals.failing();
-        details.put("lastRenewal", text(renewals.lastRenewal()));
+        Instant renewed = renewals.lastRenewal();
+        details.put("lastRenewal", renewed == null ? "never" : renewed.toString());
         details.put("failingRenewals", failing);
         details.put("held", inspector.heldHere().size());
         details.put("waiting", inspector.waitingHere().size());
@@ -63,11 +65,9 @@ final class LockHealth {
             inspector.status(PROBE);
             return null;
         } catch (LockStoreException failure) {
-            return String.valueOf(failure.getMessage());
+            // Without the name, of which nobody has heard.
+            Throwable cause = failure.getCause();
+            return String.valueOf((cause == null ? failure : cause).getMessage());
         }
-    }
-
-    private static String text(@Nullable Instant time) {
-        return time == null ? "never" : time.toString();
     }
 }

@@ -46,7 +46,8 @@ public sealed interface LocksDescription extends OperationResponseBody {
      * @param holders who holds it
      * @param fencingToken the highest token given out for it; of a lock of this instance, that of the hold
      * @param remaining how long the hold lasts without a renewal
-     * @param waiters the instances that wait, in the order in which they will be served
+     * @param waiters the instances that wait, in the order in which they will be served; null in the list of what is held
+     *     here, for which nobody is asked
      */
     record Lock(
             String name,
@@ -54,17 +55,25 @@ public sealed interface LocksDescription extends OperationResponseBody {
             List<Instance> holders,
             long fencingToken,
             String remaining,
-            List<Instance> waiters)
+            @Nullable List<Instance> waiters)
             implements LocksDescription {
 
         static Lock of(LockStatus status) {
+            return of(status, status.waiters().stream().map(Instance::of).toList());
+        }
+
+        static Lock heldHere(LockStatus status) {
+            return of(status, null);
+        }
+
+        private static Lock of(LockStatus status, @Nullable List<Instance> waiters) {
             return new Lock(
                     status.name(),
                     status.mode().name().toLowerCase(Locale.ROOT),
                     status.holders().stream().map(Instance::of).toList(),
                     status.fencingToken(),
                     text(status.remaining()),
-                    status.waiters().stream().map(Instance::of).toList());
+                    waiters);
         }
     }
 
@@ -91,7 +100,7 @@ public sealed interface LocksDescription extends OperationResponseBody {
      * @param application its name
      * @param host where it runs
      * @param pid its process
-     * @param since since when; null where nothing is known of it but its id
+     * @param since when it started; null where nothing is known of it but its id
      */
     record Instance(
             String id,

@@ -43,7 +43,7 @@ public class LocksEndpoint {
             @org.springframework.lang.Nullable String pattern, @org.springframework.lang.Nullable Integer limit) {
         if (pattern == null) {
             return new Here(
-                    inspector.heldHere().stream().map(Lock::of).toList(),
+                    inspector.heldHere().stream().map(Lock::heldHere).toList(),
                     inspector.waitingHere().stream().map(Wait::of).toList());
         }
         int most = limit == null ? DEFAULT_LIMIT : Math.min(limit, MAX_LIMIT);

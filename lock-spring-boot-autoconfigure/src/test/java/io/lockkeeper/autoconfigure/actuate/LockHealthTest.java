@@ -96,7 +96,7 @@ class LockHealthTest {
         runner.run(context -> {
             store.switchOff(Part.GRANTS);
             assertThat(health(context).status()).isEqualTo("OUT_OF_SERVICE");
-            assertThat(health(context).details().get("grantsSince")).isEqualTo("never");
+            assertThat(health(context).details().get("grantsSince")).isEqualTo("not now");
         });
     }
 

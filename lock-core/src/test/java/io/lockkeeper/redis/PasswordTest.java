@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.redis;
+
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import io.lockkeeper.LockStoreException;
+import io.lockkeeper.LockTemplate;
+import io.lockkeeper.testing.Connections;
+import io.lockkeeper.testing.RedisServer;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+
+/** A server that wants a password, which nobody has set: it takes no long text, and says why only to a short one. */
+@Timeout(60)
+class PasswordTest {
+
+    @ParameterizedTest
+    @EnumSource
+    void aForgottenPasswordIsNamed(Connections driver) {
+        try (RedisServer server = RedisServer.start()) {
+            server.command("CONFIG", "SET", "requirepass", "secret");
+            RedisConnectionFactory connections = driver.to(server.port());
+            try (LockTemplate template = LockTemplate.builder(
+                            new RedisLockStore(connections, RedisLockStore.Options.defaults()))
+                    .build()) {
+                assertThatExceptionOfType(LockStoreException.class)
+                        .isThrownBy(() -> template.acquire("name"))
+                        .withMessageContaining("NOAUTH");
+            } finally {
+                Connections.close(connections);
+            }
+        }
+    }
+}
