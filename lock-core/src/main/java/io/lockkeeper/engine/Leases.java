@@ -210,29 +210,28 @@ final class Leases implements LeaseKeeper {
     void awaitHolders() {
         CompletableFuture<@Nullable Void> waiting = new CompletableFuture<>();
         drained = waiting;
-        if (!held.isEmpty()) {
-            log.info(
-                    "Waiting up to {} ms for the holders of {} locks",
-                    settings.shutdownWait().toMillis(),
-                    held.size());
-            waiting.completeOnTimeout(null, settings.shutdownWait().toMillis(), TimeUnit.MILLISECONDS)
-                    .join();
+        if (held.isEmpty()) {
+            return;
+        }
+        long millis = settings.shutdownWait().toMillis();
+        log.info("Waiting up to {} ms for the holders of {} locks", millis, held.size());
+        waiting.completeOnTimeout(null, millis, TimeUnit.MILLISECONDS).join();
+        Collection<HeldLease> left = held();
+        if (!left.isEmpty()) {
+            log.warn(
+                    "{} locks are released although their holders have not ended within {} ms, and others may have them"
+                            + " now: {}",
+                    left.size(),
+                    millis,
+                    left.stream()
+                            .limit(MOST_NAMED)
+                            .map(lease -> "'" + lease.name() + "' (fencing token " + lease.fencingToken() + ")")
+                            .collect(Collectors.joining(", ")));
         }
     }
 
     /** Releases what is still held. */
     void close() {
-        if (!held.isEmpty()) {
-            log.warn(
-                    "{} locks are released although their holders have not ended within {} ms, and others may have them"
-                            + " now: {}",
-                    held.size(),
-                    settings.shutdownWait().toMillis(),
-                    held.stream()
-                            .limit(MOST_NAMED)
-                            .map(lease -> "'" + lease.name() + "' (fencing token " + lease.fencingToken() + ")")
-                            .collect(Collectors.joining(", ")));
-        }
         CompletableFuture.allOf(held.stream().map(HeldLease::closeAsync).toArray(CompletableFuture<?>[]::new))
                 .join();
         store.close();

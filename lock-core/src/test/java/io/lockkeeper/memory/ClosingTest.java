@@ -28,12 +28,14 @@ class ClosingTest {
     @BeforeEach
     void listen() {
         lines.start();
+        logger.setLevel(Level.INFO);
         logger.addAppender(lines);
     }
 
     @AfterEach
     void leave() {
         logger.detachAppender(lines);
+        logger.setLevel(null);
     }
 
     @Test
