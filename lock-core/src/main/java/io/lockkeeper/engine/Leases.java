@@ -214,15 +214,15 @@ final class Leases implements LeaseKeeper {
             return;
         }
         long millis = settings.shutdownWait().toMillis();
-        log.info("Waiting up to {} ms for the holders of {} locks", millis, held.size());
+        log.info("Waiting up to {} ms until locks are released that are held: {}", millis, held.size());
         waiting.completeOnTimeout(null, millis, TimeUnit.MILLISECONDS).join();
         Collection<HeldLease> left = held();
         if (!left.isEmpty()) {
             log.warn(
-                    "{} locks are released although their holders have not ended within {} ms, and others may have them"
-                            + " now: {}",
-                    left.size(),
+                    "Released although their holders have not ended within {} ms, so that others may have them now:"
+                            + " {} held, {}",
                     millis,
+                    left.size(),
                     left.stream()
                             .limit(MOST_NAMED)
                             .map(lease -> "'" + lease.name() + "' (fencing token " + lease.fencingToken() + ")")

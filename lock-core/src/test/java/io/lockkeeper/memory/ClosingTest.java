@@ -45,8 +45,8 @@ class ClosingTest {
 
         assertThat(lease.isHeld()).isFalse();
         assertThat(warnings())
-                .containsExactly("1 locks are released although their holders have not ended within 50 ms, and others"
-                        + " may have them now: 'stock' (fencing token " + lease.fencingToken() + ")");
+                .containsExactly("Released although their holders have not ended within 50 ms, so that others may have"
+                        + " them now: 1 held, 'stock' (fencing token " + lease.fencingToken() + ")");
     }
 
     @Test
