@@ -13,6 +13,7 @@ import io.lockkeeper.store.RenewCommand;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -130,6 +131,12 @@ public final class LockFaults {
     }
 
     private static <T> T answer(CompletableFuture<T> command) {
-        return command.join();
+        try {
+            return command.join();
+        } catch (CompletionException failure) {
+            throw new IllegalStateException(
+                    "The store of the application under test cannot be asked: " + failure.getCause(),
+                    failure.getCause());
+        }
     }
 }

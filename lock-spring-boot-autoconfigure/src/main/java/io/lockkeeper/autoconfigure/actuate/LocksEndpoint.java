@@ -2,6 +2,7 @@
 package io.lockkeeper.autoconfigure.actuate;
 
 import io.lockkeeper.LockInspector;
+import io.lockkeeper.LockStoreException;
 import io.lockkeeper.autoconfigure.actuate.LocksDescription.Found;
 import io.lockkeeper.autoconfigure.actuate.LocksDescription.Here;
 import io.lockkeeper.autoconfigure.actuate.LocksDescription.Lock;
@@ -67,13 +68,15 @@ public class LocksEndpoint {
         return String.join("/", segments);
     }
 
-    /** A name or number that makes no sense is the fault of whoever sent it. */
+    /** A name or number that makes no sense is the fault of whoever sent it; a store that is away is nobody's. */
     static <T> T checked(Supplier<T> request) {
         try {
             return request.get();
         } catch (IllegalArgumentException nonsense) {
             throw new InvalidEndpointRequestException(
                     "the request makes no sense", String.valueOf(nonsense.getMessage()), nonsense);
+        } catch (LockStoreException failure) {
+            throw new LockStoreUnavailableException(failure);
         }
     }
 }

@@ -8,6 +8,8 @@ import io.lockkeeper.LockLease;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.ReleaseResult;
+import io.lockkeeper.autoconfigure.SwitchableStore;
+import io.lockkeeper.autoconfigure.SwitchableStore.Part;
 import io.lockkeeper.memory.MemoryLockStore;
 import io.lockkeeper.testing.RedisServer;
 import java.io.IOException;
@@ -28,6 +30,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
 /** The endpoint over HTTP, in whole applications. */
@@ -40,13 +43,29 @@ class LocksEndpointTest {
     @EnableAutoConfiguration
     static class Shop {}
 
+    @Configuration(proxyBeanMethods = false)
+    @EnableAutoConfiguration
+    static class ShopWithoutStore {
+
+        @Bean
+        SwitchableStore store() {
+            SwitchableStore store = new SwitchableStore(new MemoryLockStore());
+            store.switchOff(Part.LOOKS);
+            return store;
+        }
+    }
+
     @AfterEach
     void stop() {
         applications.forEach(ConfigurableApplicationContext::close);
     }
 
     private ConfigurableApplicationContext start(String... properties) {
-        ConfigurableApplicationContext application = new SpringApplicationBuilder(Shop.class)
+        return start(Shop.class, properties);
+    }
+
+    private ConfigurableApplicationContext start(Class<?> shop, String... properties) {
+        ConfigurableApplicationContext application = new SpringApplicationBuilder(shop)
                 .properties(
                         "server.port=0",
                         "spring.main.banner-mode=off",
@@ -150,6 +169,17 @@ class LocksEndpointTest {
         Awaitility.await().until(() -> !lease.isHeld());
         assertThat(lease.release()).isEqualTo(ReleaseResult.LOST);
         assertThat(request(shop, "GET", "/locks/" + path).statusCode()).isEqualTo(404);
+    }
+
+    @Test
+    void aStoreThatIsAwayIsUnavailableAndWhatIsHeldHereIsShownAllTheSame() throws Exception {
+        ConfigurableApplicationContext shop = start(ShopWithoutStore.class);
+        shop.getBean(LockTemplate.class).acquire("a");
+        assertThat(read(shop, "/locks", "$.held[0].name")).isEqualTo("a");
+        for (String path : List.of("/locks/a", "/locks?pattern=*")) {
+            HttpResponse<String> answer = request(shop, "GET", path);
+            assertThat(answer.statusCode()).as(answer.body()).isEqualTo(503);
+        }
     }
 
     @Test
