@@ -44,7 +44,7 @@ public sealed interface LocksDescription extends OperationResponseBody {
      * @param name its name
      * @param mode how it is held
      * @param holders who holds it
-     * @param fencingToken the highest token given out for it; of a lock of this instance, that of the hold
+     * @param fencingToken the highest token reserved for its holder; in the list of what is held here, that of the hold
      * @param remaining how long the hold lasts without a renewal
      * @param waiters the instances that wait, in the order in which they will be served; null in the list of what is held
      *     here, for which nobody is asked
