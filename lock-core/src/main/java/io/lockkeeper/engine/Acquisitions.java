@@ -3,8 +3,8 @@ package io.lockkeeper.engine;
 
 import io.lockkeeper.LockMode;
 import io.lockkeeper.LockRequest;
-import io.lockkeeper.LockStoreException;
 import io.lockkeeper.store.ClaimMode;
+import io.lockkeeper.store.StoreException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Arrays;
@@ -72,7 +72,7 @@ final class Acquisitions {
      */
     CompletableFuture<HeldLease> begin(LockRequest request, boolean nested) {
         if (refuses(nested)) {
-            return CompletableFuture.failedFuture(closing(request));
+            return CompletableFuture.failedFuture(closing());
         }
         if (request.retryCount() > 0) {
             return retry(request, nested);
@@ -230,7 +230,7 @@ final class Acquisitions {
 
     private void refuseAll() {
         pending.forEach((waiter, cohort) -> {
-            if (refuses(waiter.nested) && waiter.outcome.completeExceptionally(closing(waiter.request))) {
+            if (refuses(waiter.nested) && waiter.outcome.completeExceptionally(closing())) {
                 CompletableFuture<@Nullable Void> placeGone = new CompletableFuture<>();
                 placesGone.add(placeGone);
                 cohort.leave(waiter, background, placeGone);
@@ -238,14 +238,13 @@ final class Acquisitions {
         });
         retrying.forEach(caller -> {
             if (refuses(caller.nested)) {
-                caller.outcome.completeExceptionally(closing(caller.request));
+                caller.outcome.completeExceptionally(closing());
             }
         });
     }
 
-    private static LockStoreException closing(LockRequest request) {
-        return new LockStoreException(
-                "Lock '" + String.join("', '", request.names()) + "' refused: this LockTemplate is closed", null);
+    private static StoreException closing() {
+        return new StoreException("this LockTemplate is closed", null);
     }
 
     /** Returns how many objects are kept for names: none when nobody holds or wants a lock. */

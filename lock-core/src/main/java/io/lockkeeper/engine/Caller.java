@@ -5,6 +5,7 @@ import io.lockkeeper.LockException;
 import io.lockkeeper.LockListener;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockStoreException;
+import io.lockkeeper.store.StoreException;
 import java.time.Duration;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
@@ -41,12 +42,16 @@ final class Caller {
                 : failure;
         LockException reason = cause instanceof LockException known
                 ? known
-                : new LockStoreException("Lock '" + String.join("', '", request.names()) + "': " + cause, cause);
+                : new LockStoreException("Lock '" + String.join("', '", request.names()) + "': " + why(cause), cause);
         // The stack that helps is that of the caller, not that of the timer or of the store's thread.
         reason.fillInStackTrace();
         callers.answered(this);
         callers.listener().onNotAcquired(new LockListener.NotAcquired(number, request, waited(), reason));
         return reason;
+    }
+
+    private static String why(@Nullable Throwable cause) {
+        return cause instanceof StoreException known ? String.valueOf(known.getMessage()) : String.valueOf(cause);
     }
 
     void gaveUp() {

@@ -119,8 +119,7 @@ final class CohortLockEngine implements LockEngine {
         }
         // Not here: where a level that reads is left, the end of one that excludes waits for the store.
         executor.execute(() -> {
-            CompletableFuture<?> released =
-                    lease instanceof JointLease joint ? joint.closeAsync() : ((LevelLease) lease).closeAsync();
+            CompletableFuture<?> released = ((EnteredLevel) lease).closeAsync();
             if (released.isDone()) {
                 then.run();
             } else {
@@ -156,9 +155,7 @@ final class CohortLockEngine implements LockEngine {
 
     @Override
     public Body body(LockLease lease) {
-        long acquisition = lease instanceof LevelLease level
-                ? level.acquisition()
-                : lease instanceof JointLease joint ? joint.acquisition() : 0;
+        long acquisition = lease instanceof EnteredLevel level ? level.acquisition() : 0;
         if (acquisition == 0) {
             return () -> {};
         }

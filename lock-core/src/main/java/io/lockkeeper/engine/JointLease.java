@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.engine;
 
-import io.lockkeeper.LockEngine;
 import io.lockkeeper.LockLostException;
 import io.lockkeeper.LockMode;
 import io.lockkeeper.ReleaseResult;
@@ -15,7 +14,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** Levels of several holds, some of which were there before: held while all are held. */
-final class JointLease implements LockEngine.Level {
+final class JointLease implements EnteredLevel {
 
     private final List<String> names;
     private final LockMode mode;
@@ -50,8 +49,8 @@ final class JointLease implements LockEngine.Level {
         return this;
     }
 
-    /** Returns the number of the acquisition that was made for some of the names; 0: the thread held all before. */
-    long acquisition() {
+    @Override
+    public long acquisition() {
         return levels.stream().mapToLong(LevelLease::acquisition).max().orElse(0);
     }
 
@@ -145,7 +144,8 @@ final class JointLease implements LockEngine.Level {
         };
     }
 
-    CompletableFuture<?> closeAsync() {
+    @Override
+    public CompletableFuture<?> closeAsync() {
         return CompletableFuture.allOf(
                 levels.stream().map(LevelLease::closeAsync).toArray(CompletableFuture<?>[]::new));
     }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.engine;
 
-import io.lockkeeper.LockEngine;
 import io.lockkeeper.LockLostException;
 import io.lockkeeper.LockMode;
 import io.lockkeeper.ReleaseResult;
@@ -15,7 +14,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** One level of a hold: the lease that all levels share, but for its end. */
-final class LevelLease implements LockEngine.Level {
+final class LevelLease implements EnteredLevel {
 
     private final Hold hold;
     private final ThreadHolds holder;
@@ -37,8 +36,8 @@ final class LevelLease implements LockEngine.Level {
         this.outermost = outermost;
     }
 
-    /** Returns the number of the acquisition that was made for this level; 0: the thread held the lock before. */
-    long acquisition() {
+    @Override
+    public long acquisition() {
         return outermost ? hold.lease().events().acquisition() : 0;
     }
 
@@ -157,8 +156,8 @@ final class LevelLease implements LockEngine.Level {
         return hold.leave(mode);
     }
 
-    /** As {@link #close()}, but without waiting for the store where it ends the hold. */
-    CompletableFuture<?> closeAsync() {
+    @Override
+    public CompletableFuture<?> closeAsync() {
         if (!released.compareAndSet(false, true)) {
             return CompletableFuture.completedFuture(ReleaseResult.ALREADY_RELEASED);
         }

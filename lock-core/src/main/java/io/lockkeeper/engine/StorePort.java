@@ -4,7 +4,6 @@ package io.lockkeeper.engine;
 import io.lockkeeper.LockInstance;
 import io.lockkeeper.LockNotAcquiredException;
 import io.lockkeeper.LockRequest;
-import io.lockkeeper.LockStoreException;
 import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.Grant;
 import io.lockkeeper.store.HandOverCommand;
@@ -210,12 +209,7 @@ final class StorePort implements CohortPort, StoreListener {
 
     @Override
     public void fail(Waiter waiter, Throwable failure) {
-        waiter.outcome.completeExceptionally(
-                failure instanceof LockStoreException known
-                        ? known
-                        : new LockStoreException(
-                                "Lock '" + String.join("', '", waiter.request.names()) + "': " + failure.getMessage(),
-                                failure));
+        waiter.outcome.completeExceptionally(failure);
     }
 
     @Override

@@ -6,13 +6,13 @@ final class Failures {
 
     private Failures() {}
 
-    /** Returns the message of the innermost cause. */
+    /** Returns the message of the innermost cause; its type where it has none. */
     static String rootMessage(Throwable failure) {
         Throwable root = failure;
         while (root.getCause() != null) {
             root = root.getCause();
         }
-        return String.valueOf(root.getMessage());
+        return root.getMessage() == null ? root.toString() : root.getMessage();
     }
 
     /** Returns whether one of the causes has a text in its message. */

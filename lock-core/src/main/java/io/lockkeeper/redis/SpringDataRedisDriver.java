@@ -130,8 +130,10 @@ final class SpringDataRedisDriver implements RedisDriver {
                     if (!masters.isEmpty()) {
                         return prepareCluster(masters, scripts, patience);
                     }
-                    // A server that wants a password breaks the connection at so long a text instead of saying so.
-                    connection.ping();
+                    // First: a server that wants a password breaks the connection at so long a text as a script, and
+                    // says
+                    // so to a short command. TIME, because its right is needed anyway.
+                    time(connection);
                     scripts.forEach(script -> load(connection, script));
                     return CompletableFuture.completedFuture(time(connection));
                 })

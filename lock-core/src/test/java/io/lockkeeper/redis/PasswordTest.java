@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.redis;
 
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.lockkeeper.LockStoreException;
@@ -28,6 +29,27 @@ class PasswordTest {
                 assertThatExceptionOfType(LockStoreException.class)
                         .isThrownBy(() -> template.acquire("name"))
                         .withMessageContaining("NOAUTH");
+            } finally {
+                Connections.close(connections);
+            }
+        }
+    }
+
+    /** What docs/operations.md lists, and no more than a client needs to connect. */
+    @ParameterizedTest
+    @EnumSource
+    void whoHasTheRightsThatAreListedCanLock(Connections driver) {
+        try (RedisServer server = RedisServer.start()) {
+            server.command(
+                    ("ACL SETUSER locks on >secret resetchannels ~lockkeeper:* &lockkeeper:grants:* +eval +evalsha"
+                                    + " +script|load +time +exists +hmget +hset +pexpire +scan +publish +subscribe +unsubscribe"
+                                    + " +setex +mget +del +info +hello +client")
+                            .split(" "));
+            RedisConnectionFactory connections = driver.to(server.port(), "locks", "secret");
+            try (LockTemplate template = LockTemplate.builder(
+                            new RedisLockStore(connections, RedisLockStore.Options.defaults()))
+                    .build()) {
+                assertThat(template.tryRun("name", lease -> {})).isTrue();
             } finally {
                 Connections.close(connections);
             }
