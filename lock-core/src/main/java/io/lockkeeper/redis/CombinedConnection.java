@@ -38,6 +38,7 @@ final class CombinedConnection {
     private final Supplier<JedisLink> connect;
     private final ScheduledExecutorService timer;
     private final Executor answers;
+    private final Runnable onDemoted;
     private final ExecutorService helper;
     private final Queue<PendingCommand> waiting = new ConcurrentLinkedQueue<>();
     private final AtomicBoolean led = new AtomicBoolean();
@@ -65,23 +66,24 @@ final class CombinedConnection {
     /**
      * Creates a connection that is made when it is needed.
      *
-     * @param name of the helper's thread
      * @param limit within which every command is answered, or fails
      * @param connect makes a connection
      * @param timer looks after commands that are under way
      * @param answers completes what nobody waits for on a thread of its own
+     * @param onDemoted told when the server said that it is a replica
      */
     CombinedConnection(
-            String name,
             Duration limit,
             Supplier<JedisLink> connect,
             ScheduledExecutorService timer,
-            Executor answers) {
+            Executor answers,
+            Runnable onDemoted) {
         this.limit = limit;
         this.connect = connect;
         this.timer = timer;
         this.answers = answers;
-        this.helper = DaemonThreads.limited(name, 1);
+        this.onDemoted = onDemoted;
+        this.helper = DaemonThreads.limited("lockkeeper-redis", 1);
     }
 
     /** Sends a command; where the {@linkplain CallerThread caller waits}, the answer is there when this returns. */
@@ -99,6 +101,24 @@ final class CombinedConnection {
             help();
         }
         return pending.result;
+    }
+
+    /** Returns whether there is a connection, as far as is known. */
+    boolean isOpen() {
+        return link != null;
+    }
+
+    /** Returns whether a caller would be served at once. */
+    boolean isFree() {
+        return !led.get() && waiting.isEmpty();
+    }
+
+    /** Lets the connection fail, and be made anew when it is needed: what was sent over it is sent again. */
+    void cut() {
+        JedisLink open = link;
+        if (open != null) {
+            open.cut();
+        }
     }
 
     private void await(PendingCommand own) {
@@ -161,6 +181,7 @@ final class CombinedConnection {
             if (demoted) {
                 // Whatever has this address now, this connection leads to a server that was a master once.
                 drop();
+                onDemoted.run();
             }
         } catch (RuntimeException | Error failure) {
             broken(batch.subList(read, batch.size()), failure);
@@ -259,9 +280,8 @@ final class CombinedConnection {
         Flight current = flight;
         if (current != null) {
             current.commands.forEach(command -> command.expire(answers));
-            JedisLink open = link;
-            if (open != null && current.isStuck(limit.toNanos())) {
-                open.cut();
+            if (current.isStuck(limit.toNanos())) {
+                cut();
             }
         }
         watched.set(false);

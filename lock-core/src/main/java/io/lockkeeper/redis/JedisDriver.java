@@ -9,8 +9,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.Executor;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -19,7 +17,7 @@ import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
 import redis.clients.jedis.Protocol.Command;
 
 /**
- * A driver with a {@linkplain CombinedConnection connection of its own} for scripts, made as the application's Jedis is.
+ * A driver with {@linkplain CombinedConnections connections of its own} for scripts, made as the application's Jedis is.
  * Everything that is rare goes over spring-data-redis, and so do scripts as long as it is not known where the key is.
  */
 final class JedisDriver implements RedisDriver {
@@ -27,11 +25,7 @@ final class JedisDriver implements RedisDriver {
     private static final int ANSWERING_THREADS = 2;
 
     private final SpringDataRedisDriver general;
-    private final JedisSettings settings;
-    private final Duration commandTimeout;
-    private final ScheduledExecutorService timer;
-    private final Executor answers = DaemonThreads.limited("lockkeeper-redis-answers", ANSWERING_THREADS);
-    private final Map<String, CombinedConnection> connections = new ConcurrentHashMap<>();
+    private final CombinedConnections connections;
 
     private JedisDriver(
             SpringDataRedisDriver general,
@@ -39,9 +33,12 @@ final class JedisDriver implements RedisDriver {
             Duration commandTimeout,
             ScheduledExecutorService timer) {
         this.general = general;
-        this.settings = settings;
-        this.commandTimeout = commandTimeout;
-        this.timer = timer;
+        this.connections = new CombinedConnections(
+                commandTimeout,
+                () -> new JedisLink(settings.address(), settings.config()),
+                timer,
+                DaemonThreads.limited("lockkeeper-redis-answers", ANSWERING_THREADS),
+                System::nanoTime);
     }
 
     /** Returns a driver for a connection factory of Jedis: the general one where its servers need more than an address. */
@@ -56,42 +53,36 @@ final class JedisDriver implements RedisDriver {
 
     @Override
     public CompletableFuture<List<Object>> eval(LuaScript script, List<byte[]> keys, List<byte[]> arguments) {
-        CombinedConnection connection = connection();
-        return connection == null
+        CombinedConnections single = connections();
+        return single == null
                 ? general.eval(script, keys, arguments)
-                : connection.call(Request.of(script, keys, arguments)).thenApply(reply -> list(script, reply));
+                : single.call(Request.of(script, keys, arguments)).thenApply(reply -> list(script, reply));
     }
 
-    @SuppressWarnings("unchecked") // All scripts of the store return arrays.
+    @SuppressWarnings("unchecked") // All scripts of the store return arrays, or a number that stands for one.
     private static List<Object> list(LuaScript script, @Nullable Object reply) {
         if (reply instanceof List<?> values) {
             return (List<Object>) values;
         }
+        if (reply instanceof Long number && script.brief()) {
+            return List.of(number);
+        }
         throw new StoreException("script " + script.name() + " gave no list: " + reply, null);
     }
 
-    /** Returns the connection to the only server; null where there is none, or may be more. */
-    private @Nullable CombinedConnection connection() {
-        return general.servers().isSingle() ? connections.computeIfAbsent(Servers.ANY, this::open) : null;
-    }
-
-    private CombinedConnection open(String server) {
-        return new CombinedConnection(
-                ("lockkeeper-redis " + server).strip(),
-                commandTimeout,
-                () -> new JedisLink(settings.address(), settings.config()),
-                timer,
-                answers);
+    /** Returns the connections to the only server; null where there is none, or may be more. */
+    private @Nullable CombinedConnections connections() {
+        return general.servers().isSingle() ? connections : null;
     }
 
     @Override
     public CompletableFuture<Long> prepare(List<LuaScript> scripts) {
         return general.prepare(scripts).thenCompose(time -> {
-            CombinedConnection connection = connection();
-            return connection == null
+            CombinedConnections single = connections();
+            return single == null
                     ? CompletableFuture.completedFuture(time)
                     // So that the first lock finds a warm connection. Whether it works is the first lock's affair.
-                    : connection.call(Request.of(Command.PING)).handle((pong, failure) -> time);
+                    : single.call(Request.of(Command.PING)).handle((pong, failure) -> time);
         });
     }
 
@@ -122,21 +113,21 @@ final class JedisDriver implements RedisDriver {
 
     @Override
     public CompletableFuture<Void> set(byte[] key, byte[] value, Duration timeToLive) {
-        CombinedConnection connection = connection();
-        if (connection == null) {
+        CombinedConnections single = connections();
+        if (single == null) {
             return general.set(key, value, timeToLive);
         }
-        // Also keeps the connection from being idle for long.
+        single.keepAlive();
         byte[] seconds = RedisNames.bytes(Long.toString(Math.max(1, timeToLive.toSeconds())));
-        return connection.call(Request.of(Command.SETEX, key, seconds, value)).thenAccept(done -> {});
+        return single.call(Request.of(Command.SETEX, key, seconds, value)).thenAccept(done -> {});
     }
 
     @Override
     public CompletableFuture<Void> delete(byte[] key) {
-        CombinedConnection connection = connection();
-        return connection == null
+        CombinedConnections single = connections();
+        return single == null
                 ? general.delete(key)
-                : connection.call(Request.of(Command.DEL, key)).thenAccept(done -> {});
+                : single.call(Request.of(Command.DEL, key)).thenAccept(done -> {});
     }
 
     @Override
@@ -151,7 +142,7 @@ final class JedisDriver implements RedisDriver {
 
     @Override
     public void close() {
-        connections.values().forEach(CombinedConnection::close);
+        connections.close();
         general.close();
     }
 }

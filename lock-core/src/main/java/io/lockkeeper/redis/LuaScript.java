@@ -11,41 +11,42 @@ import java.util.HexFormat;
 import java.util.List;
 
 /**
- * A script of the store: the shared part {@code record.lua} and a file of its own. Those of the two commands that every
- * acquisition needs begin with their usual case, because the rest costs Redis twice the time.
+ * A script of the store: the shared part {@code record.lua} and a file of its own. Those that every acquisition needs begin
+ * with their usual case, because the rest costs Redis three times as much.
  *
  * @param name the file's name
  * @param source the text that Redis runs
  * @param sha1 the hash under which Redis knows it
+ * @param brief whether it may answer with one number, if it is told so by a last argument of 1
  */
-record LuaScript(String name, String source, String sha1) {
+record LuaScript(String name, String source, String sha1, boolean brief) {
 
-    static final LuaScript ACQUIRE = load("acquire", "acquire-free");
-    static final LuaScript RELEASE = load("release", "release-last");
+    static final LuaScript ACQUIRE = load("acquire", "acquire-free", true);
+    static final LuaScript RELEASE = load("release", "release-last", true);
     static final LuaScript HANDOVER = load("handover");
-    static final LuaScript RENEW = load("renew");
+    static final LuaScript RENEW = load("renew", "renew-usual", false);
     static final LuaScript INSPECT = load("inspect");
     static final LuaScript REVOKE = load("revoke");
     static final LuaScript SCAN = load("scan");
 
     /** Needs nothing of the record. */
-    static final LuaScript RIGHTS = of("rights", read("rights"));
+    static final LuaScript RIGHTS = of("rights", read("rights"), false);
 
     /** Is sent as its text: it is short. */
-    static final LuaScript REPLICAS = of("replicas", read("replicas"));
+    static final LuaScript REPLICAS = of("replicas", read("replicas"), false);
 
     static final List<LuaScript> ALL = List.of(ACQUIRE, RELEASE, HANDOVER, RENEW, INSPECT, REVOKE);
 
     private static LuaScript load(String name) {
-        return of(name, read("record") + "\n" + read(name));
+        return of(name, read("record") + "\n" + read(name), false);
     }
 
-    private static LuaScript load(String name, String usualCase) {
-        return of(name, read(usualCase) + "\n" + read("record") + "\n" + read(name));
+    private static LuaScript load(String name, String usualCase, boolean brief) {
+        return of(name, read(usualCase) + "\n" + read("record") + "\n" + read(name), brief);
     }
 
-    private static LuaScript of(String name, String source) {
-        return new LuaScript(name, source, sha1(source));
+    private static LuaScript of(String name, String source, boolean brief) {
+        return new LuaScript(name, source, sha1(source), brief);
     }
 
     private static String read(String name) {

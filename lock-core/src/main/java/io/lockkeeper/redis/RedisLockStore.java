@@ -68,7 +68,8 @@ public final class RedisLockStore implements LockStore {
                         .handOver(command, sent))
                 .thenApply(reply -> reply.is("NOT_HELD")
                         ? new HandOverReply(false, new AcquireReply.Ended())
-                        : new HandOverReply(true, reply.toAcquireReply()));
+                        : new HandOverReply(
+                                true, reply.toAcquireReply(command.next().leaseMillis())));
     }
 
     @Override

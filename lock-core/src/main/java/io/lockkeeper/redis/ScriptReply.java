@@ -12,17 +12,21 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.stream.IntStream;
 
-/** What a script of one lock answered: a status, the server's time, and what belongs to the status. */
+/**
+ * What a script answered: a status, the server's time, and what belongs to the status. Where all is as usual it may be the
+ * time alone.
+ */
 final class ScriptReply {
 
     private static final int ATTEMPT = 20;
+    private static final String AS_USUAL = "the usual";
 
     private final List<Object> raw;
     private final String status;
 
     ScriptReply(List<Object> raw) {
         this.raw = raw;
-        this.status = text(0);
+        this.status = raw.get(0) instanceof Long ? AS_USUAL : text(0);
     }
 
     boolean is(String expected) {
@@ -30,7 +34,7 @@ final class ScriptReply {
     }
 
     long serverMicros() {
-        return number(1);
+        return number(is(AS_USUAL) ? 0 : 1);
     }
 
     /** Throws where the key of a lock holds something that is not ours. */
@@ -44,8 +48,14 @@ final class ScriptReply {
         }
     }
 
-    AcquireReply toAcquireReply() {
+    /**
+     * Reads the answer to an acquisition.
+     *
+     * @param askedMillis the lease that was asked for
+     */
+    AcquireReply toAcquireReply(long askedMillis) {
         return switch (status) {
+            case AS_USUAL -> new AcquireReply.Acquired(askedMillis, List.of(serverMicros()));
             case "ACQUIRED" -> new AcquireReply.Acquired(number(2), tokens());
             case "QUEUED" -> new AcquireReply.Queued(text(2), number(3), serverMicros() / 1_000);
             case "BUSY" -> new AcquireReply.Busy(text(2));
@@ -63,7 +73,7 @@ final class ScriptReply {
 
     ReleaseReply toReleaseReply() {
         return switch (status) {
-            case "RELEASED" -> ReleaseReply.RELEASED;
+            case AS_USUAL, "RELEASED" -> ReleaseReply.RELEASED;
             case "LEFT" -> ReleaseReply.LEFT_QUEUE;
             case "ALREADY" -> ReleaseReply.ALREADY_RELEASED;
             case "NOT_HELD" -> ReleaseReply.NOT_HELD;

@@ -30,7 +30,7 @@ final class SlotRuns {
     private CompletableFuture<AcquireReply> eval(AcquireCommand command) {
         return session.evalInTime(LuaScript.ACQUIRE, command.names(), sent -> session.arguments()
                         .acquire(command, sent))
-                .thenApply(ScriptReply::toAcquireReply);
+                .thenApply(reply -> reply.toAcquireReply(command.leaseMillis()));
     }
 
     /** Takes one run after the other, and gives those taken back where a caller who does not wait finds one held. */

@@ -1,30 +1,40 @@
 -- The usual case of acquire.lua, put in front of it: one lock that nobody has, and for which nobody waits. It does what the
 -- whole script would do, and only that part of it; where anything is unusual it does nothing, and the rest decides.
+-- Redis spends half of its time on turning numbers into texts and on arrays: hence the texts, and the reply of one number.
 --
 -- KEYS, ARGV and replies: those of acquire.lua
 
-local mode = ({ X = 'exclusive', F = 'fair', W = 'write' })[ARGV[2]]
+local mode = ARGV[2] == 'X' and 'exclusive' or ARGV[2] == 'F' and 'fair' or ARGV[2] == 'W' and 'write'
 if mode and #KEYS == 1 and ARGV[11] == '0' then
   local key, me = KEYS[1], ARGV[1]
   local time = redis.call('TIME')
-  local micros = time[1] * 1000000 + time[2]
+  local text = time[1] .. string.sub('00000' .. time[2], -6)
+  local micros = tonumber(text)
   local now = math.floor(micros / 1000)
-  local raw = redis.pcall('HMGET', key, 'version', 'owner', 'readers', 'queue', 'previous', 'since', 'token')
-  local known = raw[1] == '1' and raw[2] == '' and raw[3] == '' and raw[4] == '' and raw[5] ~= me
-  local since = known and tonumber(raw[6])
+  local raw = redis.pcall('HMGET', key, 'version', 'owner', 'previous', 'since', 'token')
+  local known = raw[1] == '1' and raw[2] == '' and raw[3] ~= me
+  local since = known and tonumber(raw[4])
   -- A lock that was touched after the command was sent may mean that this is a late copy.
   if now <= tonumber(ARGV[8]) and ((known and (since < tonumber(ARGV[7]) or since > micros))
       or (not raw.err and not raw[1] and redis.call('EXISTS', key) == 0)) then
     local lease_ms = tonumber(ARGV[3])
-    local first = known and math.max(raw[7] + 1, micros) or micros
-    local token, ends, life = first + ARGV[6] - 1, now + lease_ms, lease_ms + ARGV[10]
+    local first, first_text = micros, text
+    if known and raw[5] + 1 > micros then
+      first = raw[5] + 1
+      first_text = string.format('%.0f', first)
+    end
+    local token = ARGV[6] == '1' and first_text or first + ARGV[6] - 1
+    local ends, life = now + lease_ms, lease_ms + ARGV[10]
     if known then
       redis.call('PEXPIRE', key, life)
-      redis.call('HSET', key, 'mode', mode, 'owner', me, 'token', token, 'first', first, 'until', ends, 'since', micros)
+      redis.call('HSET', key, 'mode', mode, 'owner', me, 'token', token, 'first', first_text, 'until', ends, 'since', text)
     else
-      redis.call('HSET', key, 'version', '1', 'mode', mode, 'owner', me, 'token', token, 'first', first, 'until', ends,
-        'since', micros, 'granted', '0', 'previous', '', 'readers', '', 'queue', '')
+      redis.call('HSET', key, 'version', '1', 'mode', mode, 'owner', me, 'token', token, 'first', first_text,
+        'until', ends, 'since', text, 'granted', '0', 'previous', '', 'readers', '', 'queue', '')
       redis.call('PEXPIRE', key, life)
+    end
+    if first == micros and ARGV[12] == '1' then
+      return micros
     end
     return { 'ACQUIRED', micros, lease_ms, first }
   end

@@ -13,9 +13,11 @@
 -- ARGV[8]  the last server time at which this may run, ms
 -- ARGV[9]  prefix of the grant channels                             ARGV[10] life of a tombstone, ms
 -- ARGV[11] the least time for which the server must be running, s; 0: any
+-- ARGV[12] 1: the usual reply may be one number
 --
 -- Replies, each with the server time in us:
 --   ACQUIRED now lease_ms first_token...  the attempt holds the locks, for so long; the tokens are in the order of KEYS
+--   now                                   short for ACQUIRED now lease_ms now, with the lease that was asked for
 --   QUEUED now holder remaining_ms        it waits
 --   BUSY now holder remaining_ms          it does not wait, and somebody else holds a lock
 --   LATE now                              the command came too late and took nothing

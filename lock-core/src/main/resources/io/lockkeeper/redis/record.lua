@@ -1,7 +1,8 @@
 -- The lock record, shared by all scripts: put in front of each of them.
 --
 -- A record is one hash, so that HGETALL reads like a status page:
---   version   format of the record: 1
+--   version   format of the record: 1; 1+ where there is more than an owner to look at: readers, a queue, a grant that was
+--             not confirmed, a hold that is kept after its release
 --   mode      how the lock is or was held: exclusive, fair, read, write
 --   owner     id of the attempt that holds the lock alone; empty: nobody
 --   token     highest fencing token given out or reserved
@@ -41,12 +42,13 @@ end
 local function read_record(key)
   local raw = redis.pcall('HMGET', key, 'version', 'mode', 'owner', 'token', 'until', 'since', 'granted', 'previous',
     'readers', 'queue', 'first')
-  if raw.err or (raw[1] and raw[1] ~= '1') or (not raw[1] and redis.call('EXISTS', key) == 1) then
+  local version = raw[1]
+  if raw.err or (version and version ~= '1' and version ~= '1+') or (not version and redis.call('EXISTS', key) == 1) then
     return nil
   end
   return {
     key = key,
-    exists = raw[1] == '1',
+    exists = version and true,
     mode = raw[2] or '',
     owner = raw[3] or '',
     token = tonumber(raw[4] or 0),
@@ -114,6 +116,12 @@ local function holder(record)
   return record.owner ~= '' and record.owner or string.sub(record.readers, 1, 20)
 end
 
+-- Returns whether the usual cases know all that there is to know when they look at the owner.
+local function is_plain(record)
+  return record.readers == '' and record.queue == '' and not record.granted
+    and (record.owner == '' or record.owner ~= record.previous)
+end
+
 -- Writes the record back. PEXPIRE comes first where it can: it is never refused for want of memory, and a full server then
 -- takes the rest. Messages come last: a server that takes no writes, such as a deposed master, would still publish them, and
 -- a grant that was not written would make a holder of whom nobody knows.
@@ -122,8 +130,9 @@ local function save(record)
   if record.exists then
     redis.call('PEXPIRE', record.key, life)
   end
-  redis.call('HSET', record.key, 'version', '1', 'mode', record.mode, 'owner', record.owner, 'token', whole(record.token),
-    'first', whole(record.first), 'until', whole(record.owner ~= '' and record.ends or 0), 'since', whole(record.since),
+  redis.call('HSET', record.key, 'version', is_plain(record) and '1' or '1+', 'mode', record.mode,
+    'owner', record.owner, 'token', whole(record.token), 'first', whole(record.first),
+    'until', whole(record.owner ~= '' and record.ends or 0), 'since', whole(record.since),
     'granted', record.granted and '1' or '0', 'previous', record.previous,
     'readers', record.readers, 'queue', record.queue)
   if not record.exists then

@@ -6,16 +6,18 @@
 
 if #KEYS == 1 and ARGV[3] == '0' then
   local key, me = KEYS[1], ARGV[1]
-  local raw = redis.pcall('HMGET', key, 'version', 'owner', 'readers', 'queue', 'previous', 'token', 'first')
-  if raw[1] == '1' and raw[2] == me and raw[3] == '' and raw[4] == '' and raw[5] ~= me then
+  local raw = redis.pcall('HMGET', key, 'version', 'owner', 'first', 'token')
+  if raw[1] == '1' and raw[2] == me then
     local time = redis.call('TIME')
-    local micros = time[1] * 1000000 + time[2]
-    local token, last_token = tonumber(raw[6]), tonumber(ARGV[2])
-    if last_token >= raw[7] - 1 and last_token < token then
-      token = last_token
-    end
+    local text = time[1] .. string.sub('00000' .. time[2], -6)
     redis.call('PEXPIRE', key, ARGV[5])
-    redis.call('HSET', key, 'owner', '', 'token', token, 'until', '0', 'since', micros, 'granted', '0', 'previous', me)
-    return { 'RELEASED', micros }
+    local last_token = tonumber(ARGV[2])
+    if last_token >= raw[3] - 1 and last_token < tonumber(raw[4]) then
+      redis.call('HSET', key, 'owner', '', 'token', ARGV[2], 'until', '0', 'since', text, 'previous', me)
+    else
+      redis.call('HSET', key, 'owner', '', 'until', '0', 'since', text, 'previous', me)
+    end
+    local micros = tonumber(text)
+    return ARGV[6] == '1' and micros or { 'RELEASED', micros }
   end
 end

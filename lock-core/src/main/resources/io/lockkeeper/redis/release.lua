@@ -5,9 +5,11 @@
 -- ARGV[1]  attempt                      ARGV[2]  last fencing token of the first lock that was used; 0: keep what is reserved
 -- ARGV[3]  how long the locks stay taken, ms; 0: they are free at once
 -- ARGV[4]  prefix of the grant channels ARGV[5]  life of a tombstone, ms
+-- ARGV[6]  1: the usual reply may be one number
 --
 -- Replies, each with the server time in us; of several locks the one that is lowest here:
 --   RELEASED now     the attempt held the lock
+--   now              short for RELEASED now
 --   LEFT now         it waited
 --   ALREADY now      it had released the lock before
 --   NOT_HELD now     nothing is known of it

@@ -11,10 +11,10 @@
 -- Reply: the server time in us, then for each lock 1: renewed, or 0: the attempt does not hold it any more
 
 tombstone_ms = tonumber(ARGV[1])
-local reply = { micros }
+local reply = usual
 for i, key in ipairs(KEYS) do
   local attempt, lease_ms = ARGV[4 * i - 2], tonumber(ARGV[4 * i - 1])
-  local record = read_record(key)
+  local record = reply[i + 1] == 0 and read_record(key)
   if record and is_holder(record, attempt) then
     local ends = now + lease_ms
     if ARGV[4 * i] == '0' then
@@ -27,8 +27,6 @@ for i, key in ipairs(KEYS) do
     end
     save(record)
     reply[i + 1] = 1
-  else
-    reply[i + 1] = 0
   end
 end
 return reply

@@ -43,7 +43,7 @@ final class RecordText {
                 .collect(Collectors.joining());
         return String.join(
                 "|",
-                "1",
+                isPlain(record) ? "1" : "1+",
                 record.mode.name().toLowerCase(Locale.ROOT),
                 record.owner,
                 "" + record.token,
@@ -54,6 +54,11 @@ final class RecordText {
                 record.previous,
                 readers,
                 queue);
+    }
+
+    private static boolean isPlain(MemoryRecord record) {
+        boolean kept = !record.owner.isEmpty() && record.owner.equals(record.previous);
+        return record.readers.isEmpty() && record.queue.isEmpty() && !record.granted && !kept;
     }
 
     private static String digits(int width, long number) {

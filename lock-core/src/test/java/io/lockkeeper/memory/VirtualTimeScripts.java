@@ -44,7 +44,8 @@ final class VirtualTimeScripts implements AutoCloseable {
             return { reply, table.concat(sent, '\\n'), table.concat(records, '\\n'), lives }
             """;
 
-    private static final Map<String, String> USUAL_CASES = Map.of("acquire", "acquire-free", "release", "release-last");
+    private static final Map<String, String> USUAL_CASES =
+            Map.of("acquire", "acquire-free", "release", "release-last", "renew", "renew-usual");
 
     private final RespConnection connection;
     private final Map<String, String> hashes = new HashMap<>();

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.redis;
+
+import io.lockkeeper.store.CallerThread;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.Protocol.Command;
+
+/**
+ * A few connections to a server for all threads: while the replies to one batch are on their way, others are written. A
+ * caller takes a connection that is free; where none is, it joins the callers of one of them. The first connection serves
+ * alone until somebody finds it taken, and nobody waits for a further one to be made.
+ */
+final class CombinedConnections {
+
+    /** More of them make smaller batches, and each batch costs the server a system call to read and one to write. */
+    private static final int CONNECTIONS = 3;
+
+    private static final long OPEN_AGAIN_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    private final List<CombinedConnection> connections;
+    private final LongSupplier nanoTime;
+    private final AtomicLong openedLast;
+
+    /**
+     * Creates connections that are made when they are needed.
+     *
+     * @param limit within which every command is answered, or fails
+     * @param connect makes a connection
+     * @param timer looks after commands that are under way
+     * @param answers completes what nobody waits for on a thread of its own
+     * @param nanoTime the local clock
+     */
+    CombinedConnections(
+            Duration limit,
+            Supplier<JedisLink> connect,
+            ScheduledExecutorService timer,
+            Executor answers,
+            LongSupplier nanoTime) {
+        this.connections = Stream.generate(() -> new CombinedConnection(limit, connect, timer, answers, this::cutAll))
+                .limit(CONNECTIONS)
+                .toList();
+        this.nanoTime = nanoTime;
+        this.openedLast = new AtomicLong(nanoTime.getAsLong() - OPEN_AGAIN_NANOS);
+    }
+
+    /** Sends a command; where the {@linkplain CallerThread caller waits}, the answer is there when this returns. */
+    CompletableFuture<@Nullable Object> call(Request request) {
+        return choose().call(request);
+    }
+
+    /** Keeps those that are open from being idle for so long that something on the way forgets them. */
+    void keepAlive() {
+        connections.stream().filter(CombinedConnection::isOpen).forEach(CombinedConnections::ping);
+    }
+
+    private CombinedConnection choose() {
+        int start = (int) (Thread.currentThread().getId() % CONNECTIONS);
+        CombinedConnection taken = null;
+        CombinedConnection closed = null;
+        for (int i = 0; i < CONNECTIONS; i++) {
+            // The first one that is free, but not all callers wait for the same one.
+            CombinedConnection connection = connections.get(i);
+            if (!connection.isOpen()) {
+                closed = closed == null ? connection : closed;
+            } else if (connection.isFree()) {
+                return connection;
+            } else if (taken == null || i == start) {
+                taken = connection;
+            }
+        }
+        if (taken == null) {
+            return connections.get(0);
+        }
+        if (closed != null) {
+            openSoon(closed);
+        }
+        return taken;
+    }
+
+    /** A server may refuse further connections: that it is asked for one now and then must cost nobody anything. */
+    private void openSoon(CombinedConnection closed) {
+        long now = nanoTime.getAsLong();
+        long last = openedLast.get();
+        if (now - last >= OPEN_AGAIN_NANOS && openedLast.compareAndSet(last, now)) {
+            ping(closed);
+        }
+    }
+
+    private static void ping(CombinedConnection connection) {
+        CallerThread.notWaiting(() -> connection.call(Request.of(Command.PING)));
+    }
+
+    /** What one of them has found out holds for all: they lead to a server that is no master any more. */
+    private void cutAll() {
+        connections.forEach(CombinedConnection::cut);
+    }
+
+    /** Refuses further commands and cuts the connections. */
+    void close() {
+        connections.forEach(CombinedConnection::close);
+    }
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lockkeeper.testing.RedisServer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import org.assertj.core.api.InstanceOfAssertFactories;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What stands before a script for the usual case: when it takes part, what it answers in short, and when it must not. */
+class UsualCaseTest {
+
+    private static final String KEY = "lockkeeper:lock:usual";
+    private static final String A1 = "clientAAAAAA00000001";
+    private static final String B1 = "clientBBBBBB00000001";
+    private static final long LEASE = 20_000;
+    private static final long TOMBSTONE = 30_000;
+    private static RedisServer server;
+
+    @BeforeAll
+    static void startServer() {
+        server = RedisServer.start();
+    }
+
+    @AfterAll
+    static void stopServer() {
+        server.close();
+    }
+
+    @BeforeEach
+    void clean() {
+        server.command("FLUSHALL");
+    }
+
+    private @Nullable Object run(LuaScript script, Object... arguments) {
+        List<String> command = new ArrayList<>(List.of("EVAL", script.source(), "1", KEY));
+        for (Object argument : arguments) {
+            command.add(argument.toString());
+        }
+        return server.command(command.toArray(String[]::new));
+    }
+
+    private static long micros() {
+        List<?> time = (List<?>) Objects.requireNonNull(server.command("TIME"));
+        return Long.parseLong(time.get(0).toString()) * 1_000_000
+                + Long.parseLong(time.get(1).toString());
+    }
+
+    private @Nullable Object acquire(String attempt, String mode, long alive, int tokens, Object... brief) {
+        List<Object> arguments = new ArrayList<>(List.of(attempt, mode, LEASE, alive, LEASE, tokens, micros()));
+        arguments.addAll(List.of(micros() / 1_000 + 2_000, "ch:", TOMBSTONE, 0));
+        arguments.addAll(List.of(brief));
+        return run(LuaScript.ACQUIRE, arguments.toArray());
+    }
+
+    private @Nullable Object release(String attempt, Object token, Object... brief) {
+        List<Object> arguments = new ArrayList<>(List.of(attempt, token, 0, "ch:", TOMBSTONE));
+        arguments.addAll(List.of(brief));
+        return run(LuaScript.RELEASE, arguments.toArray());
+    }
+
+    private static String field(String name) {
+        return Objects.requireNonNull(server.field(KEY, name));
+    }
+
+    private static long number(@Nullable Object reply) {
+        return Long.parseLong(String.valueOf(reply));
+    }
+
+    @Test
+    void whoAsksForItIsAnsweredWithOneNumber() {
+        long before = micros();
+        long token = number(acquire(A1, "X", 0, 1, 1));
+        assertThat(token).isBetween(before, micros());
+        assertThat(field("token"))
+                .isEqualTo("" + token)
+                .isEqualTo(field("first"))
+                .isEqualTo(field("since"));
+        assertThat(Long.parseLong(field("until"))).isEqualTo(token / 1_000 + LEASE);
+        assertThat(number(release(A1, token, 1))).isBetween(token, micros());
+        long again = number(acquire(B1, "F", 0, 1, 1));
+        assertThat(again).isGreaterThan(token);
+        assertThat(field("mode")).isEqualTo("fair");
+    }
+
+    @Test
+    void whoDoesNotIsAnsweredWithAll() {
+        assertThat(acquire(A1, "X", 0, 1))
+                .asInstanceOf(InstanceOfAssertFactories.LIST)
+                .hasSize(4)
+                .first()
+                .isEqualTo("ACQUIRED");
+        assertThat(release(A1, field("token")))
+                .asInstanceOf(InstanceOfAssertFactories.LIST)
+                .hasSize(2)
+                .first()
+                .isEqualTo("RELEASED");
+    }
+
+    @Test
+    void aTokenThatIsNotTheTimeIsNamed() {
+        acquire(A1, "X", 0, 1);
+        release(A1, field("token"));
+        long ahead = micros() + 60_000_000;
+        server.command("HSET", KEY, "token", "" + ahead);
+        assertThat(acquire(B1, "X", 0, 5, 1))
+                .asInstanceOf(InstanceOfAssertFactories.LIST)
+                .last()
+                .hasToString("" + (ahead + 1));
+        assertThat(field("first")).isEqualTo("" + (ahead + 1));
+        assertThat(field("token")).isEqualTo("" + (ahead + 5));
+    }
+
+    @Test
+    void tokensThatWereNotUsedGoBack() {
+        long first = number(acquire(A1, "X", 0, 17, 1));
+        assertThat(field("token")).isEqualTo("" + (first + 16));
+        release(A1, first + 3, 1);
+        assertThat(field("token")).isEqualTo("" + (first + 3));
+    }
+
+    @Test
+    void whatIsNotPlainSaysSo() {
+        number(acquire(A1, "X", 0, 1, 1));
+        assertThat(field("version")).isEqualTo("1");
+        acquire(B1, "X", LEASE, 1, 1);
+        assertThat(field("version")).as("somebody waits").isEqualTo("1+");
+        assertThat(release(A1, 0, 1))
+                .asInstanceOf(InstanceOfAssertFactories.LIST)
+                .isNotEmpty();
+        assertThat(field("version")).as("granted, not confirmed").isEqualTo("1+");
+        assertThat(field("owner")).isEqualTo(B1);
+        run(LuaScript.RENEW, TOMBSTONE, B1, LEASE, 0, 0);
+        assertThat(field("version")).as("confirmed").isEqualTo("1");
+        run(LuaScript.RELEASE, B1, 0, LEASE, "ch:", TOMBSTONE, 1);
+        assertThat(field("version")).as("kept after its release").isEqualTo("1+");
+    }
+
+    @Test
+    void readersAreNotPlain() {
+        acquire(A1, "R", 0, 1, 1);
+        assertThat(field("version")).isEqualTo("1+");
+        assertThat(acquire(B1, "X", 0, 1, 1))
+                .asInstanceOf(InstanceOfAssertFactories.LIST)
+                .first()
+                .isEqualTo("BUSY");
+        release(A1, 0, 1);
+        assertThat(field("version")).isEqualTo("1");
+        number(acquire(B1, "X", 0, 1, 1));
+    }
+
+    @Test
+    void aRenewalMovesNothingButTheEnd() {
+        long token = number(acquire(A1, "X", 0, 17, 1));
+        server.command("HSET", KEY, "until", "" + (micros() / 1_000 + 5));
+        Object reply = run(LuaScript.RENEW, TOMBSTONE, A1, LEASE, 0, 0);
+        assertThat(reply).asInstanceOf(InstanceOfAssertFactories.LIST).hasSize(2);
+        long now = number(((List<?>) Objects.requireNonNull(reply)).get(0));
+        assertThat(Long.parseLong(field("until"))).isEqualTo(now / 1_000 + LEASE);
+        assertThat(field("token")).isEqualTo("" + (token + 16));
+        assertThat(number(server.command("PTTL", KEY))).isBetween(TOMBSTONE + LEASE - 1_000, TOMBSTONE + LEASE);
+        server.command("HSET", KEY, "until", "" + (now / 1_000 + 10 * LEASE));
+        run(LuaScript.RENEW, TOMBSTONE, A1, LEASE, 0, 0);
+        assertThat(field("until")).as("a later end stays").isEqualTo("" + (now / 1_000 + 10 * LEASE));
+        assertThat(number(server.command("PTTL", KEY))).isGreaterThan(9 * LEASE);
+    }
+}
