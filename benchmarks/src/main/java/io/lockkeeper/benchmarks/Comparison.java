@@ -17,7 +17,7 @@ import java.util.stream.Collectors;
 
 /**
  * Compares all peers, one after the other in each round, in JVMs that stay and are warm. Arguments, all optional:
- * {@code --millis} of a peer in a round, {@code --warm} milliseconds before, {@code --rounds}, {@code --peers} and
+ * {@code --millis} of a peer in a round, {@code --warm} milliseconds before for each JVM, {@code --rounds}, {@code --peers} and
  * {@code --cells} by parts of their names, {@code --out} a folder.
  */
 final class Comparison implements AutoCloseable {
@@ -45,7 +45,7 @@ final class Comparison implements AutoCloseable {
             Settings settings = Settings.of(arguments);
             return new Options(
                     settings.number("--millis", 1_000),
-                    settings.number("--warm", 2_000),
+                    settings.number("--warm", 3_000),
                     settings.number("--rounds", 3),
                     Set.copyOf(Arrays.asList(settings.text("--peers", "").split(","))),
                     Set.copyOf(Arrays.asList(settings.text("--cells", "").split(","))),
@@ -84,7 +84,7 @@ final class Comparison implements AutoCloseable {
         List<Figures> figures =
                 cell.peers().stream().filter(options::takes).map(Figures::new).toList();
         for (Figures one : figures) {
-            run(cell, one.peer, options.warmMillis());
+            run(cell, one.peer, options.warmMillis() * cell.processes());
             count(cell, one);
         }
         for (int round = 0; round < options.rounds(); round++) {

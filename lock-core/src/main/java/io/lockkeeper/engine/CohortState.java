@@ -39,7 +39,7 @@ final class CohortState {
     @Nullable
     Tenure tenure;
 
-    /** What asked for the hold that the cohort had last. */
+    /** What asked for the hold that the cohort had last, and may still get an answer; null: it has had them all. */
     private @Nullable Attempt holding;
 
     private final Cohort cohort;
@@ -49,7 +49,7 @@ final class CohortState {
     private final Consumer<Cohort> onRetired;
 
     /** The last caller left before the store answered: completed when the place that the answer gives is given up. */
-    private CompletableFuture<@Nullable Void> leaver = new CompletableFuture<>();
+    private @Nullable CompletableFuture<@Nullable Void> leaver;
 
     CohortState(Cohort cohort, CohortPort port, CohortTimes times, Runnable onFirstAnswer, Consumer<Cohort> onRetired) {
         this.cohort = cohort;
@@ -186,20 +186,28 @@ final class CohortState {
     /** The last caller left before the store answered, and the answer gave no place. */
     private void restWithoutPlace(Effects effects) {
         rest(effects);
-        effects.answer(() -> leaver.complete(null));
+        effects.answer(this::tellLeaver);
+    }
+
+    private void tellLeaver() {
+        CompletableFuture<@Nullable Void> left = leaver;
+        if (left != null) {
+            left.complete(null);
+        }
     }
 
     void begin(Tenure begun, LockListener.Way way, Effects effects) {
         if (attempt != null) {
             attempt.stopPolling();
-            holding = attempt;
+            // Its first question is answered; only one that was placed in the queue may have another on its way.
+            holding = phase == Phase.QUEUED ? attempt : null;
             attempt = null;
         }
         Waiter next = waiters.next();
         if (next == null) {
             port.untrack(begun.attempt);
             effects.command(() -> port.release(cohort, begun.attempt, begun.token() - 1, 0)
-                    .whenComplete((told, failed) -> leaver.complete(null)));
+                    .whenComplete((told, failed) -> tellLeaver()));
             rest(effects);
             return;
         }
@@ -234,7 +242,7 @@ final class CohortState {
         refuse(waiters.takeImpatient(), answer.holder(), effects);
         Grant early = asked.early;
         if (waiters.isEmpty()) {
-            giveUpPlace(asked, effects, leaver);
+            giveUpPlace(asked, effects, leaver == null ? new CompletableFuture<>() : leaver);
         } else if (early != null) {
             asked.early = null;
             grantTo(asked, early, effects);

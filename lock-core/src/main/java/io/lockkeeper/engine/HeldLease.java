@@ -29,7 +29,7 @@ final class HeldLease implements LockLease {
     private final List<Long> tokens;
     private final LeaseKeeper keeper;
     private volatile Moment granted;
-    private final List<Consumer<LockLostException>> callbacks = new ArrayList<>(0);
+    private List<Consumer<LockLostException>> callbacks = List.of();
     private final LeaseEvents events;
     private State state = State.HELD;
     private boolean releaseSeen;
@@ -175,6 +175,7 @@ final class HeldLease implements LockLease {
         synchronized (this) {
             lost = loss;
             if (lost == null) {
+                callbacks = callbacks.isEmpty() ? new ArrayList<>(1) : callbacks;
                 callbacks.add(callback);
                 return;
             }
@@ -214,7 +215,7 @@ final class HeldLease implements LockLease {
             releaseSeen = true;
             if (held && state == State.HELD) {
                 state = State.RELEASED;
-                callbacks.clear();
+                callbacks = List.of();
             } else {
                 held = false;
             }
@@ -257,7 +258,7 @@ final class HeldLease implements LockLease {
             state = State.RELEASED;
             releaseSeen = true;
             inherited = List.copyOf(callbacks);
-            callbacks.clear();
+            callbacks = List.of();
         }
         successor.granted = granted;
         inherited.forEach(successor::onLost);
@@ -279,7 +280,7 @@ final class HeldLease implements LockLease {
             lost = lossBecause(reason);
             loss = lost;
             due = List.copyOf(callbacks);
-            callbacks.clear();
+            callbacks = List.of();
             told = events.hasBegun();
         }
         due.forEach(callback -> keeper.callbacks().execute(new LossCall(callback, lost)));

@@ -5,9 +5,7 @@ import io.lockkeeper.engine.Scheduler.Timeout;
 import java.util.Collection;
 import java.util.Iterator;
 import java.util.List;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.CopyOnWriteArraySet;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
@@ -44,7 +42,7 @@ final class Tenure {
     volatile @Nullable Timeout timer;
 
     /** The leases of those who hold the lock now: one, or several readers. Changed by the cohort. */
-    private final Set<HeldLease> holders;
+    private volatile Collection<HeldLease> holders;
 
     Tenure(
             Cohort cohort,
@@ -60,7 +58,7 @@ final class Tenure {
         this.begun = begun;
         this.deadline = deadline;
         this.fixedEnd = fixedEnd;
-        this.holders = claim.isShared() ? ConcurrentHashMap.newKeySet() : new CopyOnWriteArraySet<>();
+        this.holders = claim.isShared() ? ConcurrentHashMap.newKeySet() : List.of();
     }
 
     /** Returns the token of the present holder. Guarded by the cohort. */
@@ -94,12 +92,20 @@ final class Tenure {
     }
 
     void add(HeldLease lease) {
-        holders.add(lease);
+        if (claim.isShared()) {
+            holders.add(lease);
+        } else {
+            holders = List.of(lease);
+        }
     }
 
     /** Takes a holder out; returns whether nobody is left. */
     boolean remove(HeldLease lease) {
-        holders.remove(lease);
+        if (claim.isShared()) {
+            holders.remove(lease);
+        } else if (holders.contains(lease)) {
+            holders = List.of();
+        }
         return holders.isEmpty();
     }
 

@@ -7,8 +7,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lockkeeper.LockMode;
 import io.lockkeeper.LockNotAcquiredException;
 import io.lockkeeper.LockRequest;
-import io.lockkeeper.LockStoreException;
 import io.lockkeeper.store.AcquireReply;
+import io.lockkeeper.store.StoreException;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
@@ -79,9 +79,9 @@ class AcquisitionsTest {
 
         acquisitions.close();
 
-        assertFailure(idle, LockStoreException.class);
+        assertFailure(idle, StoreException.class);
         assertThat(nested).isNotDone();
-        assertFailure(acquisitions.begin(WAITING, false), LockStoreException.class);
+        assertFailure(acquisitions.begin(WAITING, false), StoreException.class);
         assertThat(acquisitions.begin(WAITING, true)).isNotDone();
     }
 
@@ -93,7 +93,7 @@ class AcquisitionsTest {
 
         acquisitions.close();
 
-        assertFailure(retrying, LockStoreException.class);
+        assertFailure(retrying, StoreException.class);
         time.pass(Duration.ofSeconds(1));
         assertThat(store.acquires).hasSize(1);
         assertThat(acquisitions.names()).isZero();
