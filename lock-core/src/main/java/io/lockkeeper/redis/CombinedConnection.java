@@ -5,11 +5,8 @@ import io.lockkeeper.store.CallerThread;
 import io.lockkeeper.store.DaemonThreads;
 import io.lockkeeper.store.StoreException;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.RejectedExecutionException;
@@ -31,59 +28,45 @@ import org.jspecify.annotations.Nullable;
  */
 final class CombinedConnection {
 
-    private static final int LARGEST_BATCH = 128;
     private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
     private final Duration limit;
     private final Supplier<JedisLink> connect;
     private final ScheduledExecutorService timer;
     private final Executor answers;
-    private final Runnable onDemoted;
+    private final ConnectionOwner owner;
     private final ExecutorService helper;
-    private final Queue<PendingCommand> waiting = new ConcurrentLinkedQueue<>();
+    private final WaitingCommands waiting;
     private final AtomicBoolean led = new AtomicBoolean();
     private final AtomicBoolean watched = new AtomicBoolean();
     private volatile @Nullable JedisLink link;
     private volatile @Nullable Flight flight;
     private volatile boolean closed;
 
-    /** What is on its way, and whose thread reads the replies; null: the helper's. */
-    private record Flight(
-            List<PendingCommand> commands,
-            @Nullable PendingCommand own,
-            @Nullable Thread leader,
-            long begun) {
-
-        boolean isStuck(long limitNanos) {
-            long age = System.nanoTime() - begun;
-            if (own == null || leader == null) {
-                return age > limitNanos;
-            }
-            return age > LOOK_NANOS / 2 && (leader.isInterrupted() || own.remainingNanos() <= 0);
-        }
-    }
-
     /**
      * Creates a connection that is made when it is needed.
      *
+     * @param name of the helper's thread
      * @param limit within which every command is answered, or fails
      * @param connect makes a connection
      * @param timer looks after commands that are under way
      * @param answers completes what nobody waits for on a thread of its own
-     * @param onDemoted told when the server said that it is a replica
+     * @param owner told what may concern the other connections, too
      */
     CombinedConnection(
+            String name,
             Duration limit,
             Supplier<JedisLink> connect,
             ScheduledExecutorService timer,
             Executor answers,
-            Runnable onDemoted) {
+            ConnectionOwner owner) {
         this.limit = limit;
         this.connect = connect;
         this.timer = timer;
         this.answers = answers;
-        this.onDemoted = onDemoted;
-        this.helper = DaemonThreads.limited("lockkeeper-redis", 1);
+        this.owner = owner;
+        this.waiting = new WaitingCommands(answers);
+        this.helper = DaemonThreads.limited(name, 1);
     }
 
     /** Sends a command; where the {@linkplain CallerThread caller waits}, the answer is there when this returns. */
@@ -94,7 +77,7 @@ final class CombinedConnection {
         waiting.add(pending);
         watch();
         if (closed) {
-            refuseAll();
+            waiting.refuse();
         } else if (waits) {
             await(pending);
         } else if (!led.get()) {
@@ -111,6 +94,12 @@ final class CombinedConnection {
     /** Returns whether a caller would be served at once. */
     boolean isFree() {
         return !led.get() && waiting.isEmpty();
+    }
+
+    /** Returns whether the one who has it waits for longer than a server needs that is well. */
+    boolean isSlow() {
+        Flight current = flight;
+        return current != null && current.isOlderThan(LOOK_NANOS);
     }
 
     /** Lets the connection fail, and be made anew when it is needed: what was sent over it is sent again. */
@@ -155,7 +144,7 @@ final class CombinedConnection {
     }
 
     private void fly(@Nullable PendingCommand own) {
-        List<PendingCommand> batch = take();
+        List<PendingCommand> batch = waiting.take();
         int read = 0;
         try {
             JedisLink open = link;
@@ -164,11 +153,12 @@ final class CombinedConnection {
                     batch.forEach(waiting::add);
                     return;
                 }
-                open = connect.get();
-                link = open;
+                begin(batch, null);
+                open = connect();
+                // That may have taken longer than they can wait.
+                batch = batch.stream().filter(command -> !command.isOver()).toList();
             }
-            Thread leader = own == null ? null : Thread.currentThread();
-            flight = new Flight(batch, own, leader, System.nanoTime());
+            begin(batch, own);
             for (PendingCommand command : batch) {
                 open.send(command);
             }
@@ -181,7 +171,7 @@ final class CombinedConnection {
             if (demoted) {
                 // Whatever has this address now, this connection leads to a server that was a master once.
                 drop();
-                onDemoted.run();
+                owner.demoted();
             }
         } catch (RuntimeException | Error failure) {
             broken(batch.subList(read, batch.size()), failure);
@@ -190,18 +180,26 @@ final class CombinedConnection {
         }
     }
 
-    private List<PendingCommand> take() {
-        List<PendingCommand> batch = new ArrayList<>(1);
-        while (batch.size() < LARGEST_BATCH) {
-            PendingCommand next = waiting.poll();
-            if (next == null) {
-                break;
+    private void begin(List<PendingCommand> batch, @Nullable PendingCommand own) {
+        flight = new Flight(batch, own, own == null ? null : Thread.currentThread(), System.nanoTime());
+        // A look that came just before this has seen nothing to look after.
+        watch();
+    }
+
+    private JedisLink connect() {
+        JedisLink made = connect.get();
+        link = made;
+        try {
+            if (closed) {
+                throw new StoreException("the lock store is closed", null);
             }
-            if (!next.expire(answers)) {
-                batch.add(next);
-            }
+            owner.connected(this, made);
+        } catch (RuntimeException failure) {
+            // Like a connection that could not be made: what waits for it fails, and is not tried again at once.
+            drop();
+            throw failure;
         }
-        return batch;
+        return made;
     }
 
     private void answered(PendingCommand command, @Nullable Object reply) {
@@ -238,11 +236,7 @@ final class CombinedConnection {
 
     /** Lets somebody lead who waits. */
     private void handOn() {
-        PendingCommand next = waiting.peek();
-        while (next != null && next.isOver()) {
-            waiting.remove(next);
-            next = waiting.peek();
-        }
+        PendingCommand next = waiting.first();
         if (next != null) {
             Thread caller = next.caller();
             if (caller != null && link != null) {
@@ -261,7 +255,7 @@ final class CombinedConnection {
                 }
             });
         } catch (RejectedExecutionException afterClose) {
-            refuseAll();
+            waiting.refuse();
         }
     }
 
@@ -276,10 +270,10 @@ final class CombinedConnection {
     }
 
     private void look() {
-        waiting.forEach(command -> command.expire(answers));
+        waiting.expire();
         Flight current = flight;
         if (current != null) {
-            current.commands.forEach(command -> command.expire(answers));
+            current.commands().forEach(command -> command.expire(answers));
             if (current.isStuck(limit.toNanos())) {
                 cut();
             }
@@ -290,18 +284,11 @@ final class CombinedConnection {
         }
     }
 
-    private void refuseAll() {
-        for (PendingCommand next = waiting.poll(); next != null; next = waiting.poll()) {
-            next.fail(new StoreException("the lock store is closed", null), answers);
-            next.complete();
-        }
-    }
-
     /** Refuses further commands and cuts the connection. */
     void close() {
         closed = true;
         helper.shutdown();
         drop();
-        refuseAll();
+        waiting.refuse();
     }
 }

@@ -9,9 +9,10 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
-import java.util.stream.Stream;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Protocol.Command;
 
@@ -20,7 +21,7 @@ import redis.clients.jedis.Protocol.Command;
  * caller takes a connection that is free; where none is, it joins the callers of one of them. The first connection serves
  * alone until somebody finds it taken, and nobody waits for a further one to be made.
  */
-final class CombinedConnections {
+final class CombinedConnections implements ConnectionOwner {
 
     /** More of them make smaller batches, and each batch costs the server a system call to read and one to write. */
     private static final int CONNECTIONS = 3;
@@ -28,6 +29,10 @@ final class CombinedConnections {
     private static final long OPEN_AGAIN_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final List<CombinedConnection> connections;
+
+    /** The server to which all of them lead. */
+    private final AtomicReference<String> server = new AtomicReference<>("");
+
     private final LongSupplier nanoTime;
     private final AtomicLong openedLast;
 
@@ -46,8 +51,9 @@ final class CombinedConnections {
             ScheduledExecutorService timer,
             Executor answers,
             LongSupplier nanoTime) {
-        this.connections = Stream.generate(() -> new CombinedConnection(limit, connect, timer, answers, this::cutAll))
-                .limit(CONNECTIONS)
+        this.connections = IntStream.range(0, CONNECTIONS)
+                .mapToObj(number ->
+                        new CombinedConnection("lockkeeper-redis-" + number, limit, connect, timer, answers, this))
                 .toList();
         this.nanoTime = nanoTime;
         this.openedLast = new AtomicLong(nanoTime.getAsLong() - OPEN_AGAIN_NANOS);
@@ -58,9 +64,22 @@ final class CombinedConnections {
         return choose().call(request);
     }
 
+    /**
+     * A name may lead elsewhere than it did when the others were made, and two servers, each of them a master as far as it
+     * knows, would have a holder each: the last word counts for all.
+     */
+    @Override
+    public void connected(CombinedConnection connection, JedisLink link) {
+        String now = link.server();
+        String before = server.getAndSet(now);
+        if (!before.isEmpty() && !before.equals(now)) {
+            connections.stream().filter(other -> other != connection).forEach(CombinedConnection::cut);
+        }
+    }
+
     /** Keeps those that are open from being idle for so long that something on the way forgets them. */
     void keepAlive() {
-        connections.stream().filter(CombinedConnection::isOpen).forEach(CombinedConnections::ping);
+        connections.stream().filter(CombinedConnection::isOpen).forEach(CombinedConnections::use);
     }
 
     private CombinedConnection choose() {
@@ -74,7 +93,7 @@ final class CombinedConnections {
                 closed = closed == null ? connection : closed;
             } else if (connection.isFree()) {
                 return connection;
-            } else if (taken == null || i == start) {
+            } else if (taken == null || taken.isSlow() || (i == start && !connection.isSlow())) {
                 taken = connection;
             }
         }
@@ -92,16 +111,18 @@ final class CombinedConnections {
         long now = nanoTime.getAsLong();
         long last = openedLast.get();
         if (now - last >= OPEN_AGAIN_NANOS && openedLast.compareAndSet(last, now)) {
-            ping(closed);
+            use(closed);
         }
     }
 
-    private static void ping(CombinedConnection connection) {
-        CallerThread.notWaiting(() -> connection.call(Request.of(Command.PING)));
+    /** Gives it a command that does nothing, and that whoever may lock may give. */
+    private static void use(CombinedConnection connection) {
+        CallerThread.notWaiting(() -> connection.call(Request.of(Command.TIME)));
     }
 
-    /** What one of them has found out holds for all: they lead to a server that is no master any more. */
-    private void cutAll() {
+    /** What one of them has found out holds for all. */
+    @Override
+    public void demoted() {
         connections.forEach(CombinedConnection::cut);
     }
 

@@ -82,7 +82,7 @@ final class JedisDriver implements RedisDriver {
             return single == null
                     ? CompletableFuture.completedFuture(time)
                     // So that the first lock finds a warm connection. Whether it works is the first lock's affair.
-                    : single.call(Request.of(Command.PING)).handle((pong, failure) -> time);
+                    : single.call(Request.of(Command.TIME)).handle((told, failure) -> time);
         });
     }
 
@@ -117,9 +117,11 @@ final class JedisDriver implements RedisDriver {
         if (single == null) {
             return general.set(key, value, timeToLive);
         }
-        single.keepAlive();
         byte[] seconds = RedisNames.bytes(Long.toString(Math.max(1, timeToLive.toSeconds())));
-        return single.call(Request.of(Command.SETEX, key, seconds, value)).thenAccept(done -> {});
+        CompletableFuture<?> set = single.call(Request.of(Command.SETEX, key, seconds, value));
+        // Comes again and again, whether there are locks or not.
+        single.keepAlive();
+        return set.thenAccept(done -> {});
     }
 
     @Override

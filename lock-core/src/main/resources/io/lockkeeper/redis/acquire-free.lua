@@ -11,8 +11,8 @@ if mode and #KEYS == 1 and ARGV[11] == '0' then
   local text = time[1] .. string.sub('00000' .. time[2], -6)
   local micros = tonumber(text)
   local now = math.floor(micros / 1000)
-  local raw = redis.pcall('HMGET', key, 'version', 'owner', 'previous', 'since', 'token')
-  local known = raw[1] == '1' and raw[2] == '' and raw[3] ~= me
+  local raw = redis.pcall('HMGET', key, 'granted', 'owner', 'previous', 'since', 'token')
+  local known = raw[1] == 'plain' and raw[2] == '' and raw[3] ~= me
   local since = known and tonumber(raw[4])
   -- A lock that was touched after the command was sent may mean that this is a late copy.
   if now <= tonumber(ARGV[8]) and ((known and (since < tonumber(ARGV[7]) or since > micros))
@@ -30,7 +30,7 @@ if mode and #KEYS == 1 and ARGV[11] == '0' then
       redis.call('HSET', key, 'mode', mode, 'owner', me, 'token', token, 'first', first_text, 'until', ends, 'since', text)
     else
       redis.call('HSET', key, 'version', '1', 'mode', mode, 'owner', me, 'token', token, 'first', first_text,
-        'until', ends, 'since', text, 'granted', '0', 'previous', '', 'readers', '', 'queue', '')
+        'until', ends, 'since', text, 'granted', 'plain', 'previous', '', 'readers', '', 'queue', '')
       redis.call('PEXPIRE', key, life)
     end
     if first == micros and ARGV[12] == '1' then

@@ -1,15 +1,15 @@
 -- The lock record, shared by all scripts: put in front of each of them.
 --
 -- A record is one hash, so that HGETALL reads like a status page:
---   version   format of the record: 1; 1+ where there is more than an owner to look at: readers, a queue, a grant that was
---             not confirmed, a hold that is kept after its release
+--   version   format of the record: 1
 --   mode      how the lock is or was held: exclusive, fair, read, write
 --   owner     id of the attempt that holds the lock alone; empty: nobody
 --   token     highest fencing token given out or reserved
 --   first     first fencing token of the last owner
 --   until     end of the owner's hold, server time in ms; a hold past it has lapsed
 --   since     when a hold began or ended last, or a waiter left, server time in us
---   granted   1 while the owner was made owner by a grant and has not confirmed it
+--   granted   1 while the owner was made owner by a grant and has not confirmed it; plain where there is nothing but the
+--             owner to look at: no reader, no queue, no such grant, no hold that is kept after its release; else 0
 --   previous  id of the attempt that released the lock last; also owner: it keeps the lock taken for a minimum time
 --   readers   attempts that hold the lock together, 34 characters each:
 --             attempt 20, until 13 (server ms), state 1: G granted and not confirmed, H held, K released but kept
@@ -42,13 +42,12 @@ end
 local function read_record(key)
   local raw = redis.pcall('HMGET', key, 'version', 'mode', 'owner', 'token', 'until', 'since', 'granted', 'previous',
     'readers', 'queue', 'first')
-  local version = raw[1]
-  if raw.err or (version and version ~= '1' and version ~= '1+') or (not version and redis.call('EXISTS', key) == 1) then
+  if raw.err or (raw[1] and raw[1] ~= '1') or (not raw[1] and redis.call('EXISTS', key) == 1) then
     return nil
   end
   return {
     key = key,
-    exists = version and true,
+    exists = raw[1] == '1',
     mode = raw[2] or '',
     owner = raw[3] or '',
     token = tonumber(raw[4] or 0),
@@ -116,10 +115,13 @@ local function holder(record)
   return record.owner ~= '' and record.owner or string.sub(record.readers, 1, 20)
 end
 
--- Returns whether the usual cases know all that there is to know when they look at the owner.
-local function is_plain(record)
-  return record.readers == '' and record.queue == '' and not record.granted
-    and (record.owner == '' or record.owner ~= record.previous)
+-- Returns what the usual cases trust in: that they know all that there is to know when they look at the owner.
+local function grant_state(record)
+  if record.granted then
+    return '1'
+  end
+  local kept = record.owner ~= '' and record.owner == record.previous
+  return (kept or record.readers ~= '' or record.queue ~= '') and '0' or 'plain'
 end
 
 -- Writes the record back. PEXPIRE comes first where it can: it is never refused for want of memory, and a full server then
@@ -130,10 +132,10 @@ local function save(record)
   if record.exists then
     redis.call('PEXPIRE', record.key, life)
   end
-  redis.call('HSET', record.key, 'version', is_plain(record) and '1' or '1+', 'mode', record.mode,
+  redis.call('HSET', record.key, 'version', '1', 'mode', record.mode,
     'owner', record.owner, 'token', whole(record.token), 'first', whole(record.first),
     'until', whole(record.owner ~= '' and record.ends or 0), 'since', whole(record.since),
-    'granted', record.granted and '1' or '0', 'previous', record.previous,
+    'granted', grant_state(record), 'previous', record.previous,
     'readers', record.readers, 'queue', record.queue)
   if not record.exists then
     redis.call('PEXPIRE', record.key, life)

@@ -6,8 +6,8 @@
 
 if #KEYS == 1 and ARGV[3] == '0' then
   local key, me = KEYS[1], ARGV[1]
-  local raw = redis.pcall('HMGET', key, 'version', 'owner', 'first', 'token')
-  if raw[1] == '1' and raw[2] == me then
+  local raw = redis.pcall('HMGET', key, 'granted', 'owner', 'first', 'token')
+  if raw[1] == 'plain' and raw[2] == me then
     local time = redis.call('TIME')
     local text = time[1] .. string.sub('00000' .. time[2], -6)
     redis.call('PEXPIRE', key, ARGV[5])

@@ -20,8 +20,8 @@ do
     end
     -- An exact end may be an earlier one, and what comes behind it in the same command must not be overtaken by it.
     exact = exact or ARGV[at + 2] ~= '0'
-    local raw = redis.pcall('HMGET', key, 'version', 'owner', 'until')
-    local old = raw[1] == '1' and raw[2] == ARGV[at] and tonumber(raw[3])
+    local raw = redis.pcall('HMGET', key, 'granted', 'owner', 'until')
+    local old = raw[1] == 'plain' and raw[2] == ARGV[at] and tonumber(raw[3])
     if not exact and old and old > now and old <= ends and ARGV[at + 3] == '0' then
       redis.call('PEXPIRE', key, life)
       redis.call('HSET', key, 'until', ends_text)

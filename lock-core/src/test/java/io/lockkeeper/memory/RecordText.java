@@ -43,14 +43,14 @@ final class RecordText {
                 .collect(Collectors.joining());
         return String.join(
                 "|",
-                isPlain(record) ? "1" : "1+",
+                "1",
                 record.mode.name().toLowerCase(Locale.ROOT),
                 record.owner,
                 "" + record.token,
                 "" + record.first,
                 "" + (record.owner.isEmpty() ? 0 : record.ends),
                 "" + record.since,
-                record.granted ? "1" : "0",
+                record.granted ? "1" : isPlain(record) ? "plain" : "0",
                 record.previous,
                 readers,
                 queue);
@@ -58,7 +58,7 @@ final class RecordText {
 
     private static boolean isPlain(MemoryRecord record) {
         boolean kept = !record.owner.isEmpty() && record.owner.equals(record.previous);
-        return record.readers.isEmpty() && record.queue.isEmpty() && !record.granted && !kept;
+        return record.readers.isEmpty() && record.queue.isEmpty() && !kept;
     }
 
     private static String digits(int width, long number) {

@@ -12,8 +12,8 @@ import io.lockkeeper.testing.FaultProxy;
 import io.lockkeeper.testing.RedisRequest;
 import io.lockkeeper.testing.RedisServer;
 import java.time.Duration;
-import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -21,6 +21,8 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.awaitility.Awaitility;
@@ -31,6 +33,7 @@ import org.junit.jupiter.api.Test;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.Protocol.Command;
+import redis.clients.jedis.exceptions.JedisConnectionException;
 
 /** Several connections for all threads: when there are how many, and what one does to the others. */
 class CombinedConnectionsTest {
@@ -39,22 +42,39 @@ class CombinedConnectionsTest {
     private static final Duration LIMIT = Duration.ofSeconds(3);
     private static final Duration PATIENCE = Duration.ofSeconds(10);
 
-    private final RedisServer server = RedisServer.start();
+    private static final String USER = "locks";
+    private static final String PASSWORD = "secret";
+
+    private final RedisServer server = serverWithUser();
     private final FaultProxy network = FaultProxy.inFrontOf(server);
     private final ScheduledExecutorService timer = Executors.newScheduledThreadPool(1, DaemonThreads.factory("timer"));
     private final ExecutorService callers = Executors.newCachedThreadPool(DaemonThreads.factory("caller"));
     private CombinedConnections connections;
 
+    private static RedisServer serverWithUser() {
+        RedisServer server = RedisServer.start();
+        server.command("ACL", "SETUSER", USER, "on", ">" + PASSWORD, "~*", "&*", "+@all");
+        return server;
+    }
+
     @BeforeEach
     void open() {
-        connections = new CombinedConnections(
-                LIMIT,
-                () -> new JedisLink(
-                        new HostAndPort(network.host(), network.port()),
-                        DefaultJedisClientConfig.builder().clientName(CLIENT).build()),
-                timer,
-                callers,
-                System::nanoTime);
+        connections = connections(() -> link(network.port()));
+    }
+
+    private CombinedConnections connections(Supplier<JedisLink> connect) {
+        return new CombinedConnections(LIMIT, connect, timer, callers, System::nanoTime);
+    }
+
+    private static JedisLink link(int port) {
+        return new JedisLink(
+                new HostAndPort("127.0.0.1", port),
+                DefaultJedisClientConfig.builder()
+                        .clientName(CLIENT)
+                        .user(USER)
+                        .password(PASSWORD)
+                        .database(1)
+                        .build());
     }
 
     @AfterEach
@@ -75,30 +95,27 @@ class CombinedConnectionsTest {
         return CompletableFuture.supplyAsync(() -> ask(text), callers);
     }
 
-    private Set<String> open(String name) {
+    /** The connections to a server, but for the one that asks for them, as the server describes them. */
+    private static Map<String, String> open(RedisServer server) {
         return Stream.of(String.valueOf(server.command("CLIENT", "LIST")).split("\n"))
-                .filter(line -> line.contains(" name=" + name + " "))
-                .map(line -> line.substring(0, line.indexOf(' ')))
-                .collect(Collectors.toSet());
+                .filter(line -> !line.contains(" cmd=client"))
+                .collect(Collectors.toMap(line -> line.substring(0, line.indexOf(' ')), line -> line));
     }
 
-    /** Keeps one connection taken until somebody has had to make another one, and so on. */
+    /** Keeps connections taken until somebody has had to make further ones. */
     private void openAll() {
-        ask("first");
-        for (int count = 2; count <= 3; count++) {
-            int wanted = count;
-            Awaitility.await().atMost(PATIENCE).until(() -> {
-                Fault slow =
-                        network.when(RedisRequest.containing("slow")).times(2).delayReply(Duration.ofMillis(50));
-                List<CompletableFuture<@Nullable Object>> replies = Stream.generate(() -> askOnAnotherThread("slow"))
-                        .limit(wanted + 1)
-                        .toList();
-                replies.forEach(CompletableFuture::join);
-                slow.clear();
-                return open(CLIENT).size() >= wanted;
-            });
-        }
-        assertThat(open(CLIENT)).hasSize(3);
+        Awaitility.await().atMost(PATIENCE).until(() -> {
+            Fault slow = network.when(RedisRequest.containing("slow")).delayReply(Duration.ofMillis(50));
+            List<CompletableFuture<@Nullable Object>> replies =
+                    Stream.generate(() -> askOnAnotherThread("slow")).limit(6).toList();
+            replies.forEach(CompletableFuture::join);
+            slow.clear();
+            return open(server).size() == 3;
+        });
+        assertThat(open(server).values())
+                .allMatch(line -> line.contains(" name=" + CLIENT + " "))
+                .allMatch(line -> line.contains(" user=" + USER + " "))
+                .allMatch(line -> line.contains(" db=1 "));
     }
 
     @Test
@@ -106,7 +123,7 @@ class CombinedConnectionsTest {
         for (int i = 0; i < 100; i++) {
             ask("text " + i);
         }
-        assertThat(open(CLIENT)).hasSize(1);
+        assertThat(open(server)).hasSize(1);
     }
 
     @Test
@@ -136,13 +153,14 @@ class CombinedConnectionsTest {
                         callers))
                 .toList();
         all.forEach(CompletableFuture::join);
-        assertThat(open(CLIENT)).hasSizeBetween(1, 3);
+        assertThat(open(server)).hasSizeBetween(1, 3);
     }
 
+    /** A connection that was cut must be made as the first one was: with the password, the database and the name. */
     @Test
     void whenOneFindsAReplicaAllAreMadeAnew() {
         openAll();
-        Set<String> before = open(CLIENT);
+        Set<String> before = open(server).keySet();
         server.command("REPLICAOF", "127.0.0.1", "1");
         Request write = Request.of(Command.SET, RedisNames.bytes("key"), RedisNames.bytes("value"));
         assertThatExceptionOfType(CompletionException.class)
@@ -150,12 +168,33 @@ class CombinedConnectionsTest {
                 .withCauseInstanceOf(StoreException.class)
                 .withMessageContaining("READONLY");
         server.command("REPLICAOF", "NO", "ONE");
-        ask("again");
-        Awaitility.await().atMost(PATIENCE).untilAsserted(() -> {
-            Set<String> left = new HashSet<>(open(CLIENT));
-            left.retainAll(before);
-            assertThat(left).isEmpty();
-        });
+        openAll();
+        assertThat(open(server)).hasSize(3).doesNotContainKeys(before.toArray(String[]::new));
+    }
+
+    @Test
+    void whatWasWrittenBeforeACutIsNotForgotten() {
+        JedisLink link = link(server.port());
+        PendingCommand first = new PendingCommand(Request.of(Command.TIME), LIMIT, null);
+        PendingCommand second = new PendingCommand(Request.of(Command.DBSIZE), LIMIT, null);
+        link.send(first);
+        link.cut();
+        assertThatExceptionOfType(JedisConnectionException.class).isThrownBy(() -> link.send(second));
+        Awaitility.await().atMost(PATIENCE).until(() -> open(server).isEmpty());
+    }
+
+    @Test
+    void allLeadToTheServerThatWasFoundLast() {
+        RedisServer other = serverWithUser();
+        try (other) {
+            AtomicInteger made = new AtomicInteger();
+            connections = connections(() -> link(made.getAndIncrement() == 0 ? other.port() : network.port()));
+            ask("first");
+            assertThat(open(other)).hasSize(1);
+            openAll();
+            assertThat(open(other)).isEmpty();
+            assertThat(ask("again")).isEqualTo(RedisNames.bytes("again"));
+        }
     }
 
     @Test
@@ -173,20 +212,19 @@ class CombinedConnectionsTest {
                 .toList();
         all.forEach(CompletableFuture::join);
         server.command("CONFIG", "SET", "maxclients", "1000");
-        assertThat(open(CLIENT)).hasSizeLessThanOrEqualTo(3);
+        assertThat(open(server)).hasSizeLessThanOrEqualTo(3);
     }
 
     @Test
-    void whatIsOpenIsKeptAlive() throws InterruptedException {
+    void whatIsOpenIsKeptAlive() {
         openAll();
         server.command("CONFIG", "SET", "timeout", "2");
-        Set<String> before = open(CLIENT);
-        assertThat(before).hasSize(3);
+        Set<String> before = open(server).keySet();
         long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(4);
         Awaitility.await().atMost(PATIENCE).pollInterval(Duration.ofMillis(500)).until(() -> {
             connections.keepAlive();
             return System.nanoTime() > end;
         });
-        assertThat(open(CLIENT)).isEqualTo(before);
+        assertThat(open(server).keySet()).isEqualTo(before);
     }
 }
