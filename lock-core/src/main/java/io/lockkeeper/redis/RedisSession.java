@@ -12,7 +12,6 @@ import java.time.InstantSource;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -45,8 +44,8 @@ final class RedisSession {
     private final StartupDoctor doctor;
     private final AtomicReference<@Nullable CompletableFuture<?>> examination = new AtomicReference<>();
     private final CompletableFuture<Long> prepared;
-    private @Nullable Future<?> describing;
-    private volatile CompletableFuture<?> described = CompletableFuture.completedFuture(null);
+    private CompletableFuture<?> described = CompletableFuture.completedFuture(null);
+    private boolean closed;
 
     RedisSession(RedisConnectionFactory connections, Options options, String clientId, Duration leaseTime) {
         this.clientId = clientId;
@@ -184,24 +183,28 @@ final class RedisSession {
 
     private void describe(StoredInstance description) {
         byte[] json = RedisNames.bytes(InstanceDescription.toJson(description));
-        describing = timer.scheduleWithFixedDelay(
-                () -> described = driver.set(names.instance(clientId), json, DESCRIPTION_LIFE)
-                        .exceptionally(failure -> {
-                            log.debug("The description of this instance could not be written", failure);
-                            return null;
-                        }),
-                0,
-                DESCRIPTION_REFRESH_SECONDS,
-                TimeUnit.SECONDS);
+        timer.scheduleWithFixedDelay(() -> describe(json), 0, DESCRIPTION_REFRESH_SECONDS, TimeUnit.SECONDS);
+    }
+
+    private synchronized void describe(byte[] json) {
+        if (!closed) {
+            described = driver.set(names.instance(clientId), json, DESCRIPTION_LIFE)
+                    .exceptionally(failure -> {
+                        log.debug("The description of this instance could not be written", failure);
+                        return null;
+                    });
+        }
+    }
+
+    private synchronized CompletableFuture<?> lastDescription() {
+        closed = true;
+        return described;
     }
 
     void close() {
         // Commands may overtake each other: a description that is being written must not come after its end.
-        if (describing != null) {
-            describing.cancel(false);
-        }
-        CompletableFuture.supplyAsync(() -> described, timer)
-                .thenCompose(last -> last.thenCompose(done -> driver.delete(names.instance(clientId))))
+        lastDescription()
+                .thenCompose(done -> driver.delete(names.instance(clientId)))
                 .exceptionally(gone -> null)
                 .join();
         driver.close();
