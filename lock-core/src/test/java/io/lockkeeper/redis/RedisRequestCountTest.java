@@ -184,6 +184,35 @@ class RedisRequestCountTest {
         }
     }
 
+    /** Each renewal looks, moves the end of the key, and that of the hold. */
+    @Test
+    void aRenewalOfAHeldLockExecutesThreeCommands() {
+        RedisConnectionFactory connections = Connections.JEDIS.to(server.port());
+        RedisLockStore store = new RedisLockStore(connections, RedisLockStore.Options.defaults());
+        try (LockTemplate template = LockTemplate.builder(store)
+                .leaseTime(Duration.ofSeconds(60))
+                .shutdownWait(Duration.ZERO)
+                .build()) {
+            List<RenewCommand> renewals = new ArrayList<>();
+            for (int i = 0; i < 500; i++) {
+                template.acquire("held " + i);
+                String attempt = String.valueOf(server.field("lockkeeper:lock:held " + i, "owner"));
+                renewals.add(new RenewCommand("held " + i, attempt, 60_000, false, 0));
+            }
+            server.resetStatistics();
+            List<CompletableFuture<Boolean>> answers = store.renew(renewals);
+            assertThat(answers).hasSize(500).allSatisfy(answer -> assertThat(answer.join())
+                    .isTrue());
+            assertThat(server.scriptCalls()).isEqualTo(2);
+            for (String command : List.of("hmget", "hset", "pexpire")) {
+                assertThat(server.calls(command)).as(command).isEqualTo(500);
+            }
+            assertThat(server.calls("time")).isEqualTo(2);
+        } finally {
+            Connections.close(connections);
+        }
+    }
+
     private void overJedis(Consumer<LockTemplate> work) {
         RedisConnectionFactory connections = Connections.JEDIS.to(server.port());
         // Local callers share a hold for long, so that a slow machine counts the same.
