@@ -159,7 +159,7 @@ class UsualCaseTest {
     @Test
     void aRenewalMovesNothingButTheEnd() {
         long token = number(acquire(A1, "X", 0, 17, 1));
-        server.command("HSET", KEY, "until", "" + (micros() / 1_000 + 5));
+        server.command("HSET", KEY, "until", "" + (micros() / 1_000 + LEASE / 2));
         Object reply = run(LuaScript.RENEW, TOMBSTONE, A1, LEASE, 0, 0);
         assertThat(reply).asInstanceOf(InstanceOfAssertFactories.LIST).hasSize(2);
         long now = number(((List<?>) Objects.requireNonNull(reply)).get(0));
