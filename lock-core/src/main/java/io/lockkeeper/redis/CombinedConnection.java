@@ -14,6 +14,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -103,9 +104,9 @@ final class CombinedConnection {
     }
 
     /** Lets the connection fail, and be made anew when it is needed: what was sent over it is sent again. */
-    void cut() {
+    void cutIf(Predicate<JedisLink> concerned) {
         JedisLink open = link;
-        if (open != null) {
+        if (open != null && concerned.test(open)) {
             open.cut();
         }
     }
@@ -154,7 +155,7 @@ final class CombinedConnection {
                     return;
                 }
                 begin(batch, null);
-                open = connect();
+                open = connect(batch);
                 // That may have taken longer than they can wait.
                 batch = batch.stream().filter(command -> !command.isOver()).toList();
             }
@@ -186,8 +187,10 @@ final class CombinedConnection {
         watch();
     }
 
-    private JedisLink connect() {
+    private JedisLink connect(List<PendingCommand> batch) {
         JedisLink made = connect.get();
+        // Until now there was nothing to cut, however long it took.
+        begin(batch, null);
         link = made;
         try {
             if (closed) {
@@ -270,17 +273,21 @@ final class CombinedConnection {
     }
 
     private void look() {
-        waiting.expire();
-        Flight current = flight;
-        if (current != null) {
-            current.commands().forEach(command -> command.expire(answers));
-            if (current.isStuck(limit.toNanos())) {
-                cut();
+        try {
+            waiting.expire();
+            Flight current = flight;
+            if (current != null) {
+                current.commands().forEach(command -> command.expire(answers));
+                if (current.isStuck(limit.toNanos())) {
+                    cutIf(open -> true);
+                }
             }
-        }
-        watched.set(false);
-        if (current != null || !waiting.isEmpty()) {
-            watch();
+        } finally {
+            watched.set(false);
+            // What has begun meanwhile may have taken this look for its own.
+            if (flight != null || !waiting.isEmpty()) {
+                watch();
+            }
         }
     }
 

@@ -9,7 +9,6 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
@@ -30,8 +29,8 @@ final class CombinedConnections implements ConnectionOwner {
 
     private final List<CombinedConnection> connections;
 
-    /** The server to which all of them lead. */
-    private final AtomicReference<String> server = new AtomicReference<>("");
+    /** Whether the server to which the last one leads has said which one it is. */
+    private volatile boolean serversAreKnown;
 
     private final LongSupplier nanoTime;
     private final AtomicLong openedLast;
@@ -66,14 +65,17 @@ final class CombinedConnections implements ConnectionOwner {
 
     /**
      * A name may lead elsewhere than it did when the others were made, and two servers, each of them a master as far as it
-     * knows, would have a holder each: the last word counts for all.
+     * knows, would have a holder each: the last word counts for all. Where a server does not say which one it is, there is
+     * one connection only.
      */
     @Override
     public void connected(CombinedConnection connection, JedisLink link) {
-        String now = link.server();
-        String before = server.getAndSet(now);
-        if (!before.isEmpty() && !before.equals(now)) {
-            connections.stream().filter(other -> other != connection).forEach(CombinedConnection::cut);
+        String server = link.askServer();
+        serversAreKnown = server != null;
+        if (server != null) {
+            connections.stream()
+                    .filter(other -> other != connection)
+                    .forEach(other -> other.cutIf(open -> open.leadsElsewhere(server)));
         }
     }
 
@@ -100,7 +102,7 @@ final class CombinedConnections implements ConnectionOwner {
         if (taken == null) {
             return connections.get(0);
         }
-        if (closed != null) {
+        if (closed != null && serversAreKnown) {
             openSoon(closed);
         }
         return taken;
@@ -123,7 +125,7 @@ final class CombinedConnections implements ConnectionOwner {
     /** What one of them has found out holds for all. */
     @Override
     public void demoted() {
-        connections.forEach(CombinedConnection::cut);
+        connections.forEach(connection -> connection.cutIf(JedisLink::isReady));
     }
 
     /** Refuses further commands and cuts the connections. */

@@ -26,6 +26,8 @@ final class JedisLink {
 
     private final Connection connection;
     private volatile @Nullable Socket socket;
+    private volatile @Nullable String server;
+    private volatile boolean ready;
 
     /** Connects; fails as Jedis does. */
     JedisLink(HostAndPort server, JedisClientConfig config) {
@@ -59,16 +61,38 @@ final class JedisLink {
     }
 
     /**
-     * Returns what tells this server from others: its run id, which it has anew at each start; where that may not be asked
-     * for, its address. Asks the server.
+     * Asks the server for what tells it from others, its run id, which it has anew at each start. Ready after that.
+     *
+     * @return null where the server does not say, or not to this user
      */
-    String server() {
+    @Nullable
+    String askServer() {
         connection.sendCommand(Command.INFO, "server");
-        Matcher id = read() instanceof byte[] info
-                ? RUN_ID.matcher(new String(info, StandardCharsets.UTF_8))
-                : RUN_ID.matcher("");
-        Socket open = socket;
-        return id.find() ? id.group(1) : open == null ? "" : String.valueOf(open.getRemoteSocketAddress());
+        Object reply = read();
+        if (reply instanceof JedisDataException error && !mayNotBeAsked(error)) {
+            throw error;
+        }
+        if (reply instanceof byte[] info) {
+            Matcher id = RUN_ID.matcher(new String(info, StandardCharsets.UTF_8));
+            server = id.find() ? id.group(1) : null;
+        }
+        ready = true;
+        return server;
+    }
+
+    private static boolean mayNotBeAsked(JedisDataException error) {
+        String message = String.valueOf(error.getMessage());
+        return message.startsWith("NOPERM") || message.contains("unknown command");
+    }
+
+    boolean isReady() {
+        return ready;
+    }
+
+    /** Returns whether it is known that this connection leads to another server. */
+    boolean leadsElsewhere(String id) {
+        String known = server;
+        return known != null && !known.equals(id);
     }
 
     /** Cuts the connection: who reads or writes fails at once. */

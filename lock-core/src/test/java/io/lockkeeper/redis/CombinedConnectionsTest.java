@@ -217,6 +217,18 @@ class CombinedConnectionsTest {
     }
 
     @Test
+    void whereTheServerMayNotBeAskedThereIsOneConnection() {
+        server.command("ACL", "SETUSER", USER, "-info");
+        ask("first");
+        Fault slow = network.when(RedisRequest.containing("slow")).delayReply(Duration.ofMillis(20));
+        List<CompletableFuture<@Nullable Object>> replies =
+                Stream.generate(() -> askOnAnotherThread("slow")).limit(20).toList();
+        replies.forEach(reply -> assertThat(reply.join()).isEqualTo(RedisNames.bytes("slow")));
+        slow.clear();
+        Awaitility.await().atMost(PATIENCE).until(() -> open(server).size() == 1);
+    }
+
+    @Test
     void whatIsOpenIsKeptAlive() {
         openAll();
         server.command("CONFIG", "SET", "timeout", "2");
