@@ -49,7 +49,7 @@ final class CohortState {
     private final Consumer<Cohort> onRetired;
 
     /** The last caller left before the store answered: completed when the place that the answer gives is given up. */
-    private @Nullable CompletableFuture<@Nullable Void> leaver;
+    private CompletableFuture<@Nullable Void> leaver = new CompletableFuture<>();
 
     CohortState(Cohort cohort, CohortPort port, CohortTimes times, Runnable onFirstAnswer, Consumer<Cohort> onRetired) {
         this.cohort = cohort;
@@ -186,14 +186,7 @@ final class CohortState {
     /** The last caller left before the store answered, and the answer gave no place. */
     private void restWithoutPlace(Effects effects) {
         rest(effects);
-        effects.answer(this::tellLeaver);
-    }
-
-    private void tellLeaver() {
-        CompletableFuture<@Nullable Void> left = leaver;
-        if (left != null) {
-            left.complete(null);
-        }
+        effects.answer(() -> leaver.complete(null));
     }
 
     void begin(Tenure begun, LockListener.Way way, Effects effects) {
@@ -207,7 +200,7 @@ final class CohortState {
         if (next == null) {
             port.untrack(begun.attempt);
             effects.command(() -> port.release(cohort, begun.attempt, begun.token() - 1, 0)
-                    .whenComplete((told, failed) -> tellLeaver()));
+                    .whenComplete((told, failed) -> leaver.complete(null)));
             rest(effects);
             return;
         }
@@ -242,7 +235,7 @@ final class CohortState {
         refuse(waiters.takeImpatient(), answer.holder(), effects);
         Grant early = asked.early;
         if (waiters.isEmpty()) {
-            giveUpPlace(asked, effects, leaver == null ? new CompletableFuture<>() : leaver);
+            giveUpPlace(asked, effects, leaver);
         } else if (early != null) {
             asked.early = null;
             grantTo(asked, early, effects);
