@@ -97,6 +97,11 @@ final class CombinedConnection {
         return !led.get() && waiting.isEmpty();
     }
 
+    /** Returns whether something is under way, or waits to be; one that is not free may be about to be. */
+    boolean isBusy() {
+        return flight != null || !waiting.isEmpty();
+    }
+
     /** Returns whether the one who has it waits for longer than a server needs that is well. */
     boolean isSlow() {
         Flight current = flight;
@@ -166,6 +171,10 @@ final class CombinedConnection {
             boolean demoted = false;
             while (read < batch.size()) {
                 Object reply = open.read();
+                if (read == batch.size() - 1) {
+                    // Before the last caller is answered, who may be back at once: this one is as good as free.
+                    flight = null;
+                }
                 demoted |= ServerError.isFromReplica(reply);
                 answered(batch.get(read++), reply);
             }

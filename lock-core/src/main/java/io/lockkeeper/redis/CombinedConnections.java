@@ -102,7 +102,7 @@ final class CombinedConnections implements ConnectionOwner {
         if (taken == null) {
             return connections.get(0);
         }
-        if (closed != null && serversAreKnown) {
+        if (closed != null && serversAreKnown && taken.isBusy()) {
             openSoon(closed);
         }
         return taken;
