@@ -4,7 +4,6 @@ package io.lockkeeper.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lockkeeper.testing.RedisServer;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import org.awaitility.Awaitility;
@@ -43,18 +42,12 @@ class RedisScriptTest {
     }
 
     private List<String> run(LuaScript script, Object... arguments) {
-        List<String> command = new ArrayList<>(List.of("EVAL", script.source(), "1", key));
-        for (Object argument : arguments) {
-            command.add(argument.toString());
-        }
-        return ((List<?>) Objects.requireNonNull(server.command(command.toArray(String[]::new))))
+        return ((List<?>) Objects.requireNonNull(new ScriptCalls(server, key).run(script, arguments)))
                 .stream().map(String::valueOf).toList();
     }
 
-    private static long now() {
-        List<?> time = (List<?>) Objects.requireNonNull(server.command("TIME"));
-        return Long.parseLong(time.get(0).toString()) * 1_000
-                + Long.parseLong(time.get(1).toString()) / 1_000;
+    private long now() {
+        return new ScriptCalls(server, key).micros() / 1_000;
     }
 
     private List<String> acquire(String attempt, long lease, long alive, long grant) {
@@ -87,7 +80,7 @@ class RedisScriptTest {
                 0);
     }
 
-    private static void awaitPast(long millis) {
+    private void awaitPast(long millis) {
         long end = now() + millis;
         Awaitility.await().until(() -> now() > end);
     }

@@ -23,10 +23,12 @@ class UsualCaseTest {
     private static final long LEASE = 20_000;
     private static final long TOMBSTONE = 30_000;
     private static RedisServer server;
+    private static ScriptCalls calls;
 
     @BeforeAll
     static void startServer() {
         server = RedisServer.start();
+        calls = new ScriptCalls(server, KEY);
     }
 
     @AfterAll
@@ -39,31 +41,17 @@ class UsualCaseTest {
         server.command("FLUSHALL");
     }
 
-    private @Nullable Object run(LuaScript script, Object... arguments) {
-        List<String> command = new ArrayList<>(List.of("EVAL", script.source(), "1", KEY));
-        for (Object argument : arguments) {
-            command.add(argument.toString());
-        }
-        return server.command(command.toArray(String[]::new));
-    }
-
-    private static long micros() {
-        List<?> time = (List<?>) Objects.requireNonNull(server.command("TIME"));
-        return Long.parseLong(time.get(0).toString()) * 1_000_000
-                + Long.parseLong(time.get(1).toString());
-    }
-
     private @Nullable Object acquire(String attempt, String mode, long alive, int tokens, Object... brief) {
-        List<Object> arguments = new ArrayList<>(List.of(attempt, mode, LEASE, alive, LEASE, tokens, micros()));
-        arguments.addAll(List.of(micros() / 1_000 + 2_000, "ch:", TOMBSTONE, 0));
+        List<Object> arguments = new ArrayList<>(List.of(attempt, mode, LEASE, alive, LEASE, tokens, calls.micros()));
+        arguments.addAll(List.of(calls.micros() / 1_000 + 2_000, "ch:", TOMBSTONE, 0));
         arguments.addAll(List.of(brief));
-        return run(LuaScript.ACQUIRE, arguments.toArray());
+        return calls.run(LuaScript.ACQUIRE, arguments.toArray());
     }
 
     private @Nullable Object release(String attempt, Object token, Object... brief) {
         List<Object> arguments = new ArrayList<>(List.of(attempt, token, 0, "ch:", TOMBSTONE));
         arguments.addAll(List.of(brief));
-        return run(LuaScript.RELEASE, arguments.toArray());
+        return calls.run(LuaScript.RELEASE, arguments.toArray());
     }
 
     private static String field(String name) {
@@ -76,15 +64,15 @@ class UsualCaseTest {
 
     @Test
     void whoAsksForItIsAnsweredWithOneNumber() {
-        long before = micros();
+        long before = calls.micros();
         long token = number(acquire(A1, "X", 0, 1, 1));
-        assertThat(token).isBetween(before, micros());
+        assertThat(token).isBetween(before, calls.micros());
         assertThat(field("token"))
                 .isEqualTo("" + token)
                 .isEqualTo(field("first"))
                 .isEqualTo(field("since"));
         assertThat(Long.parseLong(field("until"))).isEqualTo(token / 1_000 + LEASE);
-        assertThat(number(release(A1, token, 1))).isBetween(token, micros());
+        assertThat(number(release(A1, token, 1))).isBetween(token, calls.micros());
         long again = number(acquire(B1, "F", 0, 1, 1));
         assertThat(again).isGreaterThan(token);
         assertThat(field("mode")).isEqualTo("fair");
@@ -108,7 +96,7 @@ class UsualCaseTest {
     void aTokenThatIsNotTheTimeIsNamed() {
         acquire(A1, "X", 0, 1);
         release(A1, field("token"));
-        long ahead = micros() + 60_000_000;
+        long ahead = calls.micros() + 60_000_000;
         server.command("HSET", KEY, "token", "" + ahead);
         assertThat(acquire(B1, "X", 0, 5, 1))
                 .asInstanceOf(InstanceOfAssertFactories.LIST)
@@ -137,9 +125,9 @@ class UsualCaseTest {
                 .isNotEmpty();
         assertThat(field("granted")).as("not confirmed").isEqualTo("1");
         assertThat(field("owner")).isEqualTo(B1);
-        run(LuaScript.RENEW, TOMBSTONE, B1, LEASE, 0, 0);
+        calls.run(LuaScript.RENEW, TOMBSTONE, B1, LEASE, 0, 0);
         assertThat(field("granted")).as("confirmed").isEqualTo("plain");
-        run(LuaScript.RELEASE, B1, 0, LEASE, "ch:", TOMBSTONE, 1);
+        calls.run(LuaScript.RELEASE, B1, 0, LEASE, "ch:", TOMBSTONE, 1);
         assertThat(field("granted")).as("kept after its release").isEqualTo("0");
     }
 
@@ -159,15 +147,15 @@ class UsualCaseTest {
     @Test
     void aRenewalMovesNothingButTheEnd() {
         long token = number(acquire(A1, "X", 0, 17, 1));
-        server.command("HSET", KEY, "until", "" + (micros() / 1_000 + LEASE / 2));
-        Object reply = run(LuaScript.RENEW, TOMBSTONE, A1, LEASE, 0, 0);
+        server.command("HSET", KEY, "until", "" + (calls.micros() / 1_000 + LEASE / 2));
+        Object reply = calls.run(LuaScript.RENEW, TOMBSTONE, A1, LEASE, 0, 0);
         assertThat(reply).asInstanceOf(InstanceOfAssertFactories.LIST).hasSize(2);
         long now = number(((List<?>) Objects.requireNonNull(reply)).get(0));
         assertThat(Long.parseLong(field("until"))).isEqualTo(now / 1_000 + LEASE);
         assertThat(field("token")).isEqualTo("" + (token + 16));
         assertThat(number(server.command("PTTL", KEY))).isBetween(TOMBSTONE + LEASE - 1_000, TOMBSTONE + LEASE);
         server.command("HSET", KEY, "until", "" + (now / 1_000 + 10 * LEASE));
-        run(LuaScript.RENEW, TOMBSTONE, A1, LEASE, 0, 0);
+        calls.run(LuaScript.RENEW, TOMBSTONE, A1, LEASE, 0, 0);
         assertThat(field("until")).as("a later end stays").isEqualTo("" + (now / 1_000 + 10 * LEASE));
         assertThat(number(server.command("PTTL", KEY))).isGreaterThan(9 * LEASE);
     }
