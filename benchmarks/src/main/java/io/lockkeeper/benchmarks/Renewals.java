@@ -33,7 +33,7 @@ final class Renewals {
                 "renewal of many locks",
                 renewals.locks + " locks in one JVM, each peer in its own, with a lease of " + renewals.leaseMillis
                         + " ms that is renewed every third, for " + renewals.seconds
-                        + " s that begin one renewal after all are held. CPU is ms in each s; that of an idle peer is taken"
+                        + " s that begin three renewals after all are held. CPU is ms in each s; that of an idle peer is taken"
                         + " off Redis' and shown beside the client's. Heap is used heap after a collection, with the locks"
                         + " less before, for each lock. Requests and executed commands are for each lock and renewal.",
                 "peer",
@@ -65,7 +65,7 @@ final class Renewals {
             long heap = WorkerLoop.ask(worker, "heap");
             Span idle = span(redis, worker, IDLE_SECONDS);
             long taken = WorkerLoop.ask(worker, "take");
-            pause(TimeUnit.MILLISECONDS.toNanos(leaseMillis / RENEWALS_IN_A_LEASE));
+            pause(TimeUnit.MILLISECONDS.toNanos(leaseMillis));
             long fullHeap = WorkerLoop.ask(worker, "heap");
             Span full = span(redis, worker, seconds);
             long threads = WorkerLoop.ask(worker, "threads");

@@ -167,7 +167,7 @@ final class Leases implements LeaseKeeper {
             scheduler.schedule(lease::isHeld, end.nanosFrom(clock));
         } else {
             tenure.limit(end, sent);
-            watchdog.rewatch(tenure);
+            watchdog.watch(tenure);
         }
         // Never an exact end: a copy that comes late would cut off what a later extension was promised. A hold whose
         // end comes
@@ -185,7 +185,7 @@ final class Leases implements LeaseKeeper {
         } else {
             tenure.fix(end);
         }
-        watchdog.rewatch(tenure);
+        watchdog.watch(tenure);
         return lease.isHeld();
     }
 

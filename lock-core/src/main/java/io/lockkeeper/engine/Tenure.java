@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.engine;
 
-import io.lockkeeper.engine.Scheduler.Timeout;
 import java.util.Collection;
 import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,8 +38,14 @@ final class Tenure {
     /** The end of a fixed lease; null while the hold is renewed. */
     private volatile @Nullable Moment fixedEnd;
 
-    /** The next task of the watchdog for this hold; guarded by the watchdog's use of one thread at a time. */
-    volatile @Nullable Timeout timer;
+    /** Where the watchdog's next task for this hold waits; null: there is none. Changed by the {@link TenureTimer}. */
+    volatile TenureTimer.@Nullable Slot slot;
+
+    /** The place in the slot; guarded by the timer. */
+    int place;
+
+    /** The watchdog's next task, or its last one. */
+    Consumer<Tenure> task = none -> {};
 
     /** The leases of those who hold the lock now: one, or several readers. Changed by the cohort. */
     private volatile Collection<HeldLease> holders;
@@ -185,10 +191,15 @@ final class Tenure {
         if (!state.compareAndSet(HELD, end)) {
             return false;
         }
-        Timeout pending = timer;
-        if (pending != null) {
-            pending.cancel();
-        }
+        leaveSlot();
         return true;
+    }
+
+    /** Takes back the watchdog's next task. */
+    void leaveSlot() {
+        TenureTimer.Slot waiting = slot;
+        if (waiting != null) {
+            waiting.remove(this);
+        }
     }
 }

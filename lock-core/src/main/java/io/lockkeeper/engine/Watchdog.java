@@ -12,6 +12,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -32,13 +33,22 @@ final class Watchdog {
 
     private static final long MAX_RETRY_NANOS = TimeUnit.SECONDS.toNanos(1);
 
+    /** Tasks that are due within this time are done together. */
+    private static final long GRAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
+
+    /** The part of a lease by which a renewal may come earlier than it must, to come with others. */
+    private static final long EARLY = 60;
+
     private final LockStore store;
     private final Scheduler scheduler;
+    private final TenureTimer timer;
     private final TimeSource clock;
     private final Executor background;
     private final LockListener listener;
     private final BiConsumer<Tenure, String> onLost;
     private final RenewalWarnings warnings;
+    private final Consumer<Tenure> renewal = this::renewSoon;
+    private final Consumer<Tenure> check = this::checkDeadline;
     private List<Tenure> due = new ArrayList<>();
 
     Watchdog(
@@ -50,6 +60,7 @@ final class Watchdog {
             BiConsumer<Tenure, String> onLost) {
         this.store = store;
         this.scheduler = scheduler;
+        this.timer = new TenureTimer(scheduler, clock);
         this.clock = clock;
         this.background = background;
         this.listener = listener;
@@ -57,31 +68,36 @@ final class Watchdog {
         this.warnings = new RenewalWarnings(clock);
     }
 
-    /** Begins to watch a hold. */
+    /** Begins to watch a hold, or looks anew at one whose end was changed. */
     void watch(Tenure tenure) {
         Moment fixedEnd = tenure.fixedEnd();
         boolean complete = fixedEnd != null && !fixedEnd.isAfter(tenure.deadline());
-        long remaining = tenure.deadline().nanosFrom(clock);
-        Runnable next = complete ? () -> checkDeadline(tenure) : () -> renewSoon(tenure);
-        long delay = remaining < SHORT_NANOS ? 0 : remaining / 3;
-        schedule(tenure, next, complete ? remaining : delay);
+        if (complete) {
+            checkAtDeadline(tenure);
+        } else {
+            renewAt(tenure, tenure.deadline().nanosFrom(clock));
+        }
     }
 
-    /** Looks anew at a hold whose end was changed. */
-    void rewatch(Tenure tenure) {
-        cancelTimer(tenure);
-        watch(tenure);
+    /** Renewals come a little earlier than they must, together with others: each batch wakes threads, and Redis. */
+    private void renewAt(Tenure tenure, long remaining) {
+        long now = clock.nanoTime();
+        if (remaining < SHORT_NANOS) {
+            put(tenure, renewal, now);
+            return;
+        }
+        long due = now + remaining / 3;
+        long grain = TimeUnit.MILLISECONDS.toNanos(tenure.claim.leaseMillis()) / EARLY;
+        long together = Math.floorDiv(due, grain) * grain;
+        put(tenure, renewal, together - now > remaining / 6 ? together : due);
     }
 
-    private void schedule(Tenure tenure, Runnable task, long delayNanos) {
-        if (!tenure.isOver()) {
-            tenure.timer = scheduler.schedule(task, delayNanos);
-        }
-        // A release may have come between the look and the assignment.
-        Scheduler.Timeout timer = tenure.timer;
-        if (tenure.isOver() && timer != null) {
-            timer.cancel();
-        }
+    private void checkAtDeadline(Tenure tenure) {
+        put(tenure, check, clock.nanoTime() + tenure.deadline().nanosFrom(clock));
+    }
+
+    private void put(Tenure tenure, Consumer<Tenure> task, long nanos) {
+        timer.put(tenure, task, Math.floorDiv(nanos + GRAIN_NANOS - 1, GRAIN_NANOS) * GRAIN_NANOS);
     }
 
     private void checkDeadline(Tenure tenure) {
@@ -93,7 +109,7 @@ final class Watchdog {
                     tenure,
                     tenure.fixedEnd() == null ? "its lease ended before it was renewed" : "its lease time is over");
         } else {
-            schedule(tenure, () -> checkDeadline(tenure), tenure.deadline().nanosFrom(clock));
+            checkAtDeadline(tenure);
         }
     }
 
@@ -101,7 +117,7 @@ final class Watchdog {
         if (tenure.isOver()) {
             return;
         }
-        schedule(tenure, () -> checkDeadline(tenure), tenure.deadline().nanosFrom(clock));
+        checkAtDeadline(tenure);
         synchronized (this) {
             due.add(tenure);
             if (due.size() > 1) {
@@ -213,7 +229,7 @@ final class Watchdog {
             Moment fixedEnd = tenure.fixedEnd();
             long lease = tenure.claim.leaseMillis();
             tenure.renewed(fixedEnd == null ? sent.plusMillis(lease - Claim.marginMillis(lease)) : fixedEnd, sent);
-            rewatch(tenure);
+            watch(tenure);
             listener.onRenewed(new LockListener.Renewed(
                     names,
                     tenure.claim.lockMode(),
@@ -227,15 +243,7 @@ final class Watchdog {
     private void retry(Tenure tenure, long remainingNanos) {
         long delay = Math.max(MIN_RETRY_NANOS, Math.min(MAX_RETRY_NANOS, remainingNanos / 10));
         if (delay < remainingNanos) {
-            cancelTimer(tenure);
-            schedule(tenure, () -> renewSoon(tenure), delay);
-        }
-    }
-
-    private static void cancelTimer(Tenure tenure) {
-        Scheduler.Timeout timer = tenure.timer;
-        if (timer != null) {
-            timer.cancel();
+            put(tenure, renewal, clock.nanoTime() + delay);
         }
     }
 }
