@@ -19,6 +19,9 @@ final class Attempt {
     /** Whether nobody waited before this attempt: its failure is the callers' first news of the store. */
     boolean first;
 
+    /** How often its hold may pass to another local caller, while nobody else waits. */
+    int passes;
+
     /** The last answer that placed the attempt in the queue, and when its question was sent: a sample of the store's clock. */
     private AcquireReply.@Nullable Queued queued;
 
@@ -39,6 +42,9 @@ final class Attempt {
 
     /** Whether the store said beforehand when to ask again: no message was to come. */
     boolean announced;
+
+    /** Whether others wait for its hold, where that news overtook the answer to the question. */
+    boolean awaited;
 
     /** Whether the hold was taken away by force before we knew of it. */
     boolean revoked;
@@ -74,6 +80,11 @@ final class Attempt {
             return LockListener.Way.GRANT;
         }
         return queued == null || announced ? LockListener.Way.ANSWER : LockListener.Way.POLL;
+    }
+
+    /** Returns whether nobody else waits in the store: the attempt never had to, and nobody came. */
+    boolean isAlone() {
+        return queued == null && !awaited;
     }
 
     /** Replaces the next poll. */

@@ -14,9 +14,12 @@ import java.util.List;
  * @param mode how the locks are shared
  * @param leaseMillis how long the store keeps a hold: the time for which holders believe, and a margin
  * @param fixed whether the hold ends by itself instead of being renewed
- * @param maxPasses how often a hold may pass to another local caller
+ * @param maxPasses how often a hold may pass to another local caller while others wait in the store; 0: never
  */
 record Claim(List<String> names, ClaimMode mode, long leaseMillis, boolean fixed, int maxPasses) {
+
+    /** The most that a place in the store's queue can ask for, and more than the usual time of passes allows. */
+    private static final int MAX_PASSES_ALONE = 9_999;
 
     private static final Duration LONGEST = Duration.ofDays(36_500);
 
@@ -53,12 +56,18 @@ record Claim(List<String> names, ClaimMode mode, long leaseMillis, boolean fixed
         return LockMode.valueOf(mode.name());
     }
 
-    /** Returns how many fencing tokens a hold needs: one for each local holder. */
-    int tokens() {
-        return maxPasses + 1;
+    /** Returns how often a hold may pass to another local caller while nobody else waits. */
+    int maxPassesAlone() {
+        return maxPasses == 0 ? 0 : MAX_PASSES_ALONE;
     }
 
-    AcquireCommand command(String attempt, boolean queue) {
-        return new AcquireCommand(names, attempt, mode, leaseMillis, queue, tokens());
+    /**
+     * Returns the question of an attempt.
+     *
+     * @param queue whether it waits where the lock is held
+     * @param passes how often its hold may pass: each local holder needs a fencing token
+     */
+    AcquireCommand command(String attempt, boolean queue, int passes) {
+        return new AcquireCommand(names, attempt, mode, leaseMillis, queue, passes + 1);
     }
 }

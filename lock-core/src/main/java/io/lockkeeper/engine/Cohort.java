@@ -213,6 +213,15 @@ final class Cohort {
         });
     }
 
+    /** Others wait now for the hold of an attempt. */
+    synchronized void awaited(String attempt) {
+        if (state.tenure != null && state.tenure.attempt.equals(attempt)) {
+            state.tenure.awaited();
+        } else if (state.attempt != null && state.attempt.id.equals(attempt)) {
+            state.attempt.awaited = true;
+        }
+    }
+
     /** It is time to ask again, if the attempt still waits. */
     void pollDue(Attempt waiting) {
         decide(background, effects -> {
@@ -222,14 +231,18 @@ final class Cohort {
         });
     }
 
-    /** Grants may have been missed. */
+    /** Messages may have been missed. */
     void pollNow() {
         Attempt waiting;
         synchronized (this) {
+            if (state.tenure != null) {
+                state.tenure.awaited();
+            }
             waiting = state.attempt;
             if (waiting != null && state.phase == Phase.ASKING) {
                 // What was missed may be younger than the answer that is on its way.
                 waiting.missed = true;
+                waiting.awaited = true;
             }
         }
         if (waiting != null) {

@@ -120,6 +120,7 @@ final class CohortState {
     Attempt beginAttempt(Phase next, boolean first) {
         Attempt begun = port.nextAttempt();
         begun.first = first;
+        begun.passes = cohort.claim().maxPasses();
         phase = next;
         attempt = begun;
         port.track(begun.id, cohort);
@@ -192,6 +193,9 @@ final class CohortState {
     void begin(Tenure begun, LockListener.Way way, Effects effects) {
         if (attempt != null) {
             attempt.stopPolling();
+            if (attempt.isAlone()) {
+                begun.begunAlone(attempt.passes);
+            }
             // Its first question is answered; only one that was placed in the queue may have another on its way.
             holding = phase == Phase.QUEUED ? attempt : null;
             attempt = null;
@@ -298,6 +302,10 @@ final class CohortState {
             effects.command(() -> CohortPort.settle(result, Downgrades.release(port, ended, lastToken, keepMillis)));
         } else {
             Attempt next = beginAttempt(Phase.ASKING, false);
+            if (ended.isAlone()) {
+                // Nobody else came in the whole turn: the next hold may stay here for as long as the time allows.
+                next.passes = ended.claim.maxPassesAlone();
+            }
             effects.command(() -> CohortPort.settle(result, port.handOver(ended, lastToken, next)));
         }
     }

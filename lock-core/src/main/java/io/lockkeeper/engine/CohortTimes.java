@@ -81,7 +81,7 @@ record CohortTimes(TimeSource clock, long pollMillis, long maxPassNanos, boolean
 
     /** Returns whether a hold may go on with the next local caller. */
     boolean mayPass(Tenure tenure) {
-        return tenure.passes() < tenure.claim.maxPasses() && isLocal(tenure);
+        return tenure.hasPasses() && isLocal(tenure);
     }
 
     /** Returns whether another local reader may share a hold without asking the store. */

@@ -95,8 +95,8 @@ final class Downgrades {
 
     private CompletableFuture<?> tell(Tenure before, Tenure reader) {
         Moment sent = keeper.clock().now();
-        HandOverCommand command =
-                new HandOverCommand(before.attempt, before.token(), reader.claim.command(reader.attempt, true), true);
+        HandOverCommand command = new HandOverCommand(
+                before.attempt, before.token(), reader.claim.command(reader.attempt, true, 0), true);
         return StorePort.safely(() -> store.handOver(command)).handle((reply, failure) -> {
             told(before, reader, sent, reply);
             return null;

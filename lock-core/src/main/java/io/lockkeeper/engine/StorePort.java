@@ -88,7 +88,7 @@ final class StorePort implements CohortPort, StoreListener {
     @Override
     public void ask(Cohort cohort, Attempt attempt, boolean queue) {
         Moment sent = keeper.clock().now();
-        safely(() -> store.acquire(cohort.claim().command(attempt.id, queue)))
+        safely(() -> store.acquire(cohort.claim().command(attempt.id, queue, attempt.passes)))
                 .whenComplete((reply, failure) -> tell(cohort, attempt, sent, reply, failure));
     }
 
@@ -97,7 +97,7 @@ final class StorePort implements CohortPort, StoreListener {
         Moment sent = keeper.clock().now();
         Moment lastArrival = lastArrival();
         HandOverCommand command =
-                new HandOverCommand(ended.attempt, lastToken, ended.claim.command(next.id, true), false);
+                new HandOverCommand(ended.attempt, lastToken, ended.claim.command(next.id, true, next.passes), false);
         return safely(() -> store.handOver(command)).handle((reply, failure) -> {
             tell(ended.cohort, next, sent, reply == null ? null : reply.next(), failure);
             if (reply == null) {
@@ -240,6 +240,14 @@ final class StorePort implements CohortPort, StoreListener {
         Cohort cohort = cohorts.get(attempt);
         if (cohort != null) {
             cohort.freeIn(attempt, remainingMillis);
+        }
+    }
+
+    @Override
+    public void awaited(String attempt) {
+        Cohort cohort = cohorts.get(attempt);
+        if (cohort != null) {
+            cohort.awaited(attempt);
         }
     }
 

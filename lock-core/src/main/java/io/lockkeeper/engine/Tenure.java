@@ -26,6 +26,8 @@ final class Tenure {
     private final List<Long> firstTokens;
     private final AtomicInteger state = new AtomicInteger(HELD);
     private int passes;
+    private int maxPasses;
+    private boolean alone;
     private volatile Moment deadline;
     private volatile boolean mayPass = true;
 
@@ -60,6 +62,7 @@ final class Tenure {
         this.cohort = cohort;
         this.claim = cohort.claim();
         this.attempt = attempt;
+        this.maxPasses = claim.maxPasses();
         this.firstTokens = firstTokens;
         this.begun = begun;
         this.deadline = deadline;
@@ -115,8 +118,26 @@ final class Tenure {
         return holders.isEmpty();
     }
 
-    int passes() {
-        return passes;
+    /** Nobody else waited in the store when it gave the hold, which may pass on so often. Guarded by the cohort. */
+    void begunAlone(int mostPasses) {
+        alone = true;
+        maxPasses = mostPasses;
+    }
+
+    /** Others wait in the store now. Guarded by the cohort. */
+    void awaited() {
+        alone = false;
+        maxPasses = claim.maxPasses();
+    }
+
+    /** Returns whether nobody else waits in the store, as far as is known. Guarded by the cohort. */
+    boolean isAlone() {
+        return alone;
+    }
+
+    /** Returns whether the hold may pass on once more. Guarded by the cohort. */
+    boolean hasPasses() {
+        return passes < maxPasses;
     }
 
     void pass() {

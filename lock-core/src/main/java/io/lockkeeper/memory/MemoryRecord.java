@@ -86,6 +86,14 @@ final class MemoryRecord {
         queue.put(place.attempt(), place);
     }
 
+    /** Tells an owner that may pass the lock on to callers of its own client that others wait, unless it was a waiter. */
+    void tellOwner() {
+        String awaited = owner;
+        if (queue.isEmpty() && !awaited.isEmpty() && !granted && token > first) {
+            outbox.send(awaited, listener -> listener.awaited(awaited));
+        }
+    }
+
     void leaveQueue(String attempt, long micros) {
         if (queue.remove(attempt) != null) {
             since = micros;

@@ -122,6 +122,7 @@ final class MemoryScripts {
             if (i > blocked) {
                 letGo(record, me, micros);
             } else if (command.queue() && i == blocked) {
+                record.tellOwner();
                 record.enqueue(new Place(
                         me, command.mode(), now + sending.aliveMillis(), sending.grantMillis(), command.tokens()));
             } else if (command.queue() && record.isHolder(me, now)) {

@@ -6,8 +6,8 @@ import io.lockkeeper.store.StoreListener;
 import java.nio.charset.StandardCharsets;
 
 /**
- * The messages on the channel of a client: {@code grant attempt token until key}, {@code revoke attempt key} and
- * {@code free-at attempt milliseconds key}.
+ * The messages on the channel of a client: {@code grant attempt token until key}, {@code revoke attempt key},
+ * {@code free-at attempt milliseconds key} and {@code awaited attempt key}.
  */
 final class ChannelMessage {
 
@@ -23,6 +23,8 @@ final class ChannelMessage {
             listener.revoked(parts[1]);
         } else if (parts.length >= 4 && parts[0].equals("free-at")) {
             listener.freeIn(parts[1], Long.parseLong(parts[2]));
+        } else if (parts.length >= 3 && parts[0].equals("awaited")) {
+            listener.awaited(parts[1]);
         }
     }
 }

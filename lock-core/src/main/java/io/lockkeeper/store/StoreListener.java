@@ -26,6 +26,14 @@ public interface StoreListener {
      */
     void freeIn(String attempt, long remainingMillis);
 
+    /**
+     * Others wait now for a lock that an attempt holds, for which nobody waited when the attempt took it. May be lost, and
+     * come before the news that the attempt holds the lock.
+     *
+     * @param attempt the attempt that holds it
+     */
+    default void awaited(String attempt) {}
+
     /** Grants may have been missed, and flow again: every waiting attempt should ask once. */
     void channelRestored();
 }

@@ -3,18 +3,24 @@ package io.lockkeeper.contract;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lockkeeper.LockLease;
 import io.lockkeeper.LockMode;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.store.LockStore;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.List;
 import java.util.Locale;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
@@ -27,6 +33,7 @@ public abstract class ContentionContract {
     private static final int INSTANCES = 3;
     private static final int THREADS = 8;
     private static final int ROUNDS = 60;
+    private static final int PASSES = 5_000;
 
     /** Returns a new store over the locks that all stores of one test share. */
     protected abstract LockStore store();
@@ -59,6 +66,40 @@ public abstract class ContentionContract {
         for (LockMode mode : modes()) {
             contendFor(mode);
         }
+    }
+
+    /** Its callers come first as long as nobody else waits. */
+    @Test
+    void oneInstanceDoesNotKeepALockForWhichAnotherOneWaits() {
+        LockRequest request = LockRequest.of("kept").withWaitTime(Duration.ofSeconds(60));
+        try (LockTemplate here = patient();
+                LockTemplate there = patient()) {
+            Deque<CompletableFuture<LockLease>> callers = new ArrayDeque<>();
+            Stream.generate(() -> here.acquireAsync(request)).limit(PASSES).forEach(callers::add);
+            callers.element().join();
+            CompletableFuture<LockLease> other = there.acquireAsync(request);
+
+            // The news that somebody waits takes a while; without it there are more passes than callers.
+            Awaitility.await().pollInterval(Duration.ofMillis(1)).until(() -> {
+                CompletableFuture<LockLease> caller = callers.element();
+                if (caller.isDone()) {
+                    caller.join().close();
+                    callers.remove();
+                }
+                return other.isDone();
+            });
+
+            assertThat(callers).isNotEmpty();
+            other.join().close();
+            callers.forEach(caller -> caller.join().close());
+        }
+    }
+
+    private LockTemplate patient() {
+        return LockTemplate.builder(fencing.watch(store()))
+                .handover(2, Duration.ofSeconds(60))
+                .shutdownWait(Duration.ZERO)
+                .build();
     }
 
     private void contendFor(LockMode mode) throws Exception {

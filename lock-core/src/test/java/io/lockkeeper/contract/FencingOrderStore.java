@@ -123,6 +123,11 @@ final class FencingOrderStore implements LockStore {
         }
 
         @Override
+        public void awaited(String attempt) {
+            engine.awaited(attempt);
+        }
+
+        @Override
         public void channelRestored() {
             engine.channelRestored();
         }

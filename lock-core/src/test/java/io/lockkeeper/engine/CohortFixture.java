@@ -75,6 +75,14 @@ final class CohortFixture {
         return waiter.outcome.join();
     }
 
+    /** A caller comes, waits behind another instance, and has the lock by a grant. */
+    HeldLease isGranted(long firstToken) {
+        Waiter waiter = enters();
+        queued();
+        granted(firstToken);
+        return waiter.outcome.join();
+    }
+
     /** Callers wait behind another instance. */
     void queued() {
         answer(new AcquireReply.Queued("other1", 20_000, storeMillis()));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.engine;
 
+import static io.lockkeeper.engine.CohortFixture.MAX_PASSES;
 import static io.lockkeeper.engine.CohortFixture.MAX_PASS_TIME;
 import static io.lockkeeper.engine.CohortFixture.leaseOf;
 import static io.lockkeeper.engine.RecordingStore.last;
@@ -15,6 +16,8 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Who of the local callers has the lock next, and who never does. */
 class CohortQueueTest {
@@ -38,9 +41,14 @@ class CohortQueueTest {
         assertThat(port.handOvers).isEmpty();
     }
 
-    @Test
-    void aHoldThatHasPassedOftenEnoughIsHandedOver() {
-        HeldLease first = fixture.holds(100);
+    /** It came after others had waited for it, or somebody else waits now. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void aHoldForWhichOthersWaitIsHandedOverWhenItHasPassedOftenEnough(boolean granted) {
+        HeldLease first = granted ? fixture.isGranted(100) : fixture.holds(100);
+        if (!granted) {
+            fixture.cohort.awaited("attempt1");
+        }
         Waiter second = fixture.enters();
         Waiter third = fixture.enters();
         Waiter fourth = fixture.enters();
@@ -56,6 +64,77 @@ class CohortQueueTest {
         Attempt next = last(port.handOvers).next();
         fixture.cohort.answered(next, fixture.time.now(), CohortFixture.acquiredReply(103));
         assertThat(leaseOf(fourth).fencingToken()).isEqualTo(103);
+    }
+
+    @Test
+    void aHoldForWhichNobodyElseWaitsPassesOnUntilItsTimeIsOver() {
+        HeldLease holder = passesOn(handedOverToItself(200), 1_000);
+        assertThat(holder.fencingToken()).isEqualTo(1_200);
+        assertThat(port.handOvers).hasSize(1);
+
+        Waiter last = fixture.enters();
+        fixture.time.pass(MAX_PASS_TIME);
+        holder.release();
+
+        assertThat(last.outcome).isNotDone();
+        assertThat(last(port.handOvers).lastToken()).isEqualTo(1_200);
+    }
+
+    @Test
+    void noHoldPassesMoreOftenThanItHasFencingTokens() {
+        HeldLease holder = handedOverToItself(200);
+        int reserved = last(port.handOvers).next().passes + 1;
+        holder = passesOn(holder, reserved - 1);
+        assertThat(holder.fencingToken()).isEqualTo(200L + reserved - 1);
+
+        fixture.enters();
+        holder.release();
+
+        assertThat(port.handOvers).hasSize(2);
+    }
+
+    @Test
+    void aHoldThatHasPassedTooOftenIsHandedOverAsSoonAsSomebodyElseWaits() {
+        HeldLease holder = passesOn(handedOverToItself(200), 100);
+        fixture.enters();
+
+        fixture.cohort.awaited("attempt2");
+        holder.release();
+
+        assertThat(port.handOvers).hasSize(2);
+        assertThat(last(port.handOvers).next().passes).isEqualTo(MAX_PASSES);
+    }
+
+    @Test
+    void theNewsThatOthersWaitMayOvertakeTheAnswer() {
+        Waiter waiter = fixture.enters();
+        fixture.cohort.awaited("attempt1");
+        fixture.acquired(100);
+        HeldLease holder = passesOn(leaseOf(waiter), MAX_PASSES);
+        fixture.enters();
+
+        holder.release();
+
+        assertThat(last(port.handOvers).next().passes).isEqualTo(MAX_PASSES);
+    }
+
+    @Test
+    void theNewsThatOthersWaitMayHaveBeenMissed() {
+        HeldLease holder = passesOn(handedOverToItself(200), 100);
+        fixture.enters();
+
+        fixture.cohort.pollNow();
+        holder.release();
+
+        assertThat(port.handOvers).hasSize(2);
+    }
+
+    @Test
+    void newsOfAnotherAttemptChangeNothing() {
+        HeldLease holder = handedOverToItself(200);
+        fixture.cohort.awaited("attempt1");
+        passesOn(holder, 10);
+        assertThat(port.handOvers).hasSize(1);
     }
 
     @Test
@@ -283,5 +362,26 @@ class CohortQueueTest {
         leaseOf(waiter).release();
 
         assertThat(last(port.releases).lastToken()).isZero();
+    }
+
+    /** Returns the hold that follows one whose passes were used up while nobody else waited. */
+    private HeldLease handedOverToItself(long firstToken) {
+        HeldLease holder = passesOn(fixture.holds(100), MAX_PASSES);
+        Waiter next = fixture.enters();
+        holder.release();
+        fixture.cohort.answered(
+                last(port.handOvers).next(), fixture.time.now(), CohortFixture.acquiredReply(firstToken));
+        return leaseOf(next);
+    }
+
+    /** Lets one local caller after the other come, and have the lock after the one before. */
+    private HeldLease passesOn(HeldLease first, int times) {
+        HeldLease holder = first;
+        for (int pass = 0; pass < times; pass++) {
+            Waiter next = fixture.enters();
+            holder.release();
+            holder = leaseOf(next);
+        }
+        return holder;
     }
 }

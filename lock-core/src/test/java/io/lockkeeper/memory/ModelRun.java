@@ -241,6 +241,11 @@ final class ModelRun {
         }
 
         @Override
+        public void awaited(String attempt) {
+            messages.add(channel + " awaited " + attempt + " " + key);
+        }
+
+        @Override
         public void channelRestored() {
             throw new AssertionError("a record never says this");
         }

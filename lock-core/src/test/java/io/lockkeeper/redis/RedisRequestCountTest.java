@@ -22,9 +22,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -236,28 +236,61 @@ class RedisRequestCountTest {
     }
 
     @Test
-    void aHundredLocalCallersShareFewRequests() throws Exception {
+    void aThousandLocalCallersNeedThreeRequestsWhereNobodyElseWaits() {
         RedisConnectionFactory connections = Connections.JEDIS.to(server.port());
-        ExecutorService threads = Executors.newFixedThreadPool(8);
-        try (LockTemplate template = template(connections)) {
+        try (LockTemplate template = patient(connections)) {
             template.run("shared", lease -> {});
             server.resetStatistics();
-            List<Future<?>> workers = new ArrayList<>();
-            for (int i = 0; i < 8; i++) {
-                workers.add(threads.submit(() -> {
-                    for (int round = 0; round < 200; round++) {
-                        template.run("shared", lease -> {});
-                    }
-                }));
-            }
-            for (Future<?> worker : workers) {
-                worker.get(30, TimeUnit.SECONDS);
-            }
-            assertThat(server.scriptCalls()).isLessThan(8 * 200);
+            List<CompletableFuture<LockLease>> callers = callers(template, 1_000);
+            callers.forEach(caller -> caller.join().close());
+            assertThat(server.scriptCalls()).isEqualTo(3);
+            assertThat(server.calls("publish")).isZero();
         } finally {
-            threads.shutdownNow();
             Connections.close(connections);
         }
+    }
+
+    @Test
+    void aHolderIsToldOnceThatOthersWait() {
+        RedisConnectionFactory connections = Connections.JEDIS.to(server.port());
+        try (LockTemplate here = patient(connections);
+                LockTemplate there = patient(connections);
+                LockTemplate elsewhere = patient(connections)) {
+            LockLease held = here.acquire("shared");
+            List<CompletableFuture<LockLease>> waiting = new ArrayList<>();
+            server.resetStatistics();
+            for (LockTemplate other : List.of(there, elsewhere)) {
+                waiting.addAll(callers(other, 10));
+                int queued = waiting.size() / 10;
+                Awaitility.await()
+                        .until(() -> here.inspector()
+                                        .status("shared")
+                                        .orElseThrow()
+                                        .waiters()
+                                        .size()
+                                == queued);
+            }
+            assertThat(server.calls("publish")).isEqualTo(1);
+
+            held.close();
+            waiting.forEach(caller -> caller.join().close());
+        } finally {
+            Connections.close(connections);
+        }
+    }
+
+    /** Returns a template whose holds pass on for as long as they may by their number. */
+    private static LockTemplate patient(RedisConnectionFactory connections) {
+        return LockTemplate.builder(new RedisLockStore(connections, RedisLockStore.Options.defaults()))
+                .handover(16, Duration.ofSeconds(60))
+                .shutdownWait(Duration.ZERO)
+                .build();
+    }
+
+    private static List<CompletableFuture<LockLease>> callers(LockTemplate template, int count) {
+        return Stream.generate(() -> template.acquireAsync(LockRequest.of("shared")))
+                .limit(count)
+                .toList();
     }
 
     @Test
