@@ -79,10 +79,11 @@ final class Arguments {
         return arguments;
     }
 
-    List<byte[]> revoke() {
-        List<byte[]> arguments = new ArrayList<>(2);
+    List<byte[]> revoke(String request) {
+        List<byte[]> arguments = new ArrayList<>(3);
         arguments.add(channelPrefix);
         add(arguments, tombstoneMillis);
+        arguments.add(RedisNames.bytes(request));
         return arguments;
     }
 

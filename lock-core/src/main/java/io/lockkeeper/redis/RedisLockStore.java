@@ -18,6 +18,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
@@ -108,7 +109,8 @@ public final class RedisLockStore implements LockStore {
     @Override
     public CompletableFuture<Boolean> revoke(String name) {
         RedisSession open = session();
-        return open.eval(LuaScript.REVOKE, List.of(name), open.arguments().revoke())
+        String request = UUID.randomUUID().toString();
+        return open.eval(LuaScript.REVOKE, List.of(name), open.arguments().revoke(request))
                 .thenApply(reply -> reply.is("REVOKED"));
     }
 

@@ -15,6 +15,7 @@
 --             attempt 20, until 13 (server ms), state 1: G granted and not confirmed, H held, K released but kept
 --   queue     waiting attempts in order of arrival, 45 characters each:
 --             mode 1, attempt 20, alive until 13 (server ms), grant time 6 (ms), tokens 5
+--   revoked   reply and id of the last request to take the lock away by force; only there after such a request
 -- An attempt id is the client id (12 characters) and a number (8).
 
 local READER = 34

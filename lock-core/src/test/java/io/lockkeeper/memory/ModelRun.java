@@ -41,6 +41,7 @@ final class ModelRun {
     private final Map<String, Long> firstTokens = new HashMap<>();
     private final IdentityHashMap<ModelCommand, List<Long>> settledTokens = new IdentityHashMap<>();
     private final List<String> messages = new ArrayList<>();
+    private int revocations;
 
     /**
      * A call of a script.
@@ -111,7 +112,8 @@ final class ModelRun {
         } else if (command instanceof Renew renew) {
             return renew(renew, touched, step, arguments);
         } else if (command instanceof Revoke) {
-            add(arguments, CHANNEL_PREFIX, TOMBSTONE_MILLIS);
+            // An id of its own, also where it repeats an earlier one: the model has no driver that would send it again.
+            add(arguments, CHANNEL_PREFIX, TOMBSTONE_MILLIS, "request " + ++revocations);
             return (MemoryScripts.revoke(touched.get(0), step.micros()) ? "REVOKED " : "FREE ") + step.micros();
         }
         return inspect(touched.get(0), step.micros());

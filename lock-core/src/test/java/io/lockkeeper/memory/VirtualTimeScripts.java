@@ -37,7 +37,7 @@ final class VirtualTimeScripts implements AutoCloseable {
               local values = redis.call('HMGET', key, FIELDS)
               lives[i] = redis.call('PTTL', key)
               records[i] = lives[i] == -2 and 'absent' or table.concat(values, '|')
-              if lives[i] ~= -2 and redis.call('HLEN', key) ~= #values then
+              if lives[i] ~= -2 and redis.call('HLEN', key) - redis.call('HEXISTS', key, 'revoked') ~= #values then
                 records[i] = 'not ' .. #values .. ' fields'
               end
             end

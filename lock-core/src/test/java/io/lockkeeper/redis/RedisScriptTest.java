@@ -249,4 +249,34 @@ class RedisScriptTest {
         server.command("HSET", key, "version", "2", "owner", "x");
         assertThat(acquire(A1, LONG, LONG, LONG).get(0)).isEqualTo("FOREIGN");
     }
+
+    private List<String> revoke(String request) {
+        return run(LuaScript.REVOKE, "ch:", 30_000, request);
+    }
+
+    @Test
+    void aCopyOfARevocationTakesNothingFromWhoeverHoldsTheLockNext() {
+        acquire(A1, LONG, 0, LONG);
+        acquire(B1, LONG, LONG, LONG);
+        assertThat(revoke("request 1")).startsWith("REVOKED");
+        assertThat(owner()).isEqualTo(B1);
+
+        assertThat(revoke("request 1")).startsWith("REVOKED");
+
+        assertThat(owner()).isEqualTo(B1);
+        assertThat(revoke("request 2")).startsWith("REVOKED");
+        assertThat(owner()).isEmpty();
+    }
+
+    @Test
+    void aCopyOfARevocationThatFoundNobodyFindsNobody() {
+        acquire(A1, LONG, 0, LONG);
+        release(A1, 0);
+        assertThat(revoke("request 1")).startsWith("FREE");
+        acquire(B1, LONG, 0, LONG);
+
+        assertThat(revoke("request 1")).startsWith("FREE");
+
+        assertThat(owner()).isEqualTo(B1);
+    }
 }
