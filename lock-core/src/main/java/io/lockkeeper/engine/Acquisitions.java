@@ -160,14 +160,22 @@ final class Acquisitions {
             Cohort cohort = cohorts.computeIfAbsent(
                     name,
                     key -> cohort(
-                            Claim.renewed(List.of(key), mode, leaseMillis, reads ? 0 : maxPasses),
+                            Claim.renewed(waiter.request.names(), mode, leaseMillis, reads ? 0 : maxPasses),
                             () -> {},
-                            retired -> cohorts.remove(key, retired)));
+                            reads ? this::readersRetired : this::retired));
             if (cohort.enter(waiter)) {
                 return cohort;
             }
             cohorts.remove(name, cohort);
         }
+    }
+
+    private void retired(Cohort cohort) {
+        shared.remove(cohort.claim().name(), cohort);
+    }
+
+    private void readersRetired(Cohort cohort) {
+        readers.remove(cohort.claim().name(), cohort);
     }
 
     /** Readers of this JVM join each other without asking the store, which would send them behind this waiter. */

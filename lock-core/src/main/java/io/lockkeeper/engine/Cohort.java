@@ -4,7 +4,6 @@ package io.lockkeeper.engine;
 import io.lockkeeper.LockListener;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.ReleaseResult;
-import io.lockkeeper.engine.CohortState.Phase;
 import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.Grant;
 import io.lockkeeper.store.StoreException;

@@ -20,14 +20,6 @@ final class CohortState {
 
     private static final String NOT_ANSWERED = "the store has not answered to an earlier caller of the same lock";
 
-    enum Phase {
-        IDLE,
-        ASKING,
-        QUEUED,
-        HELD,
-        RETIRED
-    }
-
     final LocalQueue waiters = new LocalQueue();
     Phase phase = Phase.IDLE;
 
@@ -193,9 +185,7 @@ final class CohortState {
     void begin(Tenure begun, LockListener.Way way, Effects effects) {
         if (attempt != null) {
             attempt.stopPolling();
-            if (attempt.isAlone()) {
-                begun.begunAlone(attempt.passes);
-            }
+            begun.begunBy(attempt);
             // Its first question is answered; only one that was placed in the queue may have another on its way.
             holding = phase == Phase.QUEUED ? attempt : null;
             attempt = null;
@@ -302,10 +292,7 @@ final class CohortState {
             effects.command(() -> CohortPort.settle(result, Downgrades.release(port, ended, lastToken, keepMillis)));
         } else {
             Attempt next = beginAttempt(Phase.ASKING, false);
-            if (ended.isAlone()) {
-                // Nobody else came in the whole turn: the next hold may stay here for as long as the time allows.
-                next.passes = ended.claim.maxPassesAlone();
-            }
+            next.passes = ended.passesOfNext();
             effects.command(() -> CohortPort.settle(result, port.handOver(ended, lastToken, next)));
         }
     }

@@ -92,7 +92,7 @@ record CohortTimes(TimeSource clock, long pollMillis, long maxPassNanos, boolean
     /** Returns whether a hold may stay in this JVM for another caller: for a while, and while it is safe. */
     private boolean isLocal(Tenure tenure) {
         return tenure.mayPass()
-                && clock.nanoTime() - tenure.begun.nanos() < maxPassNanos
+                && clock.nanoTime() - tenure.begunNanos < maxPassNanos
                 && tenure.fixedEnd() == null
                 && tenure.isValid(clock)
                 && tenure.deadline().nanosFrom(clock) > TimeUnit.MILLISECONDS.toNanos(2 * Claim.marginMillis(0));

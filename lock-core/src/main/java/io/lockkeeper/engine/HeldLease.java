@@ -28,7 +28,7 @@ final class HeldLease implements LockLease {
     private final Tenure tenure;
     private final List<Long> tokens;
     private final LeaseKeeper keeper;
-    private volatile Moment granted;
+    private volatile long grantedNanos;
     private List<Consumer<LockLostException>> callbacks = List.of();
     private final LeaseEvents events;
     private State state = State.HELD;
@@ -46,7 +46,7 @@ final class HeldLease implements LockLease {
         this.tokens = tenure.tokens();
         this.keeper = keeper;
         this.events = new LeaseEvents(request, keeper.listener());
-        this.granted = keeper.clock().now();
+        this.grantedNanos = keeper.clock().nanoTime();
     }
 
     LockRequest request() {
@@ -260,7 +260,7 @@ final class HeldLease implements LockLease {
             inherited = List.copyOf(callbacks);
             callbacks = List.of();
         }
-        successor.granted = granted;
+        successor.grantedNanos = grantedNanos;
         inherited.forEach(successor::onLost);
         keeper.over(this);
         events.downgraded(successor.request, heldFor());
@@ -307,7 +307,7 @@ final class HeldLease implements LockLease {
     }
 
     private Duration heldFor() {
-        return granted.until(keeper.clock());
+        return Duration.ofNanos(Math.max(0, keeper.clock().nanoTime() - grantedNanos));
     }
 
     @Override

@@ -3,14 +3,21 @@ package io.lockkeeper.engine;
 
 import java.util.ArrayDeque;
 import java.util.List;
+import java.util.Queue;
 import org.jspecify.annotations.Nullable;
 
 /** The local callers who wait for one lock, first in, first out; those who have left do not count. Guarded by the cohort. */
 final class LocalQueue {
 
-    private final ArrayDeque<Waiter> waiters = new ArrayDeque<>(2);
+    /** Most locks that are held have nobody waiting: they keep no list of their own. */
+    private static final Queue<Waiter> NONE = new ArrayDeque<>(0);
+
+    private Queue<Waiter> waiters = NONE;
 
     void add(Waiter waiter) {
+        if (waiters == NONE) {
+            waiters = new ArrayDeque<>(2);
+        }
         waiters.add(waiter);
     }
 
@@ -22,13 +29,22 @@ final class LocalQueue {
         while (!waiters.isEmpty() && waiters.peek().isGone()) {
             waiters.poll();
         }
-        return waiters.isEmpty();
+        dropEmpty();
+        return waiters == NONE;
     }
 
     /** Takes out the first caller; null: nobody is there. */
     @Nullable
     Waiter next() {
-        return isEmpty() ? null : waiters.poll();
+        Waiter first = isEmpty() ? null : waiters.poll();
+        dropEmpty();
+        return first;
+    }
+
+    private void dropEmpty() {
+        if (waiters.isEmpty()) {
+            waiters = NONE;
+        }
     }
 
     /** Returns whether anybody wants to wait where the lock is held. */
@@ -46,7 +62,7 @@ final class LocalQueue {
 
     List<Waiter> takeAll() {
         List<Waiter> all = List.copyOf(waiters);
-        waiters.clear();
+        waiters = NONE;
         return all;
     }
 }

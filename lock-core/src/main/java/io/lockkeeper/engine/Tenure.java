@@ -4,8 +4,8 @@ package io.lockkeeper.engine;
 import java.util.Collection;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -22,9 +22,9 @@ final class Tenure {
     final Cohort cohort;
     final Claim claim;
     final String attempt;
-    final Moment begun;
+    final long begunNanos;
     private final List<Long> firstTokens;
-    private final AtomicInteger state = new AtomicInteger(HELD);
+    private volatile int state = HELD;
     private int passes;
     private int maxPasses;
     private boolean alone;
@@ -49,8 +49,11 @@ final class Tenure {
     /** The watchdog's next task, or its last one. */
     Consumer<Tenure> task = none -> {};
 
-    /** The leases of those who hold the lock now: one, or several readers. Changed by the cohort. */
-    private volatile Collection<HeldLease> holders;
+    /** The lease of the one who holds the lock now; null: nobody, or readers. Changed by the cohort. */
+    private volatile @Nullable HeldLease holder;
+
+    /** The leases of the readers who hold the lock now; null: it is not for readers. Changed by the cohort. */
+    private final @Nullable Set<HeldLease> readers;
 
     Tenure(
             Cohort cohort,
@@ -64,10 +67,10 @@ final class Tenure {
         this.attempt = attempt;
         this.maxPasses = claim.maxPasses();
         this.firstTokens = firstTokens;
-        this.begun = begun;
+        this.begunNanos = begun.nanos();
         this.deadline = deadline;
         this.fixedEnd = fixedEnd;
-        this.holders = claim.isShared() ? ConcurrentHashMap.newKeySet() : List.of();
+        this.readers = claim.isShared() ? ConcurrentHashMap.newKeySet() : null;
     }
 
     /** Returns the token of the present holder. Guarded by the cohort. */
@@ -89,39 +92,43 @@ final class Tenure {
         return unconfirmed;
     }
 
+    /** Returns the leases of those who hold the lock now: one, or several readers. */
     Collection<HeldLease> holders() {
-        return holders;
+        HeldLease only = holder;
+        return readers != null ? readers : only != null ? List.of(only) : List.of();
     }
 
     /** Returns the label of one of the holders; null: it has none, or there is nobody. */
     @Nullable
     String label() {
-        Iterator<HeldLease> all = holders.iterator();
+        Iterator<HeldLease> all = holders().iterator();
         return all.hasNext() ? all.next().request().label() : null;
     }
 
     void add(HeldLease lease) {
-        if (claim.isShared()) {
-            holders.add(lease);
+        if (readers != null) {
+            readers.add(lease);
         } else {
-            holders = List.of(lease);
+            holder = lease;
         }
     }
 
     /** Takes a holder out; returns whether nobody is left. */
     boolean remove(HeldLease lease) {
-        if (claim.isShared()) {
-            holders.remove(lease);
-        } else if (holders.contains(lease)) {
-            holders = List.of();
+        if (readers != null) {
+            readers.remove(lease);
+            return readers.isEmpty();
         }
-        return holders.isEmpty();
+        if (holder == lease) {
+            holder = null;
+        }
+        return holder == null;
     }
 
-    /** Nobody else waited in the store when it gave the hold, which may pass on so often. Guarded by the cohort. */
-    void begunAlone(int mostPasses) {
-        alone = true;
-        maxPasses = mostPasses;
+    /** The attempt has the hold: while nobody else waits in the store, all its passes may be used. Guarded by the cohort. */
+    void begunBy(Attempt asker) {
+        alone = asker.isAlone();
+        maxPasses = alone ? asker.passes : claim.maxPasses();
     }
 
     /** Others wait in the store now. Guarded by the cohort. */
@@ -130,9 +137,9 @@ final class Tenure {
         maxPasses = claim.maxPasses();
     }
 
-    /** Returns whether nobody else waits in the store, as far as is known. Guarded by the cohort. */
-    boolean isAlone() {
-        return alone;
+    /** Returns how often the next hold may pass: if nobody else came in this turn, as long as its time allows. */
+    int passesOfNext() {
+        return alone ? claim.maxPassesAlone() : claim.maxPasses();
     }
 
     /** Returns whether the hold may pass on once more. Guarded by the cohort. */
@@ -191,7 +198,7 @@ final class Tenure {
     }
 
     boolean isOver() {
-        return state.get() != HELD;
+        return state != HELD;
     }
 
     boolean isValid(TimeSource time) {
@@ -209,8 +216,11 @@ final class Tenure {
     }
 
     private boolean finish(int end) {
-        if (!state.compareAndSet(HELD, end)) {
-            return false;
+        synchronized (this) {
+            if (state != HELD) {
+                return false;
+            }
+            state = end;
         }
         leaveSlot();
         return true;
