@@ -84,7 +84,7 @@ final class Attempt {
 
     /** Returns whether nobody else waits in the store: the attempt never had to, and nobody came. */
     boolean isAlone() {
-        return queued == null && !awaited;
+        return queued == null && early == null && !granted && !awaited;
     }
 
     /** Replaces the next poll. */

@@ -18,7 +18,7 @@ import java.util.List;
  */
 record Claim(List<String> names, ClaimMode mode, long leaseMillis, boolean fixed, int maxPasses) {
 
-    /** The most that a place in the store's queue can ask for, and more than the usual time of passes allows. */
+    /** The most that a place in the store's queue can ask for: the store takes it as the wish to hear of others who wait. */
     private static final int MAX_PASSES_ALONE = 9_999;
 
     private static final Duration LONGEST = Duration.ofDays(36_500);

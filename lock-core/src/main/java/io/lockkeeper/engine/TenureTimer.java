@@ -108,6 +108,7 @@ final class TenureTimer {
 
         private void run() {
             takeAll().forEach(tenure -> {
+                // A task that is put meanwhile runs now, too: all of them look at the clock.
                 try {
                     tenure.task.accept(tenure);
                 } catch (RuntimeException | Error failure) {

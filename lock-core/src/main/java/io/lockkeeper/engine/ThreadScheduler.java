@@ -12,7 +12,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A scheduler with one daemon thread. A task that is due before all others wakes the thread, only to let it wait anew: most
- * renewals would, and are cancelled at once. So a look at the queue is due soon as long as there are tasks.
+ * ends of waits would, and are cancelled at once. So a look at the queue is due soon as long as there are tasks.
  */
 final class ThreadScheduler implements Scheduler, AutoCloseable {
 

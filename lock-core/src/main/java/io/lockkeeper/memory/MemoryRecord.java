@@ -19,6 +19,9 @@ final class MemoryRecord {
 
     private static final int CLIENT_ID_LENGTH = 12;
 
+    /** How often a hold may pass between the callers of a client that knew of nobody else. */
+    private static final int PASSES_ALONE = 9_999;
+
     final String name;
     ClaimMode mode = ClaimMode.EXCLUSIVE;
     String owner = "";
@@ -86,10 +89,10 @@ final class MemoryRecord {
         queue.put(place.attempt(), place);
     }
 
-    /** Tells an owner that may pass the lock on to callers of its own client that others wait, unless it was a waiter. */
+    /** Tells an owner whose client knew of nobody else that others wait. */
     void tellOwner() {
         String awaited = owner;
-        if (queue.isEmpty() && !awaited.isEmpty() && !granted && token > first) {
+        if (queue.isEmpty() && !awaited.isEmpty() && !granted && token - first >= PASSES_ALONE) {
             outbox.send(awaited, listener -> listener.awaited(awaited));
         }
     }

@@ -113,9 +113,11 @@ if not blocked then
   return reply
 end
 
--- An owner that may pass the lock on to callers of its own client is told by the first who waits, unless it was a waiter.
+-- How often a hold may pass between the callers of a client that knew of nobody else: so it is told of the first who waits.
+local PASSES_ALONE = 9999
+
 local function wait(record)
-  if record.queue == '' and record.owner ~= '' and not record.granted and record.token > record.first then
+  if record.queue == '' and record.owner ~= '' and not record.granted and record.token - record.first >= PASSES_ALONE then
     tell(record, record.owner, 'awaited ' .. record.owner)
   end
   enqueue(record, me, mode, now + alive_ms, grant_ms, tokens)

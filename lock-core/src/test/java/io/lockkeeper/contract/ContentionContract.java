@@ -76,6 +76,9 @@ public abstract class ContentionContract {
                 LockTemplate there = patient()) {
             Deque<CompletableFuture<LockLease>> callers = new ArrayDeque<>();
             Stream.generate(() -> here.acquireAsync(request)).limit(PASSES).forEach(callers::add);
+            for (int i = 0; i < 10; i++) {
+                callers.remove().join().close();
+            }
             callers.element().join();
             CompletableFuture<LockLease> other = there.acquireAsync(request);
 

@@ -118,6 +118,23 @@ class CohortQueueTest {
         assertThat(last(port.handOvers).next().passes).isEqualTo(MAX_PASSES);
     }
 
+    /** The first copy of the command took a place; the second one finds the lock granted, and others behind it. */
+    @Test
+    void aHoldThatWasGrantedWhileItsCommandWasSentAgainIsNotAlone() {
+        HeldLease first = passesOn(fixture.holds(100), MAX_PASSES);
+        Waiter waiter = fixture.enters();
+        first.release();
+        Attempt next = last(port.handOvers).next();
+        fixture.cohort.granted(fixture.grant(next, 200));
+        fixture.cohort.answered(next, fixture.time.now(), CohortFixture.acquiredReply(200));
+        HeldLease holder = passesOn(leaseOf(waiter), MAX_PASSES);
+        fixture.enters();
+
+        holder.release();
+
+        assertThat(port.handOvers).hasSize(2);
+    }
+
     @Test
     void theNewsThatOthersWaitMayHaveBeenMissed() {
         HeldLease holder = passesOn(handedOverToItself(200), 100);

@@ -145,6 +145,11 @@ public final class SwitchableStore implements LockStore {
         }
 
         @Override
+        public void awaited(String attempt) {
+            listener.awaited(attempt);
+        }
+
+        @Override
         public void channelRestored() {
             listener.channelRestored();
         }
