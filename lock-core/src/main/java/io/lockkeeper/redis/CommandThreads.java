@@ -11,8 +11,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.ScheduledFuture;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.springframework.data.redis.connection.RedisConnection;
@@ -32,13 +30,13 @@ final class CommandThreads {
     private static final int THREADS_OF_A_SERVER = 7;
 
     private final RedisConnectionFactory connections;
-    private final ScheduledExecutorService timer;
+    private final CommandTimeout timeouts;
     private final Map<String, ExecutorService> threads = new ConcurrentHashMap<>();
     private volatile boolean closed;
 
     CommandThreads(RedisConnectionFactory connections, ScheduledExecutorService timer) {
         this.connections = connections;
-        this.timer = timer;
+        this.timeouts = new CommandTimeout(timer);
     }
 
     /**
@@ -59,17 +57,7 @@ final class CommandThreads {
             result.completeExceptionally(new StoreException("the lock store is closed", refusal));
             return result;
         }
-        ScheduledFuture<?> timeout = timer.schedule(
-                () -> {
-                    StoreException silent = new StoreException(
-                            "Redis did not answer to " + what + " within " + limit.toMillis() + " ms", null);
-                    if (result.completeExceptionally(silent)) {
-                        running.cancel(true);
-                    }
-                },
-                limit.toNanos(),
-                TimeUnit.NANOSECONDS);
-        result.whenComplete((reply, failure) -> timeout.cancel(false));
+        timeouts.watch(result, what, limit, () -> running.cancel(true));
         return result;
     }
 

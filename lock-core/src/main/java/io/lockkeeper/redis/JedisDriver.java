@@ -4,13 +4,9 @@ package io.lockkeeper.redis;
 import io.lockkeeper.store.DaemonThreads;
 import io.lockkeeper.store.StoreException;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.List;
-import java.util.Map;
-import java.util.Properties;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ScheduledExecutorService;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
@@ -20,11 +16,10 @@ import redis.clients.jedis.Protocol.Command;
  * A driver with {@linkplain CombinedConnections connections of its own} for scripts, made as the application's Jedis is.
  * Everything that is rare goes over spring-data-redis, and so do scripts as long as it is not known where the key is.
  */
-final class JedisDriver implements RedisDriver {
+final class JedisDriver extends DelegatingDriver {
 
     private static final int ANSWERING_THREADS = 2;
 
-    private final SpringDataRedisDriver general;
     private final CombinedConnections connections;
 
     private JedisDriver(
@@ -32,7 +27,7 @@ final class JedisDriver implements RedisDriver {
             JedisSettings settings,
             Duration commandTimeout,
             ScheduledExecutorService timer) {
-        this.general = general;
+        super(general);
         this.connections = new CombinedConnections(
                 commandTimeout,
                 () -> new JedisLink(settings.address(), settings.config()),
@@ -87,31 +82,6 @@ final class JedisDriver implements RedisDriver {
     }
 
     @Override
-    public int slot(byte[] key) {
-        return general.slot(key);
-    }
-
-    @Override
-    public String serverOf(byte[] key) {
-        return general.serverOf(key);
-    }
-
-    @Override
-    public CompletableFuture<List<byte[]>> scan(byte[] pattern, int limit) {
-        return general.scan(pattern, limit);
-    }
-
-    @Override
-    public CompletableFuture<List<byte @Nullable []>> get(List<byte[]> keys) {
-        return general.get(keys);
-    }
-
-    @Override
-    public CompletableFuture<Map<String, Properties>> info() {
-        return general.info();
-    }
-
-    @Override
     public CompletableFuture<Void> set(byte[] key, byte[] value, Duration timeToLive) {
         CombinedConnections single = connections();
         if (single == null) {
@@ -130,16 +100,6 @@ final class JedisDriver implements RedisDriver {
         return single == null
                 ? general.delete(key)
                 : single.call(Request.of(Command.DEL, key)).thenAccept(done -> {});
-    }
-
-    @Override
-    public void subscribe(byte[] channel, Consumer<byte[]> onMessage, Runnable onSubscribed) {
-        general.subscribe(channel, onMessage, onSubscribed);
-    }
-
-    @Override
-    public @Nullable Instant subscribedSince() {
-        return general.subscribedSince();
     }
 
     @Override

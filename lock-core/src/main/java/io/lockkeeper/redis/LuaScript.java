@@ -21,6 +21,8 @@ import java.util.List;
  */
 record LuaScript(String name, String source, String sha1, boolean brief) {
 
+    private static final byte[] BRIEFLY = RedisNames.bytes("1");
+
     static final LuaScript ACQUIRE = load("acquire", "acquire-free", true);
     static final LuaScript RELEASE = load("release", "release-last", true);
     static final LuaScript HANDOVER = load("handover");
@@ -36,6 +38,15 @@ record LuaScript(String name, String source, String sha1, boolean brief) {
     static final LuaScript REPLICAS = of("replicas", read("replicas"), false);
 
     static final List<LuaScript> ALL = List.of(ACQUIRE, RELEASE, HANDOVER, RENEW, INSPECT, REVOKE);
+
+    /** Returns arguments that ask for the brief reply where there is one: one number for the usual case. */
+    byte[][] briefly(List<byte[]> arguments) {
+        byte[][] all = arguments.toArray(new byte[arguments.size() + (brief ? 1 : 0)][]);
+        if (brief) {
+            all[arguments.size()] = BRIEFLY;
+        }
+        return all;
+    }
 
     private static LuaScript load(String name) {
         return of(name, read("record") + "\n" + read(name), false);

@@ -8,8 +8,10 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
 /** Finds the best driver for a connection factory. */
 final class RedisDrivers {
 
-    /** By its name, because the class cannot be loaded where Jedis is absent; a subclass may connect in its own way. */
+    /** By their names, because a class cannot be loaded where its client is absent; a subclass may connect in its own way. */
     private static final String JEDIS = "org.springframework.data.redis.connection.jedis.JedisConnectionFactory";
+
+    private static final String LETTUCE = "org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory";
 
     private RedisDrivers() {}
 
@@ -19,9 +21,15 @@ final class RedisDrivers {
             ScheduledExecutorService timer,
             ReplicaAcks acks) {
         SpringDataRedisDriver general = new SpringDataRedisDriver(connections, commandTimeout, timer, acks);
-        // Acknowledgements are asked for on connections of their own.
-        return !acks.isWanted() && connections.getClass().getName().equals(JEDIS)
-                ? JedisDriver.over(connections, general, commandTimeout, timer)
-                : general;
+        String factory = connections.getClass().getName();
+        if (acks.isWanted()) {
+            // They are asked for on connections of their own.
+            return general;
+        } else if (factory.equals(JEDIS)) {
+            return JedisDriver.over(connections, general, commandTimeout, timer);
+        } else if (factory.equals(LETTUCE)) {
+            return LettuceDriver.over(connections, general, commandTimeout, timer);
+        }
+        return general;
     }
 }

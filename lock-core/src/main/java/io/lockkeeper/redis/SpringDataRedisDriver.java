@@ -281,7 +281,7 @@ final class SpringDataRedisDriver implements RedisDriver {
         return threads.call(servers.serverOf(key), what, commandTimeout, command);
     }
 
-    private void refreshIfDue() {
+    void refreshIfDue() {
         if (servers.isRefreshDue()) {
             learnInBackground();
         }
