@@ -7,6 +7,7 @@ import io.lockkeeper.LockLease;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.testing.RedisServer;
 import java.time.Duration;
+import java.util.function.BiConsumer;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -28,19 +29,22 @@ class LettuceDriverTest {
         server.close();
     }
 
-    private static LettuceConnectionFactory connections(boolean shared) {
+    private static void over(boolean shared, BiConsumer<LockTemplate, LettuceConnectionFactory> body) {
         LettuceConnectionFactory factory =
                 new LettuceConnectionFactory(new RedisStandaloneConfiguration("localhost", server.port()));
         factory.setShareNativeConnection(shared);
         factory.afterPropertiesSet();
         factory.start();
-        return factory;
-    }
-
-    private static LockTemplate template(LettuceConnectionFactory factory) {
-        return LockTemplate.builder(new RedisLockStore(factory, RedisLockStore.Options.defaults()))
+        try (LockTemplate template = LockTemplate.builder(
+                        new RedisLockStore(factory, RedisLockStore.Options.defaults()))
                 .shutdownWait(Duration.ZERO)
-                .build();
+                .build()) {
+            lockWorks(template);
+            body.accept(template, factory);
+            lockWorks(template);
+        } finally {
+            factory.destroy();
+        }
     }
 
     private static void lockWorks(LockTemplate template) {
@@ -52,48 +56,24 @@ class LettuceDriverTest {
 
     @Test
     void aConnectionThatEndsIsReplaced() {
-        LettuceConnectionFactory factory = connections(true);
-        try (LockTemplate template = template(factory)) {
-            lockWorks(template);
-            server.command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
-            lockWorks(template);
-        } finally {
-            factory.destroy();
-        }
+        over(true, (template, factory) -> server.command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"));
     }
 
     @Test
     void aFactoryThatIsStartedAgainHasAnotherConnection() {
-        LettuceConnectionFactory factory = connections(true);
-        try (LockTemplate template = template(factory)) {
-            lockWorks(template);
+        over(true, (template, factory) -> {
             factory.stop();
             factory.start();
-            lockWorks(template);
-        } finally {
-            factory.destroy();
-        }
+        });
     }
 
     @Test
     void aServerThatForgotTheScriptsIsToldThemAgain() {
-        LettuceConnectionFactory factory = connections(true);
-        try (LockTemplate template = template(factory)) {
-            lockWorks(template);
-            server.command("SCRIPT", "FLUSH");
-            lockWorks(template);
-        } finally {
-            factory.destroy();
-        }
+        over(true, (template, factory) -> server.command("SCRIPT", "FLUSH"));
     }
 
     @Test
     void aFactoryThatSharesNoConnectionWillDo() {
-        LettuceConnectionFactory factory = connections(false);
-        try (LockTemplate template = template(factory)) {
-            lockWorks(template);
-        } finally {
-            factory.destroy();
-        }
+        over(false, (template, factory) -> lockWorks(template));
     }
 }
