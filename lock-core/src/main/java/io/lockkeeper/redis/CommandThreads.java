@@ -11,6 +11,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.springframework.data.redis.connection.RedisConnection;
@@ -31,12 +32,18 @@ final class CommandThreads {
 
     private final RedisConnectionFactory connections;
     private final CommandTimeout timeouts;
+    private volatile Consumer<RedisConnection> onUsed = used -> {};
     private final Map<String, ExecutorService> threads = new ConcurrentHashMap<>();
     private volatile boolean closed;
 
     CommandThreads(RedisConnectionFactory connections, ScheduledExecutorService timer) {
         this.connections = connections;
         this.timeouts = new CommandTimeout(timer);
+    }
+
+    /** Has a connection looked at each time that a command was answered over it, on the thread of that command. */
+    void onUsed(Consumer<RedisConnection> look) {
+        onUsed = look;
     }
 
     /**
@@ -82,6 +89,7 @@ final class CommandThreads {
         }
         try (RedisConnection connection = connections.getConnection()) {
             result.complete(command.apply(connection));
+            onUsed.accept(connection);
         } catch (StoreException failure) {
             result.completeExceptionally(failure);
         } catch (RuntimeException | Error failure) {

@@ -2,16 +2,15 @@
 package io.lockkeeper.redis;
 
 import io.lettuce.core.RedisCommandExecutionException;
-import io.lettuce.core.RedisFuture;
-import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.api.async.RedisAsyncCommands;
 import io.lettuce.core.cluster.api.async.RedisAdvancedClusterAsyncCommands;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.lockkeeper.store.StoreException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ScheduledExecutorService;
 import org.jspecify.annotations.Nullable;
 import org.springframework.data.redis.connection.RedisConnection;
@@ -25,22 +24,17 @@ import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactor
  */
 final class LettuceDriver extends DelegatingDriver {
 
-    private final LettuceConnectionFactory connections;
     private final Duration commandTimeout;
     private final CommandTimeout timeouts;
+    private final Set<LettuceCall> underWay = ConcurrentHashMap.newKeySet();
 
     /** The shared connection; null where it is not known to work. */
     private volatile @Nullable RedisClusterAsyncCommands<byte[], byte[]> shared;
 
     private volatile boolean closed;
 
-    private LettuceDriver(
-            SpringDataRedisDriver general,
-            LettuceConnectionFactory connections,
-            Duration commandTimeout,
-            ScheduledExecutorService timer) {
+    private LettuceDriver(SpringDataRedisDriver general, Duration commandTimeout, ScheduledExecutorService timer) {
         super(general);
-        this.connections = connections;
         this.commandTimeout = commandTimeout;
         this.timeouts = new CommandTimeout(timer);
     }
@@ -51,18 +45,12 @@ final class LettuceDriver extends DelegatingDriver {
             SpringDataRedisDriver general,
             Duration commandTimeout,
             ScheduledExecutorService timer) {
-        LettuceConnectionFactory connections = (LettuceConnectionFactory) factory;
-        return connections.getShareNativeConnection()
-                ? new LettuceDriver(general, connections, commandTimeout, timer)
-                : general;
-    }
-
-    @Override
-    public CompletableFuture<Long> prepare(List<LuaScript> scripts) {
-        return general.prepare(scripts).thenApply(time -> {
-            adopt();
-            return time;
-        });
+        if (!((LettuceConnectionFactory) factory).getShareNativeConnection()) {
+            return general;
+        }
+        LettuceDriver driver = new LettuceDriver(general, commandTimeout, timer);
+        general.onUsed(driver::adopt);
+        return driver;
     }
 
     @Override
@@ -70,32 +58,29 @@ final class LettuceDriver extends DelegatingDriver {
         RedisClusterAsyncCommands<byte[], byte[]> open = shared;
         if (open == null || !isOpen(open)) {
             shared = null;
-            return general.eval(script, keys, arguments).thenApply(reply -> {
-                adopt();
-                return reply;
-            });
+            return general.eval(script, keys, arguments);
         }
         general.refreshIfDue();
-        CompletableFuture<List<Object>> result = new CompletableFuture<>();
-        Script call = new Script(open, script, keys, arguments);
-        try {
-            RedisFuture<List<Object>> sent = call.byHash();
-            timeouts.watch(result, script.name(), commandTimeout, () -> {
+        LettuceCall call = new LettuceCall(open, script, keys, arguments);
+        underWay.add(call);
+        // Told after this: what asks again at once must not meet the same connection.
+        CompletableFuture<List<Object>> answer = call.result.whenComplete((reply, failure) -> {
+            underWay.remove(call);
+            if (failure != null && !(failure.getCause() instanceof RedisCommandExecutionException)) {
                 shared = null;
-                sent.cancel(true);
-            });
-            sent.whenComplete((reply, failure) -> {
-                if (failure != null && Failures.says(failure, "NOSCRIPT")) {
-                    // Refused before it ran, so it is safe to send again.
-                    call.byText().whenComplete((again, refusal) -> complete(result, script, again, refusal));
-                } else {
-                    complete(result, script, reply, failure);
-                }
-            });
-        } catch (RuntimeException refusal) {
-            complete(result, script, null, refusal);
+            }
+        });
+        if (closed) {
+            call.result.completeExceptionally(closing());
+        } else {
+            timeouts.watch(call.result, script.name(), commandTimeout, call::cancel);
+            call.send();
         }
-        return result;
+        return answer;
+    }
+
+    private static StoreException closing() {
+        return new StoreException("the lock store is closed", null);
     }
 
     @SuppressWarnings("deprecation") // Spring Data gives nothing else that knows it.
@@ -106,52 +91,14 @@ final class LettuceDriver extends DelegatingDriver {
                         && single.getStatefulConnection().isOpen();
     }
 
-    /** One run of a script. */
-    private record Script(
-            RedisClusterAsyncCommands<byte[], byte[]> commands,
-            LuaScript script,
-            List<byte[]> keys,
-            List<byte[]> arguments) {
-
-        /** A reply of one number is a list of one for Lettuce. */
-        RedisFuture<List<Object>> byHash() {
-            return commands.evalsha(script.sha1(), ScriptOutputType.MULTI, names(), script.briefly(arguments));
-        }
-
-        RedisFuture<List<Object>> byText() {
-            return commands.eval(script.source(), ScriptOutputType.MULTI, names(), script.briefly(arguments));
-        }
-
-        private byte[][] names() {
-            return keys.toArray(byte[][]::new);
-        }
-    }
-
-    private void complete(
-            CompletableFuture<List<Object>> result,
-            LuaScript script,
-            @Nullable List<Object> reply,
-            @Nullable Throwable failure) {
-        if (reply != null) {
-            result.complete(reply);
-            return;
-        }
-        Throwable cause =
-                failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
-        if (!(cause instanceof RedisCommandExecutionException)) {
-            shared = null;
-        }
-        String why = cause == null ? "it gave no reply" : Failures.rootMessage(cause);
-        result.completeExceptionally(new StoreException("Redis failed at " + script.name() + ": " + why, cause));
-    }
-
-    /** Spring Data has just used the connection, so there is nothing to wait for. */
+    /** Takes the connection over which a command was answered, on a thread that may wait. */
     @SuppressWarnings("unchecked") // What Lettuce is given and gives are byte arrays.
-    private void adopt() {
+    private void adopt(RedisConnection connection) {
         if (shared == null && !closed) {
-            try (RedisConnection connection = connections.getConnection()) {
-                shared = (RedisClusterAsyncCommands<byte[], byte[]>) connection.getNativeConnection();
-            }
+            shared = (RedisClusterAsyncCommands<byte[], byte[]>) connection.getNativeConnection();
+        }
+        if (closed) {
+            shared = null;
         }
     }
 
@@ -159,6 +106,7 @@ final class LettuceDriver extends DelegatingDriver {
     public void close() {
         closed = true;
         shared = null;
+        underWay.forEach(call -> call.result.completeExceptionally(closing()));
         super.close();
     }
 }

@@ -198,6 +198,11 @@ final class SpringDataRedisDriver implements RedisDriver {
         return time;
     }
 
+    /** Has a connection looked at each time that a command was answered over it. */
+    void onUsed(Consumer<RedisConnection> look) {
+        threads.onUsed(look);
+    }
+
     /** Returns what is known of the servers; known after the preparation. */
     Servers servers() {
         return servers;

@@ -6,7 +6,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lockkeeper.LockLease;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.testing.RedisServer;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
 import java.util.function.BiConsumer;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -29,12 +34,17 @@ class LettuceDriverTest {
         server.close();
     }
 
-    private static void over(boolean shared, BiConsumer<LockTemplate, LettuceConnectionFactory> body) {
+    private static LettuceConnectionFactory factory(boolean shared) {
         LettuceConnectionFactory factory =
                 new LettuceConnectionFactory(new RedisStandaloneConfiguration("localhost", server.port()));
         factory.setShareNativeConnection(shared);
         factory.afterPropertiesSet();
         factory.start();
+        return factory;
+    }
+
+    private static void over(boolean shared, BiConsumer<LockTemplate, LettuceConnectionFactory> body) {
+        LettuceConnectionFactory factory = factory(shared);
         try (LockTemplate template = LockTemplate.builder(
                         new RedisLockStore(factory, RedisLockStore.Options.defaults()))
                 .shutdownWait(Duration.ZERO)
@@ -75,5 +85,42 @@ class LettuceDriverTest {
     @Test
     void aFactoryThatSharesNoConnectionWillDo() {
         over(false, (template, factory) -> lockWorks(template));
+    }
+
+    /** The first lock after a failure goes another way, whose connection may have to be made or looked at. */
+    @Test
+    void aConnectionThatIsLookedAtBeforeItsUseKeepsNobodyWaiting() {
+        over(true, (template, factory) -> {
+            factory.setValidateConnection(true);
+            factory.resetConnection();
+            lockWorks(template);
+        });
+    }
+
+    @Test
+    void whatIsUnderWayFailsWhenTheDriverIsClosed() {
+        LettuceConnectionFactory factory = factory(true);
+        ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
+        RedisDriver driver =
+                RedisDrivers.over(factory, Duration.ofSeconds(30), timer, ReplicaAcks.of("0", Duration.ZERO));
+        byte[] key = "lockkeeper:lock:stock".getBytes(StandardCharsets.UTF_8);
+        try {
+            driver.prepare(LuaScript.ALL).join();
+            driver.eval(LuaScript.INSPECT, List.of(key), List.of()).join();
+            server.command("CLIENT", "PAUSE", "3000", "ALL");
+            CompletableFuture<List<Object>> silent = driver.eval(LuaScript.INSPECT, List.of(key), List.of());
+
+            driver.close();
+
+            assertThat(silent)
+                    .failsWithin(Duration.ofSeconds(1))
+                    .withThrowableThat()
+                    .withMessageContaining("closed");
+            assertThat(driver.eval(LuaScript.INSPECT, List.of(key), List.of())).isCompletedExceptionally();
+        } finally {
+            server.command("CLIENT", "UNPAUSE");
+            timer.shutdownNow();
+            factory.destroy();
+        }
     }
 }
