@@ -18,9 +18,6 @@ import java.util.List;
  */
 record Claim(List<String> names, ClaimMode mode, long leaseMillis, boolean fixed, int maxPasses) {
 
-    /** The most that a place in the store's queue can ask for: the store takes it as the wish to hear of others who wait. */
-    private static final int MAX_PASSES_ALONE = 9_999;
-
     private static final Duration LONGEST = Duration.ofDays(36_500);
 
     /** Returns a time that fits into every unit and clock: nobody can tell a longer one from it. */
@@ -58,7 +55,7 @@ record Claim(List<String> names, ClaimMode mode, long leaseMillis, boolean fixed
 
     /** Returns how often a hold may pass to another local caller while nobody else waits. */
     int maxPassesAlone() {
-        return maxPasses == 0 ? 0 : MAX_PASSES_ALONE;
+        return maxPasses == 0 ? 0 : AcquireCommand.MOST_TOKENS - 1;
     }
 
     /**

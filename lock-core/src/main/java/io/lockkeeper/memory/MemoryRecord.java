@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.memory;
 
+import io.lockkeeper.store.AcquireCommand;
 import io.lockkeeper.store.ClaimMode;
 import io.lockkeeper.store.Grant;
 import io.lockkeeper.store.StoredLock;
@@ -18,9 +19,6 @@ import org.jspecify.annotations.Nullable;
 final class MemoryRecord {
 
     private static final int CLIENT_ID_LENGTH = 12;
-
-    /** How often a hold may pass between the callers of a client that knew of nobody else. */
-    private static final int PASSES_ALONE = 9_999;
 
     final String name;
     ClaimMode mode = ClaimMode.EXCLUSIVE;
@@ -92,7 +90,7 @@ final class MemoryRecord {
     /** Tells an owner whose client knew of nobody else that others wait. */
     void tellOwner() {
         String awaited = owner;
-        if (queue.isEmpty() && !awaited.isEmpty() && !granted && token - first >= PASSES_ALONE) {
+        if (queue.isEmpty() && !awaited.isEmpty() && !granted && token - first + 1 >= AcquireCommand.MOST_TOKENS) {
             outbox.send(awaited, listener -> listener.awaited(awaited));
         }
     }

@@ -20,6 +20,12 @@ import java.util.List;
 public record AcquireCommand(
         List<String> names, String attempt, ClaimMode mode, long leaseMillis, boolean queue, int tokens) {
 
+    /**
+     * The most tokens that a hold can reserve. Whoever takes a lock with so many may keep it among the callers of its client
+     * for long, and {@linkplain StoreListener#awaited is told} of the first who waits.
+     */
+    public static final int MOST_TOKENS = 10_000;
+
     /** Returns the first name, the only one of most commands. */
     public String name() {
         return names.get(0);
