@@ -33,11 +33,8 @@ interface CohortPort {
     /** Ends a hold and asks for the next attempt in one command. Returns whether the store took it. */
     CompletableFuture<Boolean> handOver(Tenure ended, long lastToken, Attempt next);
 
-    /**
-     * Ends a hold or a place in the queue; the lock may stay taken for a while. Returns what the store said; fails as the
-     * store does.
-     */
-    CompletableFuture<Boolean> release(Cohort cohort, String attempt, long lastToken, long keepMillis);
+    /** Ends a hold; the lock may stay taken for a while. Returns whether the store took it; fails as the store does. */
+    CompletableFuture<Boolean> release(Tenure ended, long lastToken, long keepMillis);
 
     /**
      * Ends whatever an attempt may have, for as long as a command of it may still arrive. Returns when the store has been

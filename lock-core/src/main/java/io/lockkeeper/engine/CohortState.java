@@ -193,8 +193,8 @@ final class CohortState {
         Waiter next = waiters.next();
         if (next == null) {
             port.untrack(begun.attempt);
-            effects.command(() -> port.release(cohort, begun.attempt, begun.token() - 1, 0)
-                    .whenComplete((told, failed) -> leaver.complete(null)));
+            effects.command(() ->
+                    port.release(begun, begun.token() - 1, 0).whenComplete((told, failed) -> leaver.complete(null)));
             rest(effects);
             return;
         }

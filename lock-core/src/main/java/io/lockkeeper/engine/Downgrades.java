@@ -85,11 +85,11 @@ final class Downgrades {
 
     /** Ends a hold; one that began as a downgrade of which nothing was heard yet ends under both of its attempts. */
     static CompletableFuture<Boolean> release(CohortPort port, Tenure ended, long lastToken, long keepMillis) {
-        CompletableFuture<Boolean> own = port.release(ended.cohort, ended.attempt, lastToken, keepMillis);
+        CompletableFuture<Boolean> own = port.release(ended, lastToken, keepMillis);
         Tenure before = ended.unconfirmed();
         return before == null
                 ? own
-                : port.release(before.cohort, before.attempt, 0, keepMillis)
+                : port.release(before, 0, keepMillis)
                         .thenCombine(own, (wasHeldBefore, wasHeld) -> wasHeldBefore || wasHeld);
     }
 

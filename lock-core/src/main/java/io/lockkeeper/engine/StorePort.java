@@ -4,6 +4,7 @@ package io.lockkeeper.engine;
 import io.lockkeeper.LockInstance;
 import io.lockkeeper.LockNotAcquiredException;
 import io.lockkeeper.LockRequest;
+import io.lockkeeper.store.AcquireCommand;
 import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.Grant;
 import io.lockkeeper.store.HandOverCommand;
@@ -96,8 +97,8 @@ final class StorePort implements CohortPort, StoreListener {
     public CompletableFuture<Boolean> handOver(Tenure ended, long lastToken, Attempt next) {
         Moment sent = keeper.clock().now();
         Moment lastArrival = lastArrival();
-        HandOverCommand command =
-                new HandOverCommand(ended.attempt, lastToken, ended.claim.command(next.id, true, next.passes), false);
+        AcquireCommand question = ended.claim.command(next.id, true, next.passes);
+        HandOverCommand command = new HandOverCommand(ended.attempt, lastToken, question, false, ended.isAwaited());
         return safely(() -> store.handOver(command)).handle((reply, failure) -> {
             tell(ended.cohort, next, sent, reply == null ? null : reply.next(), failure);
             if (reply == null) {
@@ -113,18 +114,20 @@ final class StorePort implements CohortPort, StoreListener {
     }
 
     @Override
-    public CompletableFuture<Boolean> release(Cohort cohort, String attempt, long lastToken, long keepMillis) {
-        ReleaseCommand command = new ReleaseCommand(cohort.claim().names(), attempt, lastToken, keepMillis);
+    public CompletableFuture<Boolean> release(Tenure ended, long lastToken, long keepMillis) {
+        Claim claim = ended.claim;
+        ReleaseCommand command =
+                new ReleaseCommand(claim.names(), ended.attempt, lastToken, keepMillis, ended.isAwaited());
         Moment lastArrival = lastArrival();
         CompletableFuture<ReleaseReply> reply = safely(() -> store.release(command));
         return reply.handle((answer, failure) -> {
             if (failure != null) {
-                Moment end = keeper.clock().now().plusMillis(cohort.claim().leaseMillis());
+                Moment end = keeper.clock().now().plusMillis(claim.leaseMillis());
                 retryRelease(command, end, null);
                 throw new CompletionException(failure);
             }
             if (answer == ReleaseReply.NOT_HELD) {
-                releaseAgain(cohort.claim(), attempt, lastArrival);
+                releaseAgain(claim, ended.attempt, lastArrival);
             }
             return answer != ReleaseReply.NOT_HELD;
         });

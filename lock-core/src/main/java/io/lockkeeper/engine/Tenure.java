@@ -27,7 +27,7 @@ final class Tenure {
     private volatile int state = HELD;
     private int passes;
     private int maxPasses;
-    private boolean alone;
+    private volatile boolean alone;
     private volatile Moment deadline;
     private volatile boolean mayPass = true;
 
@@ -135,6 +135,11 @@ final class Tenure {
     void awaited() {
         alone = false;
         maxPasses = claim.maxPasses();
+    }
+
+    /** Returns whether others have waited in the store for this hold, or with it, and are likely to do so now. */
+    boolean isAwaited() {
+        return !alone;
     }
 
     /** Returns how often the next hold may pass: if nobody else came in this turn, as long as its time allows. */

@@ -9,24 +9,28 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * A script of the store: the shared part {@code record.lua} and a file of its own. Those that every acquisition needs begin
- * with their usual case, because the rest costs Redis three times as much.
+ * with their usual cases, because the rest costs Redis two or three times as much.
  *
  * @param name the file's name
  * @param source the text that Redis runs
  * @param sha1 the hash under which Redis knows it
  * @param brief whether it may answer with one number, if it is told so by a last argument of 1
+ * @param tellsFirst whether those whom it tells something should hear of it before the caller does, where the driver can
+ *     see to that
  */
-record LuaScript(String name, String source, String sha1, boolean brief) {
+record LuaScript(String name, String source, String sha1, boolean brief, boolean tellsFirst) {
 
     private static final byte[] BRIEFLY = RedisNames.bytes("1");
 
-    static final LuaScript ACQUIRE = load("acquire", "acquire-free", true);
-    static final LuaScript RELEASE = load("release", "release-last", true);
-    static final LuaScript HANDOVER = load("handover");
-    static final LuaScript RENEW = load("renew", "renew-usual", false);
+    static final LuaScript ACQUIRE = load("acquire", true, "acquire-usual");
+    static final LuaScript RELEASE = load("release", true, "grant-next", "release-usual");
+    static final LuaScript HANDOVER = load("handover", false, "grant-next", "handover-usual");
+    static final LuaScript RENEW = load("renew", false, "renew-usual");
     static final LuaScript INSPECT = load("inspect");
     static final LuaScript REVOKE = load("revoke");
     static final LuaScript SCAN = load("scan");
@@ -48,16 +52,30 @@ record LuaScript(String name, String source, String sha1, boolean brief) {
         return all;
     }
 
-    private static LuaScript load(String name) {
-        return of(name, read("record") + "\n" + read(name), false);
+    /** Returns the same script, in whose run those whom it tells something come before the caller, or not. */
+    LuaScript tellingFirst(boolean first) {
+        return first == tellsFirst ? this : new LuaScript(name, source, sha1, brief, first);
     }
 
-    private static LuaScript load(String name, String usualCase, boolean brief) {
-        return of(name, read(usualCase) + "\n" + read("record") + "\n" + read(name), brief);
+    /** Returns whether this is one of some scripts, however it is run. */
+    boolean isOneOf(List<LuaScript> scripts) {
+        return scripts.stream().anyMatch(other -> other.sha1.equals(sha1));
+    }
+
+    private static LuaScript load(String name) {
+        return load(name, false);
+    }
+
+    /** Returns a script that begins with its usual cases, and goes on with what it shares with the others. */
+    private static LuaScript load(String name, boolean brief, String... usualCases) {
+        String source = Stream.concat(Stream.of(usualCases), Stream.of("record", name))
+                .map(LuaScript::read)
+                .collect(Collectors.joining("\n"));
+        return of(name, source, brief);
     }
 
     private static LuaScript of(String name, String source, boolean brief) {
-        return new LuaScript(name, source, sha1(source), brief);
+        return new LuaScript(name, source, sha1(source), brief, false);
     }
 
     private static String read(String name) {

@@ -65,7 +65,8 @@ public final class RedisLockStore implements LockStore {
     @Override
     public CompletableFuture<HandOverReply> handOver(HandOverCommand command) {
         RedisSession open = session();
-        return open.evalInTime(LuaScript.HANDOVER, List.of(command.next().name()), sent -> open.arguments()
+        LuaScript script = LuaScript.HANDOVER.tellingFirst(command.awaited());
+        return open.evalInTime(script, List.of(command.next().name()), sent -> open.arguments()
                         .handOver(command, sent))
                 .thenApply(reply -> reply.is("NOT_HELD")
                         ? new HandOverReply(false, new AcquireReply.Ended())

@@ -79,9 +79,9 @@ final class FakePort implements CohortPort {
     }
 
     @Override
-    public CompletableFuture<Boolean> release(Cohort cohort, String attempt, long lastToken, long keepMillis) {
+    public CompletableFuture<Boolean> release(Tenure ended, long lastToken, long keepMillis) {
         CompletableFuture<Boolean> reply = CompletableFuture.completedFuture(true);
-        releases.add(new Ended(attempt, lastToken, null, reply));
+        releases.add(new Ended(ended.attempt, lastToken, null, reply));
         return reply;
     }
 

@@ -83,8 +83,17 @@ final class ModelRun {
                 touched.stream().map(record -> KEY_PREFIX + record.name).toList(),
                 arguments,
                 reply,
-                String.join("\n", messages),
+                messagesOf(touched),
                 touched.stream().map(RecordText::of).collect(Collectors.joining("\n")));
+    }
+
+    /** Scripts save one record after the other, and publish then what is to be told of it. */
+    private String messagesOf(List<MemoryRecord> touched) {
+        return touched.stream()
+                .distinct()
+                .flatMap(
+                        record -> messages.stream().filter(message -> message.endsWith(" " + KEY_PREFIX + record.name)))
+                .collect(Collectors.joining("\n"));
     }
 
     private void noteToken(MemoryRecord record) {

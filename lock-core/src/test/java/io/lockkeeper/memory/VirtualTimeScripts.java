@@ -44,8 +44,11 @@ final class VirtualTimeScripts implements AutoCloseable {
             return { reply, table.concat(sent, '\\n'), table.concat(records, '\\n'), lives }
             """;
 
-    private static final Map<String, String> USUAL_CASES =
-            Map.of("acquire", "acquire-free", "release", "release-last", "renew", "renew-usual");
+    private static final Map<String, List<String>> USUAL_CASES = Map.of(
+            "acquire", List.of("acquire-usual"),
+            "release", List.of("grant-next", "release-usual"),
+            "handover", List.of("grant-next", "handover-usual"),
+            "renew", List.of("renew-usual"));
 
     private final RespConnection connection;
     private final Map<String, String> hashes = new HashMap<>();
@@ -68,17 +71,23 @@ final class VirtualTimeScripts implements AutoCloseable {
     }
 
     static String altered(String name) {
-        String usual = USUAL_CASES.containsKey(name) ? timed(USUAL_CASES.get(name)) + "\n" : "";
-        String source = usual + timed("record") + "\n" + read(name);
-        String told = replaceOnce(source, "redis.pcall('PUBLISH', ", "send(", name);
+        StringBuilder source = new StringBuilder();
+        USUAL_CASES.getOrDefault(name, List.of()).forEach(usual -> source.append(part(usual)));
+        source.append(part("record")).append(part(name));
         String fields =
                 RecordText.FIELDS.stream().map(field -> "'" + field + "'").collect(Collectors.joining(", "));
-        return BEFORE + told + AFTER.replace("FIELDS", fields);
+        return BEFORE + source + AFTER.replace("FIELDS", fields);
     }
 
-    private static String timed(String file) {
-        return replaceOnce(
-                read(file), "redis.call('TIME')", "{ string.sub(clock, 1, -7), string.sub(clock, -6) }", file);
+    private static String part(String file) {
+        String source = read(file) + "\n";
+        if (file.equals("record") || file.endsWith("-usual")) {
+            source = replaceOnce(
+                    source, "redis.call('TIME')", "{ string.sub(clock, 1, -7), string.sub(clock, -6) }", file);
+        }
+        return file.equals("record") || file.equals("grant-next")
+                ? replaceOnce(source, "redis.pcall('PUBLISH', ", "send(", file)
+                : source;
     }
 
     private static String replaceOnce(String source, String part, String by, String script) {

@@ -19,7 +19,9 @@ class UsualCaseTest {
 
     private static final String KEY = "lockkeeper:lock:usual";
     private static final String A1 = "clientAAAAAA00000001";
+    private static final String A2 = "clientAAAAAA00000002";
     private static final String B1 = "clientBBBBBB00000001";
+    private static final String C1 = "clientCCCCCC00000001";
     private static final long LEASE = 20_000;
     private static final long TOMBSTONE = 30_000;
     private static RedisServer server;
@@ -120,9 +122,7 @@ class UsualCaseTest {
         assertThat(field("granted")).isEqualTo("plain");
         acquire(B1, "X", LEASE, 1, 1);
         assertThat(field("granted")).as("somebody waits").isEqualTo("0");
-        assertThat(release(A1, 0, 1))
-                .asInstanceOf(InstanceOfAssertFactories.LIST)
-                .isNotEmpty();
+        number(release(A1, 0, 1));
         assertThat(field("granted")).as("not confirmed").isEqualTo("1");
         assertThat(field("owner")).isEqualTo(B1);
         calls.run(LuaScript.RENEW, TOMBSTONE, B1, LEASE, 0, 0);
@@ -158,5 +158,96 @@ class UsualCaseTest {
         calls.run(LuaScript.RENEW, TOMBSTONE, A1, LEASE, 0, 0);
         assertThat(field("until")).as("a later end stays").isEqualTo("" + (now / 1_000 + 10 * LEASE));
         assertThat(number(server.command("PTTL", KEY))).isGreaterThan(9 * LEASE);
+    }
+
+    /** The whole scripts look twice as often, and write every field. */
+    private static void assertExecuted(int looks, int messages) {
+        assertThat(server.calls("eval")).isEqualTo(1);
+        assertThat(server.calls("hmget")).isEqualTo(looks);
+        for (String command : List.of("pexpire", "hset")) {
+            assertThat(server.calls(command)).as(command).isEqualTo(1);
+        }
+        assertThat(server.calls("publish")).isEqualTo(messages);
+    }
+
+    @Test
+    void whoWaitsGetsTheEndOfTheQueue() {
+        acquire(A1, "X", 0, 1, 1);
+        for (String attempt : List.of(B1, C1, B1)) {
+            server.resetStatistics();
+            assertThat(acquire(attempt, "F", LEASE, 17, 1))
+                    .asInstanceOf(InstanceOfAssertFactories.LIST)
+                    .startsWith("QUEUED")
+                    .contains(A1)
+                    .hasSize(4);
+            assertExecuted(2, 0);
+        }
+        assertThat(field("queue"))
+                .matches("F" + B1 + "\\d{13}02000000017F" + C1 + "\\d{13}02000000017")
+                .hasSize(90);
+        assertThat(field("granted")).isEqualTo("0");
+        assertThat(field("owner")).isEqualTo(A1);
+    }
+
+    @Test
+    void theFirstWhoWaitsIsGivenTheLock() {
+        long token = number(acquire(A1, "X", 0, 17, 1));
+        acquire(B1, "F", LEASE, 3, 1);
+        acquire(C1, "X", LEASE, 1, 1);
+        server.resetStatistics();
+        long released = number(release(A1, token + 2, 1));
+        assertExecuted(2, 1);
+        assertThat(field("owner")).isEqualTo(B1);
+        assertThat(field("mode")).isEqualTo("fair");
+        assertThat(field("previous")).isEqualTo(A1);
+        assertThat(field("first")).isEqualTo("" + released).isEqualTo(field("since"));
+        assertThat(field("token")).isEqualTo("" + (released + 2));
+        assertThat(field("granted")).isEqualTo("1");
+        assertThat(field("queue")).startsWith("X" + C1).hasSize(45);
+        assertThat(Long.parseLong(field("until"))).isEqualTo(released / 1_000 + LEASE);
+    }
+
+    @Test
+    void whoHandsTheLockOnWaitsBehindAllOthers() {
+        acquire(A1, "X", 0, 1, 1);
+        acquire(B1, "F", LEASE, 1, 1);
+        acquire(C1, "F", LEASE, 1, 1);
+        server.resetStatistics();
+        assertThat(handOver())
+                .asInstanceOf(InstanceOfAssertFactories.LIST)
+                .startsWith("QUEUED")
+                .endsWith(B1, LEASE);
+        assertThat(server.calls("hmget")).isEqualTo(1);
+        assertThat(server.calls("publish")).isEqualTo(1);
+        assertThat(field("owner")).isEqualTo(B1);
+        assertThat(field("queue")).matches("F" + C1 + ".{24}X" + A2 + "\\d{13}02000000017");
+    }
+
+    @Test
+    void aCopyOfAnOldHandOverDoesNothing() {
+        acquire(A1, "X", 0, 1, 1);
+        acquire(B1, "F", LEASE, 1, 1);
+        server.command("HSET", KEY, "previous", A2);
+        assertThat(handOver())
+                .asInstanceOf(InstanceOfAssertFactories.LIST)
+                .first()
+                .isEqualTo("NOT_HELD");
+        assertThat(field("owner")).isEqualTo(A1);
+        assertThat(field("queue")).startsWith("F" + B1).hasSize(45);
+    }
+
+    @Test
+    void aTokenThatWasNeverReservedMovesNothing() {
+        acquire(A1, "X", 0, 1, 1);
+        acquire(B1, "F", LEASE, 1, 1);
+        long ahead = calls.micros() + 60_000_000;
+        server.command("HSET", KEY, "token", "" + ahead, "first", "" + ahead);
+        number(release(A1, ahead + 1, 1));
+        assertThat(field("first")).isEqualTo("" + (ahead + 1));
+    }
+
+    private @Nullable Object handOver() {
+        long notAfter = calls.micros() / 1_000 + 2_000;
+        return calls.run(LuaScript.HANDOVER, A1, 0, A2, "X", LEASE, LEASE, LEASE, 17, notAfter, "ch:", TOMBSTONE, 0);
     }
 }

@@ -65,9 +65,10 @@ class QuorumAutoConfigurationTest {
             LockTemplate template = context.getBean(LockTemplate.class);
             closed[0] = template;
             // Masters that were started a moment ago give no locks for a lease.
-            Awaitility.await().atMost(Duration.ofSeconds(6)).until(() -> isGiven(template));
+            Awaitility.await().atMost(Duration.ofSeconds(20)).until(() -> isGiven(template));
             masters.get(1).kill();
-            assertThat(isGiven(template)).isTrue();
+            // The third may have been started a second after the first, and still give none.
+            Awaitility.await().atMost(Duration.ofSeconds(20)).until(() -> isGiven(template));
         });
         assertThat(isGiven(closed[0])).isFalse();
         assertThat(Thread.getAllStackTraces().keySet())
