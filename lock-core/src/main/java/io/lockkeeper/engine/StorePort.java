@@ -4,7 +4,6 @@ package io.lockkeeper.engine;
 import io.lockkeeper.LockInstance;
 import io.lockkeeper.LockNotAcquiredException;
 import io.lockkeeper.LockRequest;
-import io.lockkeeper.store.AcquireCommand;
 import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.Grant;
 import io.lockkeeper.store.HandOverCommand;
@@ -97,8 +96,8 @@ final class StorePort implements CohortPort, StoreListener {
     public CompletableFuture<Boolean> handOver(Tenure ended, long lastToken, Attempt next) {
         Moment sent = keeper.clock().now();
         Moment lastArrival = lastArrival();
-        AcquireCommand question = ended.claim.command(next.id, true, next.passes);
-        HandOverCommand command = new HandOverCommand(ended.attempt, lastToken, question, false, ended.isAwaited());
+        HandOverCommand command =
+                new HandOverCommand(ended.attempt, lastToken, ended.claim.command(next.id, true, next.passes), false);
         return safely(() -> store.handOver(command)).handle((reply, failure) -> {
             tell(ended.cohort, next, sent, reply == null ? null : reply.next(), failure);
             if (reply == null) {
@@ -116,8 +115,7 @@ final class StorePort implements CohortPort, StoreListener {
     @Override
     public CompletableFuture<Boolean> release(Tenure ended, long lastToken, long keepMillis) {
         Claim claim = ended.claim;
-        ReleaseCommand command =
-                new ReleaseCommand(claim.names(), ended.attempt, lastToken, keepMillis, ended.isAwaited());
+        ReleaseCommand command = new ReleaseCommand(claim.names(), ended.attempt, lastToken, keepMillis);
         Moment lastArrival = lastArrival();
         CompletableFuture<ReleaseReply> reply = safely(() -> store.release(command));
         return reply.handle((answer, failure) -> {

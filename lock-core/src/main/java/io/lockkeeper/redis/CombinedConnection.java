@@ -170,7 +170,7 @@ final class CombinedConnection {
             }
             boolean demoted = false;
             while (read < batch.size()) {
-                Object reply = open.read(batch.get(read));
+                Object reply = open.read();
                 if (read == batch.size() - 1) {
                     // Before the last caller is answered, who may be back at once: this one is as good as free.
                     flight = null;

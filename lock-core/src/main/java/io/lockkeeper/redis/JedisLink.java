@@ -47,27 +47,12 @@ final class JedisLink {
     /** Writes a command, of which the server sees nothing before the next read. */
     void send(PendingCommand command) {
         Request request = command.send();
-        if (request.tellsFirst()) {
-            // Redis writes to its clients in the reverse order in which their first replies of one turn were made. So
-            // who
-            // is owed this one hears of the script after those whom the script tells something, and does not compete
-            // with
-            // them for a processor. TIME is permitted to whoever may run the scripts.
-            connection.sendCommand(Command.TIME);
-        }
         connection.sendCommand(request.command(), request.arguments().toArray(byte[][]::new));
     }
 
-    /** Returns the reply to the next of the commands that were written; an error of the server is one, too. */
+    /** Returns the next reply; an error of the server is one, too. */
     @Nullable
-    Object read(PendingCommand command) {
-        if (command.tellsFirst()) {
-            read();
-        }
-        return read();
-    }
-
-    private @Nullable Object read() {
+    Object read() {
         try {
             return connection.getOne();
         } catch (JedisDataException error) {

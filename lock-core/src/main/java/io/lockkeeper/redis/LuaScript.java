@@ -20,10 +20,8 @@ import java.util.stream.Stream;
  * @param source the text that Redis runs
  * @param sha1 the hash under which Redis knows it
  * @param brief whether it may answer with one number, if it is told so by a last argument of 1
- * @param tellsFirst whether those whom it tells something should hear of it before the caller does, where the driver can
- *     see to that
  */
-record LuaScript(String name, String source, String sha1, boolean brief, boolean tellsFirst) {
+record LuaScript(String name, String source, String sha1, boolean brief) {
 
     private static final byte[] BRIEFLY = RedisNames.bytes("1");
 
@@ -52,16 +50,6 @@ record LuaScript(String name, String source, String sha1, boolean brief, boolean
         return all;
     }
 
-    /** Returns the same script, in whose run those whom it tells something come before the caller, or not. */
-    LuaScript tellingFirst(boolean first) {
-        return first == tellsFirst ? this : new LuaScript(name, source, sha1, brief, first);
-    }
-
-    /** Returns whether this is one of some scripts, however it is run. */
-    boolean isOneOf(List<LuaScript> scripts) {
-        return scripts.stream().anyMatch(other -> other.sha1.equals(sha1));
-    }
-
     private static LuaScript load(String name) {
         return load(name, false);
     }
@@ -75,7 +63,7 @@ record LuaScript(String name, String source, String sha1, boolean brief, boolean
     }
 
     private static LuaScript of(String name, String source, boolean brief) {
-        return new LuaScript(name, source, sha1(source), brief, false);
+        return new LuaScript(name, source, sha1(source), brief);
     }
 
     private static String read(String name) {

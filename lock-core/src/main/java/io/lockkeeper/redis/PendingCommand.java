@@ -49,11 +49,6 @@ final class PendingCommand {
         return request;
     }
 
-    /** Returns whether it was sent after another command, whose reply nobody needs. */
-    boolean tellsFirst() {
-        return request.tellsFirst();
-    }
-
     /** Sends the text of the script next time, of which the server knows no hash; false: that is no help. */
     boolean toText() {
         Request text = request.asText();

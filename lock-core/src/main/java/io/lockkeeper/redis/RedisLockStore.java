@@ -65,8 +65,7 @@ public final class RedisLockStore implements LockStore {
     @Override
     public CompletableFuture<HandOverReply> handOver(HandOverCommand command) {
         RedisSession open = session();
-        LuaScript script = LuaScript.HANDOVER.tellingFirst(command.awaited());
-        return open.evalInTime(script, List.of(command.next().name()), sent -> open.arguments()
+        return open.evalInTime(LuaScript.HANDOVER, List.of(command.next().name()), sent -> open.arguments()
                         .handOver(command, sent))
                 .thenApply(reply -> reply.is("NOT_HELD")
                         ? new HandOverReply(false, new AcquireReply.Ended())

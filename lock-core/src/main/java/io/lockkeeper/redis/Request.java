@@ -13,17 +13,15 @@ import redis.clients.jedis.Protocol.Command;
  * @param command the command
  * @param arguments all of its arguments
  * @param script of which the command names the hash; null: it names none
- * @param tellsFirst whether those whom the command tells something should hear of it before the caller does
  */
 record Request(
         String what,
         Command command,
         List<byte[]> arguments,
-        @Nullable LuaScript script,
-        boolean tellsFirst) {
+        @Nullable LuaScript script) {
 
     static Request of(Command command, byte[]... arguments) {
-        return new Request(command.name(), command, List.of(arguments), null, false);
+        return new Request(command.name(), command, List.of(arguments), null);
     }
 
     /** Runs a script by its hash; the answer may be one number where the script has such a one. */
@@ -33,7 +31,7 @@ record Request(
         all.add(RedisNames.bytes(Integer.toString(keys.size())));
         all.addAll(keys);
         all.addAll(List.of(script.briefly(arguments)));
-        return new Request(script.name(), Command.EVALSHA, all, script, script.tellsFirst());
+        return new Request(script.name(), Command.EVALSHA, all, script);
     }
 
     /** Returns the same with the text of the script; null where there is none. */
@@ -44,6 +42,6 @@ record Request(
         }
         List<byte[]> all = new ArrayList<>(arguments);
         all.set(0, RedisNames.bytes(script.source()));
-        return new Request(what, Command.EVAL, all, null, tellsFirst);
+        return new Request(what, Command.EVAL, all, null);
     }
 }

@@ -91,10 +91,7 @@ final class SlotRuns {
         for (List<String> run : runs(command.names())) {
             long lastToken = replies.isEmpty() ? command.lastToken() : 0;
             ReleaseCommand part = new ReleaseCommand(run, command.attempt(), lastToken, command.keepMillis());
-            replies.add(session.eval(
-                            LuaScript.RELEASE.tellingFirst(command.awaited()),
-                            run,
-                            session.arguments().release(part))
+            replies.add(session.eval(LuaScript.RELEASE, run, session.arguments().release(part))
                     .thenApply(ScriptReply::toReleaseReply));
         }
         return CompletableFuture.allOf(replies.toArray(CompletableFuture<?>[]::new))

@@ -71,8 +71,8 @@ final class SpringDataRedisDriver implements RedisDriver {
         for (int i = 0; i < keysAndArguments.length; i++) {
             keysAndArguments[i] = i < keys.size() ? keys.get(i) : arguments.get(i - keys.size());
         }
-        if (acked != null && script.isOneOf(LuaScript.ALL)) {
-            boolean counts = script.isOneOf(ACKED);
+        if (acked != null && LuaScript.ALL.contains(script)) {
+            boolean counts = ACKED.contains(script);
             return eval(acked, keys.get(0), new AckedCommand(script, keys.size(), keysAndArguments, counts));
         }
         return call(keys.get(0), script.name(), connection -> run(connection, script, keys.size(), keysAndArguments));

@@ -10,12 +10,5 @@ package io.lockkeeper.store;
  * @param next what the next attempt asks for, of the same lock and no other
  * @param ahead whether the next attempt, a reader, comes before those who wait; false: they come first, and the next
  *     attempt holds the lock at once only where there are none
- * @param awaited whether others are likely to wait: a store may tell them before it answers
  */
-public record HandOverCommand(String attempt, long lastToken, AcquireCommand next, boolean ahead, boolean awaited) {
-
-    /** Creates a command for which nobody is known to wait. */
-    public HandOverCommand(String attempt, long lastToken, AcquireCommand next, boolean ahead) {
-        this(attempt, lastToken, next, ahead, false);
-    }
-}
+public record HandOverCommand(String attempt, long lastToken, AcquireCommand next, boolean ahead) {}

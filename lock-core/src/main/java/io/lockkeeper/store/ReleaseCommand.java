@@ -10,12 +10,5 @@ import java.util.List;
  * @param attempt the attempt that ends
  * @param lastToken the last of its reserved fencing tokens of the first lock that was really used; 0: keep what is reserved
  * @param keepMillis how long locks that it held stay taken from now on; 0: they are free at once
- * @param awaited whether others are likely to wait: a store may tell them before it answers
  */
-public record ReleaseCommand(List<String> names, String attempt, long lastToken, long keepMillis, boolean awaited) {
-
-    /** Creates a command for which nobody is known to wait. */
-    public ReleaseCommand(List<String> names, String attempt, long lastToken, long keepMillis) {
-        this(names, attempt, lastToken, keepMillis, false);
-    }
-}
+public record ReleaseCommand(List<String> names, String attempt, long lastToken, long keepMillis) {}

@@ -11,11 +11,9 @@ import io.lockkeeper.testing.Fault;
 import io.lockkeeper.testing.FaultProxy;
 import io.lockkeeper.testing.RedisRequest;
 import io.lockkeeper.testing.RedisServer;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -157,46 +155,6 @@ class CombinedConnectionsTest {
                 .toList();
         all.forEach(CompletableFuture::join);
         assertThat(open(server)).hasSizeBetween(1, 3);
-    }
-
-    /** A command goes in front of it, whose answer nobody gets. */
-    @Test
-    void whatTellsOthersFirstHasItsOwnAnswerToo() {
-        String text = "return {redis.call('GET', KEYS[1]), ARGV[1]}";
-        LuaScript script =
-                new LuaScript("told", text, String.valueOf(server.command("SCRIPT", "LOAD", text)), false, true);
-        List<CompletableFuture<Void>> all = Stream.iterate(0, i -> i + 1)
-                .limit(16)
-                .map(caller -> CompletableFuture.runAsync(() -> askInTurn(script, "caller " + caller), callers))
-                .toList();
-        all.forEach(CompletableFuture::join);
-        server.resetStatistics();
-        run(script, "once more");
-        assertThat(server.calls("time")).isEqualTo(1);
-        server.command("SCRIPT", "FLUSH");
-        assertThat(run(script, "unknown to the server")).isEqualTo("unknown to the server");
-        server.command("ACL", "SETUSER", USER, "-time");
-        assertThat(run(script, "without the right to the other command"))
-                .isEqualTo("without the right to the other command");
-    }
-
-    private void askInTurn(LuaScript script, String caller) {
-        for (int i = 0; i < 200; i++) {
-            String text = caller + "/" + i;
-            assertThat(
-                            i % 3 == 0
-                                    ? run(script, text)
-                                    : new String((byte[]) Objects.requireNonNull(ask(text)), StandardCharsets.UTF_8))
-                    .isEqualTo(text);
-        }
-    }
-
-    /** Returns the second part of a script's reply. */
-    private String run(LuaScript script, String text) {
-        Request request = Request.of(script, List.of(RedisNames.bytes("key")), List.of(RedisNames.bytes(text)));
-        List<?> reply = (List<?>) Objects.requireNonNull(
-                CallerThread.waiting(() -> connections.call(request)).join());
-        return new String((byte[]) Objects.requireNonNull(reply.get(1)), StandardCharsets.UTF_8);
     }
 
     /** A connection that was cut must be made as the first one was: with the password, the database and the name. */
