@@ -55,23 +55,9 @@ interface CohortPort {
     void fail(Waiter waiter, Throwable failure);
 
     /** Says what came of a release when the store has said whether there was a hold. */
-    static void settle(CompletableFuture<ReleaseResult> result, Tenure ended, CompletableFuture<Boolean> wasHeld) {
+    static void settle(CompletableFuture<ReleaseResult> result, CompletableFuture<Boolean> wasHeld) {
         wasHeld.thenApply(held -> held ? ReleaseResult.RELEASED : ReleaseResult.LOST)
                 .exceptionally(failure -> ReleaseResult.UNKNOWN)
-                .thenAccept(known -> {
-                    if (ended.isAwaited()) {
-                        letNextHolderGoFirst();
-                    }
-                    result.complete(known);
-                });
-    }
-
-    /**
-     * The store tells the next holder at the same time. Where both share processors, the next holder should come first: who
-     * had the lock may want it again at once, and could only wait for it.
-     */
-    @SuppressWarnings("ThreadPriorityCheck") // Nothing relies on it: it saves time where it does anything.
-    private static void letNextHolderGoFirst() {
-        Thread.yield();
+                .thenAccept(result::complete);
     }
 }

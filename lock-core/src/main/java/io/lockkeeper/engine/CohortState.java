@@ -289,12 +289,11 @@ final class CohortState {
         long lastToken = ended.claim.names().size() > 1 ? 0 : ended.token();
         if (waiters.isEmpty()) {
             rest(effects);
-            effects.command(
-                    () -> CohortPort.settle(result, ended, Downgrades.release(port, ended, lastToken, keepMillis)));
+            effects.command(() -> CohortPort.settle(result, Downgrades.release(port, ended, lastToken, keepMillis)));
         } else {
             Attempt next = beginAttempt(Phase.ASKING, false);
             next.passes = ended.passesOfNext();
-            effects.command(() -> CohortPort.settle(result, ended, port.handOver(ended, lastToken, next)));
+            effects.command(() -> CohortPort.settle(result, port.handOver(ended, lastToken, next)));
         }
     }
 

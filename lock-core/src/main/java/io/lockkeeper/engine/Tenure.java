@@ -137,7 +137,7 @@ final class Tenure {
         maxPasses = claim.maxPasses();
     }
 
-    /** Returns whether others have waited in the store for this hold, or with it, and are likely to do so now. */
+    /** Returns whether others may wait in the store: somebody had the lock before this hold, or is known to have come. */
     boolean isAwaited() {
         return !alone;
     }

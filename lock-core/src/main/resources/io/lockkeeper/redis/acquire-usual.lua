@@ -5,9 +5,9 @@
 --
 -- KEYS, ARGV and replies: those of acquire.lua
 
-if #KEYS == 1 and ARGV[11] == '0' then
+local mode = ARGV[2] == 'X' and 'exclusive' or ARGV[2] == 'F' and 'fair' or ARGV[2] == 'W' and 'write'
+if mode and #KEYS == 1 and ARGV[11] == '0' then
   local key, me = KEYS[1], ARGV[1]
-  local mode = ARGV[2] == 'X' and 'exclusive' or ARGV[2] == 'F' and 'fair' or ARGV[2] == 'W' and 'write'
   local time = redis.call('TIME')
   local text = time[1] .. string.sub('00000' .. time[2], -6)
   local micros = tonumber(text)
@@ -17,7 +17,7 @@ if #KEYS == 1 and ARGV[11] == '0' then
   local known = raw[1] == 'plain' and raw[2] == ''
   local since = known and tonumber(raw[4])
   -- A lock that was touched after the command was sent may mean that this is a late copy.
-  if in_time and mode and ((known and (since < tonumber(ARGV[7]) or since > micros))
+  if in_time and ((known and (since < tonumber(ARGV[7]) or since > micros))
       or (not raw.err and not raw[1] and redis.call('EXISTS', key) == 0)) then
     local lease_ms = tonumber(ARGV[3])
     local first, first_text = micros, text
@@ -42,9 +42,9 @@ if #KEYS == 1 and ARGV[11] == '0' then
   end
   if in_time and ARGV[4] ~= '0' and raw[2] and raw[2] ~= '' and raw[2] ~= me then
     local held = redis.call('HMGET', key, 'version', 'until', 'queue', 'first')
-    local ends, queue = tonumber(held[2]), held[3]
+    local ends, queue = tonumber(held[2] or 0), held[3]
     -- The owner may want to hear of the first who waits; those in front may be gone.
-    if held[1] == '1' and ends > now and ((queue == '' and raw[5] - held[4] < 9999)
+    if held[1] == '1' and ends > now and queue and held[4] and raw[5] and ((queue == '' and raw[5] - held[4] < 9999)
         or (queue ~= '' and tonumber(string.sub(queue, 22, 34)) >= now)) then
       local entry = string.format('%s%s%013.0f%06d%05d', ARGV[2], me, math.min(now + ARGV[4], 9999999999999),
         math.min(ARGV[5], 999999), ARGV[6])

@@ -8,7 +8,7 @@
 local function grant_next(key, me, time, last_token, channel_prefix, tombstone_ms, another, entry)
   local raw = redis.pcall('HMGET', key, 'version', 'owner', 'previous', 'queue', 'first', 'token', 'until')
   local previous, queue = raw[3], raw[4]
-  if raw[1] ~= '1' or raw[2] ~= me or previous == me or queue == ''
+  if raw[1] ~= '1' or raw[2] ~= me or previous == me or not (queue and raw[5] and raw[6] and raw[7]) or #queue < 45
       or (another and (previous == another or string.find(queue, another, 1, true))) then
     return nil
   end
@@ -21,8 +21,8 @@ local function grant_next(key, me, time, last_token, channel_prefix, tombstone_m
   if not mode or head == me or tonumber(string.sub(queue, 22, 34)) < now then
     return nil
   end
-  -- The next one may be gone, or must be told that the lock is free sooner than it may think.
-  if #queue > 45 and (tonumber(string.sub(queue, 67, 79)) < now or (not another and ends < tonumber(raw[7]))) then
+  local rest = string.sub(queue, 46)
+  if rest ~= '' and tonumber(string.sub(rest, 22, 34)) < now then
     return nil
   end
   local before = tonumber(raw[6])
@@ -38,8 +38,14 @@ local function grant_next(key, me, time, last_token, channel_prefix, tombstone_m
   redis.call('PEXPIRE', key, grant_ms + tombstone_ms)
   redis.call('HSET', key, 'mode', mode, 'owner', head, 'token', tokens == 1 and first_text or first + tokens - 1,
     'first', first_text, 'until', ends, 'since', time, 'granted', '1', 'previous', me,
-    'queue', string.sub(queue, 46) .. (entry or ''))
+    'queue', rest .. (entry or ''))
   redis.pcall('PUBLISH', channel_prefix .. string.sub(head, 1, 12),
-    string.format('grant %s %s %.0f %s', head, first_text, ends, key))
+    'grant ' .. head .. ' ' .. first_text .. ' ' .. string.format('%.0f', ends) .. ' ' .. key)
+  if not another and rest ~= '' and ends < tonumber(raw[7]) then
+    -- The lock is free sooner than the next one may think.
+    local waiter = string.sub(rest, 2, 21)
+    redis.pcall('PUBLISH', channel_prefix .. string.sub(waiter, 1, 12),
+      'free-at ' .. waiter .. ' ' .. string.format('%.0f', grant_ms) .. ' ' .. key)
+  end
   return head, grant_ms
 end

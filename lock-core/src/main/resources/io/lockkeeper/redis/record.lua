@@ -1,4 +1,4 @@
--- The lock record, shared by all scripts: put in front of each of them.
+-- The lock record, shared by all scripts: put in front of each of them, behind its usual cases.
 --
 -- A record is one hash, so that HGETALL reads like a status page:
 --   version   format of the record: 1
@@ -116,7 +116,7 @@ local function holder(record)
   return record.owner ~= '' and record.owner or string.sub(record.readers, 1, 20)
 end
 
--- Returns what the usual cases trust in: that they know all that there is to know when they look at the owner.
+-- Returns what the usual cases where nobody waits trust in: that they know all when they look at the owner.
 local function grant_state(record)
   if record.granted then
     return '1'

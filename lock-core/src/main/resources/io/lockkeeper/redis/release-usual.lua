@@ -7,7 +7,7 @@
 if #KEYS == 1 and ARGV[3] == '0' then
   local key, me = KEYS[1], ARGV[1]
   local raw = redis.pcall('HMGET', key, 'granted', 'owner', 'first', 'token')
-  if raw[2] == me then
+  if raw[2] == me and raw[3] and raw[4] then
     local time = redis.call('TIME')
     local text = time[1] .. string.sub('00000' .. time[2], -6)
     local last_token = tonumber(ARGV[2])

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.memory;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import io.lockkeeper.memory.MemoryScripts.Sending;
 import io.lockkeeper.memory.ModelCommand.Acquire;
 import io.lockkeeper.memory.ModelCommand.Asker;
@@ -22,6 +24,7 @@ import io.lockkeeper.store.StoredLock;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -89,11 +92,13 @@ final class ModelRun {
 
     /** Scripts save one record after the other, and publish then what is to be told of it. */
     private String messagesOf(List<MemoryRecord> touched) {
-        return touched.stream()
-                .distinct()
-                .flatMap(
-                        record -> messages.stream().filter(message -> message.endsWith(" " + KEY_PREFIX + record.name)))
-                .collect(Collectors.joining("\n"));
+        List<String> told = new ArrayList<>();
+        for (MemoryRecord record : new LinkedHashSet<>(touched)) {
+            String end = " " + KEY_PREFIX + record.name;
+            messages.stream().filter(message -> message.endsWith(end)).forEach(told::add);
+        }
+        assertThat(told).hasSameSizeAs(messages);
+        return String.join("\n", told);
     }
 
     private void noteToken(MemoryRecord record) {

@@ -4,6 +4,7 @@ package io.lockkeeper.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lockkeeper.testing.RedisServer;
+import io.lockkeeper.testing.RespConnection;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -13,6 +14,8 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What stands before a script for the usual case: when it takes part, what it answers in short, and when it must not. */
 class UsualCaseTest {
@@ -160,7 +163,6 @@ class UsualCaseTest {
         assertThat(number(server.command("PTTL", KEY))).isGreaterThan(9 * LEASE);
     }
 
-    /** The whole scripts look twice as often, and write every field. */
     private static void assertExecuted(int looks, int messages) {
         assertThat(server.calls("eval")).isEqualTo(1);
         assertThat(server.calls("hmget")).isEqualTo(looks);
@@ -249,5 +251,94 @@ class UsualCaseTest {
     private @Nullable Object handOver() {
         long notAfter = calls.micros() / 1_000 + 2_000;
         return calls.run(LuaScript.HANDOVER, A1, 0, A2, "X", LEASE, LEASE, LEASE, 17, notAfter, "ch:", TOMBSTONE, 0);
+    }
+
+    /** Returns what stands in front of the whole script. */
+    private static LuaScript usualCases(LuaScript script) {
+        String source = script.source();
+        int whole = source.indexOf("-- The lock record, shared by all scripts");
+        assertThat(whole).isPositive();
+        return new LuaScript("usual cases of " + script.name(), source.substring(0, whole), "", script.brief());
+    }
+
+    @Test
+    void theUsualCasesOfAContendedLockNeedNothingElse() {
+        acquire(A1, "X", 0, 1, 1);
+        long now = calls.micros();
+        List<Object> queue = List.of(B1, "X", LEASE, LEASE, LEASE, 1, now, now / 1_000 + 2_000, "ch:", TOMBSTONE, 0, 1);
+        assertThat(calls.run(usualCases(LuaScript.ACQUIRE), queue.toArray()))
+                .asInstanceOf(InstanceOfAssertFactories.LIST)
+                .startsWith("QUEUED");
+        number(calls.run(usualCases(LuaScript.RELEASE), A1, 0, 0, "ch:", TOMBSTONE, 1));
+        acquire(C1, "X", LEASE, 1, 1);
+        Object handedOver = calls.run(
+                usualCases(LuaScript.HANDOVER),
+                B1,
+                0,
+                A2,
+                "X",
+                LEASE,
+                LEASE,
+                LEASE,
+                1,
+                now / 1_000 + 2_000,
+                "ch:",
+                TOMBSTONE,
+                0);
+        assertThat(handedOver).asInstanceOf(InstanceOfAssertFactories.LIST).startsWith("QUEUED");
+        assertThat(field("owner")).isEqualTo(C1);
+    }
+
+    @Test
+    void theNextIsToldWhenTheLockIsFreeSoonerThanItMayThink() {
+        acquire(A1, "X", 0, 1, 1);
+        server.command("HSET", KEY, "until", "" + (calls.micros() / 1_000 + 10 * LEASE));
+        acquire(B1, "F", LEASE, 1, 1);
+        acquire(C1, "F", LEASE, 1, 1);
+        server.resetStatistics();
+        number(release(A1, 0, 1));
+        assertExecuted(2, 2);
+    }
+
+    /** Nothing that is missing makes a script throw: it is left to the whole script, which knows what it stands for. */
+    @ParameterizedTest
+    @ValueSource(strings = {"queue", "first", "token", "until", "granted", "previous"})
+    void aFieldThatIsMissingIsNoFault(String missing) {
+        acquire(A1, "X", 0, 1, 1);
+        acquire(B1, "F", LEASE, 1, 1);
+        server.command("HDEL", KEY, missing);
+        assertThat(acquire(C1, "F", LEASE, 1, 1))
+                .asInstanceOf(InstanceOfAssertFactories.LIST)
+                .isNotEmpty();
+        server.command("HDEL", KEY, missing);
+        assertThat(handOver()).asInstanceOf(InstanceOfAssertFactories.LIST).isNotEmpty();
+        server.command("HDEL", KEY, missing);
+        assertThat(release(C1, 0)).asInstanceOf(InstanceOfAssertFactories.LIST).isNotEmpty();
+    }
+
+    @Test
+    void aNameIsToldWhole() {
+        ScriptCalls odd = new ScriptCalls(server, "lockkeeper:lock:a\0b");
+        try (RespConnection waiter = server.connect()) {
+            waiter.command("SUBSCRIBE", "ch:clientBBBBBB");
+            long now = calls.micros();
+            for (String attempt : List.of(A1, B1)) {
+                odd.run(
+                        LuaScript.ACQUIRE,
+                        attempt,
+                        "X",
+                        LEASE,
+                        LEASE,
+                        LEASE,
+                        1,
+                        now,
+                        now / 1_000 + 2_000,
+                        "ch:",
+                        TOMBSTONE,
+                        0);
+            }
+            odd.run(LuaScript.RELEASE, A1, 0, 0, "ch:", TOMBSTONE, 1);
+            assertThat(String.valueOf(waiter.receive())).contains("lockkeeper:lock:a\0b");
+        }
     }
 }
