@@ -194,24 +194,7 @@ final class HeldLease implements LockLease {
     @Override
     public ReleaseResult release() {
         CompletableFuture<ReleaseResult> command = CallerThread.waiting(this::end);
-        if (command == null) {
-            return ReleaseResult.ALREADY_RELEASED;
-        }
-        ReleaseResult result = command.join();
-        if (result == ReleaseResult.RELEASED && tenure.isOver() && tenure.isAwaited()) {
-            letNextHolderGoFirst();
-        }
-        return ended(result);
-    }
-
-    /**
-     * The store has told the next holder at the same time. Where both share processors, the next holder should come first:
-     * who had the lock may want it again at once, and could only wait for it. Only this thread gives way, none that others
-     * depend on.
-     */
-    @SuppressWarnings("ThreadPriorityCheck") // Nothing relies on it.
-    private static void letNextHolderGoFirst() {
-        Thread.yield();
+        return command == null ? ReleaseResult.ALREADY_RELEASED : ended(tenure.givingWay(command.join()));
     }
 
     /** As {@link #close()}, but without waiting for the store. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.engine;
 
+import io.lockkeeper.ReleaseResult;
 import java.util.Collection;
 import java.util.Iterator;
 import java.util.List;
@@ -137,9 +138,19 @@ final class Tenure {
         maxPasses = claim.maxPasses();
     }
 
-    /** Returns whether others may wait in the store: somebody had the lock before this hold, or is known to have come. */
-    boolean isAwaited() {
-        return !alone;
+    /**
+     * Lets the next holder go first where the hold was released and others may wait in the store: somebody had the lock
+     * before it, or is known to have come. The store tells the next holder when it answers. Where both share processors, who
+     * had the lock may want it again at once, and could only wait for it. Only the calling thread gives way.
+     *
+     * @return the result
+     */
+    @SuppressWarnings("ThreadPriorityCheck") // Nothing relies on it.
+    ReleaseResult givingWay(ReleaseResult result) {
+        if (result == ReleaseResult.RELEASED && isOver() && !alone) {
+            Thread.yield();
+        }
+        return result;
     }
 
     /** Returns how often the next hold may pass: if nobody else came in this turn, as long as its time allows. */
