@@ -43,10 +43,15 @@ public final class JavaProcess implements AutoCloseable {
 
     /** Starts a JVM with options, such as {@code -Xmx64m}, that runs the main method of a class. */
     public static JavaProcess start(List<String> jvmOptions, Class<?> main, String... args) {
+        return start(jvmOptions, System.getProperty("java.class.path"), main, args);
+    }
+
+    /** Starts a JVM with options and a class path of its own. */
+    public static JavaProcess start(List<String> jvmOptions, String classPath, Class<?> main, String... args) {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.addAll(jvmOptions);
-        command.addAll(List.of("-cp", System.getProperty("java.class.path"), main.getName()));
+        command.addAll(List.of("-cp", classPath, main.getName()));
         command.addAll(List.of(args));
         return new JavaProcess(command);
     }

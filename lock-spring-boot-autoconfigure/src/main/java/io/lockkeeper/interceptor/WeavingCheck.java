@@ -4,9 +4,13 @@ package io.lockkeeper.interceptor;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
 
-/** Finds methods into which no lock was woven. */
+/** Finds methods into which no lock was woven, or one that cannot be reached. */
 final class WeavingCheck {
+
+    /** What woven code calls; by name, because it stands above this package and needs AspectJ. */
+    private static final String ASPECT = "io.lockkeeper.weaving.DistributedLockedAspect";
 
     private WeavingCheck() {}
 
@@ -35,8 +39,31 @@ final class WeavingCheck {
             faults.add(
                     "",
                     "has no lock woven into it",
-                    "Let aop.xml include its class and io.lockkeeper.weaving, let the weaver start before the class is"
-                            + " loaded, and nest composed annotations no deeper than two levels");
+                    "Let aop.xml include its class, let the weaver start before the class is loaded, and nest composed"
+                            + " annotations no deeper than two levels");
+        } else {
+            checkReach(annotated.method().getDeclaringClass().getClassLoader(), faults);
+        }
+    }
+
+    /** Adds a fault where woven code asks for the aspect in vain, or finds one that locks for another application. */
+    private static void checkReach(@Nullable ClassLoader woven, Faults faults) {
+        String problem = null;
+        try {
+            // As woven code does it: by name, in the class loader of its class.
+            Class<?> aspect = Class.forName(ASPECT, true, woven);
+            aspect.getMethod("aspectOf").invoke(null);
+            if (aspect.getClassLoader() != WeavingCheck.class.getClassLoader()) {
+                problem = "its class loader has a " + ASPECT + " of its own";
+            }
+        } catch (ReflectiveOperationException | LinkageError unreachable) {
+            problem = unreachable.toString();
+        }
+        if (problem != null) {
+            faults.add(
+                    "",
+                    "has a lock woven into it that would not be found when it is called: " + problem,
+                    "Let the class loader of its class find lock-spring-boot-autoconfigure where the application has it");
         }
     }
 

@@ -13,6 +13,9 @@ import org.jspecify.annotations.Nullable;
  * also private and final ones, and those that a bean calls on itself. Woven in by AspectJ, which finds it in
  * {@code META-INF/aop.xml}; without {@code lockkeeper.mode=aspectj} it does nothing.
  *
+ * <p>Woven code gets the aspect from {@link #aspectOf()}. That method is written here and not added by the weaver, so that
+ * the weaver need not include this class.
+ *
  * <p>Annotations composed of it are found up to two levels deep. Annotations on interface methods are not: AspectJ looks
  * at the method that runs.
  */
@@ -21,8 +24,19 @@ import org.jspecify.annotations.Nullable;
         + " org.springframework.cache.aspectj..*, org.springframework.transaction.aspectj..*")
 public final class DistributedLockedAspect {
 
-    /** Creates the aspect; for AspectJ. */
-    public DistributedLockedAspect() {}
+    private static final DistributedLockedAspect ASPECT = new DistributedLockedAspect();
+
+    private DistributedLockedAspect() {}
+
+    /** Returns the one aspect; for woven code. */
+    public static DistributedLockedAspect aspectOf() {
+        return ASPECT;
+    }
+
+    /** Returns whether there is an aspect, which is always so; for woven code. */
+    public static boolean hasAspect() {
+        return true;
+    }
 
     /**
      * Runs a method under its lock.

@@ -3,50 +3,71 @@ package io.lockkeeper.weaving;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.acme.WovenApplication;
 import io.lockkeeper.testing.JavaProcess;
+import java.io.File;
+import java.io.IOException;
 import java.net.URISyntaxException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import org.aspectj.weaver.loadtime.Agent;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
-/** Each test starts a JVM with or without the weaver. */
+/** Each test starts a JVM with or without the weaver, which reads the file of the documentation. */
 class WovenApplicationTest {
 
     private static final Duration TIMEOUT = Duration.ofMinutes(2);
 
+    @TempDir
+    private Path classPath;
+
     @Test
-    void everyCallOfAWovenMethodIsLockedOnce() throws URISyntaxException {
-        try (JavaProcess woven = startWoven("--lockkeeper.mode=aspectj")) {
-            woven.expect("done", TIMEOUT);
-            assertThat(woven.output().lines())
-                    .contains(
-                            "proxied false",
-                            "public [stock:lamp]",
-                            "self-invoked [stock:lamp]",
-                            "private [private:lamp]",
-                            "final [final:lamp]",
-                            "composed [composed:lamp]",
-                            "bridge [handled:text]",
-                            "final class [sealed]",
-                            "not a bean [stock:chair]",
-                            "nobody waits: fallback for BUSY",
-                            "stage [stage:lamp]",
-                            "stage that waits [busy]",
-                            "publisher [publisher] [publisher]",
-                            "publisher that waits [busy]",
-                            "overridden [stock of the outlet, stock of the shop]",
-                            "transaction [lock, begin, commit, release]",
-                            "acquired 19",
-                            "after the end [nothing]")
-                    .anyMatch(line -> line.contains("is a suspend function, into which no lock can be woven"));
+    void everyCallOfAWovenMethodIsLockedOnce() throws IOException {
+        try (JavaProcess woven = startWoven(documented(), "--lockkeeper.mode=aspectj")) {
+            assertLocked(woven);
+            assertThat(woven.output()).doesNotContain("[AppClassLoader");
         }
     }
 
     @Test
-    void aWeaverWithoutTheModeLeavesTheLocksToProxies() throws URISyntaxException {
-        try (JavaProcess woven = startWoven("--lockkeeper.mode=proxy")) {
+    void theAspectMayBeIncludedToo() throws IOException {
+        String wider = documented().replace("<weaver>", "<weaver><include within=\"io.lockkeeper..*\"/>");
+        try (JavaProcess woven = startWoven(wider, "--lockkeeper.mode=aspectj")) {
+            assertLocked(woven);
+        }
+    }
+
+    private static void assertLocked(JavaProcess woven) {
+        woven.expect("done", TIMEOUT);
+        assertThat(woven.output().lines())
+                .contains(
+                        "proxied false",
+                        "public [stock:lamp]",
+                        "self-invoked [stock:lamp]",
+                        "private [private:lamp]",
+                        "final [final:lamp]",
+                        "composed [composed:lamp]",
+                        "bridge [handled:text]",
+                        "final class [sealed]",
+                        "not a bean [stock:chair]",
+                        "nobody waits: fallback for BUSY",
+                        "stage [stage:lamp]",
+                        "stage that waits [busy]",
+                        "publisher [publisher] [publisher]",
+                        "publisher that waits [busy]",
+                        "overridden [stock of the outlet, stock of the shop]",
+                        "transaction [lock, begin, commit, release]",
+                        "acquired 19",
+                        "after the end [nothing]")
+                .anyMatch(line -> line.contains("is a suspend function, into which no lock can be woven"));
+    }
+
+    @Test
+    void aWeaverWithoutTheModeLeavesTheLocksToProxies() throws IOException {
+        try (JavaProcess woven = startWoven(documented(), "--lockkeeper.mode=proxy")) {
             woven.awaitExit(TIMEOUT);
             assertThat(woven.output())
                     .contains(
@@ -69,10 +90,35 @@ class WovenApplicationTest {
         }
     }
 
-    private static JavaProcess startWoven(String mode) throws URISyntaxException {
-        Path weaver = Path.of(
-                Agent.class.getProtectionDomain().getCodeSource().getLocation().toURI());
+    /** Returns the file as the documentation has it. */
+    private static String documented() throws IOException {
+        String page = Files.readString(Path.of("..", "docs", "weaving.md"));
+        String fence = "```xml\n";
+        int begin = page.indexOf(fence) + fence.length();
+        String file = page.substring(begin, page.indexOf("```", begin));
+        assertThat(file).startsWith("<aspectj>").contains("com.acme");
+        return file;
+    }
+
+    private JavaProcess startWoven(String file, String mode) throws IOException {
+        Files.writeString(Files.createDirectory(classPath.resolve("META-INF")).resolve("aop.xml"), file);
         return JavaProcess.start(
-                List.of("-javaagent:" + weaver), WovenApplication.class, "--lockkeeper.store=memory", mode);
+                List.of("-javaagent:" + weaver()),
+                classPath + File.pathSeparator + System.getProperty("java.class.path"),
+                WovenApplication.class,
+                "--lockkeeper.store=memory",
+                mode);
+    }
+
+    private static Path weaver() {
+        try {
+            return Path.of(Agent.class
+                    .getProtectionDomain()
+                    .getCodeSource()
+                    .getLocation()
+                    .toURI());
+        } catch (URISyntaxException strange) {
+            throw new IllegalStateException(strange);
+        }
     }
 }

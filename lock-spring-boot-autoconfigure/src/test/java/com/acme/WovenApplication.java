@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-package io.lockkeeper.weaving;
+package com.acme;
 
 import io.lockkeeper.LockContext;
 import io.lockkeeper.LockLease;
@@ -7,8 +7,6 @@ import io.lockkeeper.LockListener;
 import io.lockkeeper.LockNotAcquiredException;
 import io.lockkeeper.annotation.DistributedLocked;
 import io.lockkeeper.autoconfigure.LockkeeperAutoConfiguration;
-import io.lockkeeper.interceptor.Coroutines;
-import io.lockkeeper.interceptor.SuspendingShop;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.util.ArrayList;
@@ -35,7 +33,10 @@ import org.springframework.transaction.support.AbstractPlatformTransactionManage
 import org.springframework.transaction.support.DefaultTransactionStatus;
 import reactor.core.publisher.Mono;
 
-/** Runs in a JVM of its own, and prints what each call of an annotated method holds. */
+/**
+ * Runs in a JVM of its own, and prints what each call of an annotated method holds. In the package that the documentation
+ * lets AspectJ weave.
+ */
 public final class WovenApplication {
 
     private WovenApplication() {}
@@ -81,7 +82,7 @@ public final class WovenApplication {
 
     private static String suspending() {
         try {
-            return "ran with " + Coroutines.token(new SuspendingShop()).join();
+            return "ran: " + Kiosk.sold(new Kiosk()).join();
         } catch (CompletionException failure) {
             return String.valueOf(failure.getCause().getMessage());
         }
