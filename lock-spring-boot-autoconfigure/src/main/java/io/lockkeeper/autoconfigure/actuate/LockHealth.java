@@ -2,10 +2,12 @@
 package io.lockkeeper.autoconfigure.actuate;
 
 import io.lockkeeper.LockInspector;
+import io.lockkeeper.LockStatus;
 import io.lockkeeper.LockStoreException;
 import io.lockkeeper.store.GrantChannel;
 import java.time.Instant;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -14,8 +16,8 @@ import org.jspecify.annotations.Nullable;
  * most.
  *
  * <ul>
- *   <li>DOWN: the store does not answer, so that no lock can be acquired; or renewals fail, so that held locks will be
- *       lost.
+ *   <li>DOWN: the store does not answer, so that no lock can be acquired; or renewals of held locks fail, so that they
+ *       will be lost.
  *   <li>OUT_OF_SERVICE: grants do not arrive. Locks work, but callers who wait notice a free one only when they poll.
  *   <li>UP: everything else, also where no lock has been taken yet.
  * </ul>
@@ -43,11 +45,13 @@ final class LockHealth {
             Instant since = channel.since();
             details.put("grantsSince", since == null ? "not now" : since.toString());
         }
-        int failing = renewals.failing();
+        long now = System.nanoTime();
+        List<LockStatus> held = inspector.heldHere();
+        int failing = renewals.failing(held, now);
         Instant renewed = renewals.lastRenewal();
         details.put("lastRenewal", renewed == null ? "never" : renewed.toString());
         details.put("failingRenewals", failing);
-        details.put("held", inspector.heldHere().size());
+        details.put("held", held.size());
         details.put("waiting", inspector.waitingHere().size());
         String failure = failureOfStore();
         if (failure != null) {

@@ -2,16 +2,26 @@
 package io.lockkeeper.autoconfigure.actuate;
 
 import io.lockkeeper.LockListener;
+import io.lockkeeper.LockStatus;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.Collection;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** Remembers how renewals go. */
 final class RenewalWatch implements LockListener {
 
-    private final Set<Set<String>> failing = ConcurrentHashMap.newKeySet();
+    /** Remaining times are partly counted on a clock of milliseconds. */
+    private static final long TOLERANCE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
+
+    /** When the holds end whose last renewal failed, in nanoseconds; each under all of its names. */
+    private final Map<Set<String>, Long> failing = new ConcurrentHashMap<>();
+
     private volatile @Nullable Instant lastRenewal;
 
     /** Returns when a lease was renewed; null: none has been. */
@@ -20,9 +30,27 @@ final class RenewalWatch implements LockListener {
         return lastRenewal;
     }
 
-    /** Returns the number of holds whose last renewal failed. */
-    int failing() {
-        return failing.size();
+    /**
+     * Returns the number of holds whose last renewal failed.
+     *
+     * @param held what is held
+     * @param now a moment before that was found out, as {@link System#nanoTime()}
+     */
+    int failing(Collection<LockStatus> held, long now) {
+        if (failing.isEmpty()) {
+            return 0;
+        }
+        failing.values().removeIf(end -> end - now < 0);
+        Map<String, Long> remaining = held.stream()
+                .collect(Collectors.toMap(LockStatus::name, status -> nanos(status.remaining()), Math::max));
+        // The failure may have come here after the release, or after a renewal that worked: then the lock is not held,
+        // or
+        // until a later moment.
+        return (int) failing.entrySet().stream()
+                .filter(hold -> hold.getKey().stream()
+                        .allMatch(name -> remaining.getOrDefault(name, Long.MAX_VALUE)
+                                <= hold.getValue() - now + TOLERANCE_NANOS))
+                .count();
     }
 
     @Override
@@ -33,7 +61,7 @@ final class RenewalWatch implements LockListener {
 
     @Override
     public void onRenewalFailed(RenewalFailed event) {
-        failing.add(Set.copyOf(event.names()));
+        failing.put(Set.copyOf(event.names()), System.nanoTime() + nanos(event.remaining()));
     }
 
     @Override
@@ -50,5 +78,9 @@ final class RenewalWatch implements LockListener {
         if (!failing.isEmpty()) {
             failing.remove(Set.copyOf(names));
         }
+    }
+
+    private static long nanos(Duration duration) {
+        return TimeUnit.NANOSECONDS.convert(duration);
     }
 }

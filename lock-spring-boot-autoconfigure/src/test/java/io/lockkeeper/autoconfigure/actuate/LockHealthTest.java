@@ -4,11 +4,15 @@ package io.lockkeeper.autoconfigure.actuate;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lockkeeper.LockLease;
+import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.autoconfigure.LockkeeperAutoConfiguration;
 import io.lockkeeper.autoconfigure.SwitchableStore;
 import io.lockkeeper.autoconfigure.SwitchableStore.Part;
 import io.lockkeeper.memory.MemoryLockStore;
+import io.lockkeeper.testing.FaultProxy;
+import io.lockkeeper.testing.RedisServer;
+import java.time.Duration;
 import java.util.Map;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
@@ -16,6 +20,9 @@ import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.assertj.AssertableApplicationContext;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
+import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
 import org.springframework.util.ClassUtils;
 import org.springframework.util.ReflectionUtils;
 
@@ -23,13 +30,13 @@ import org.springframework.util.ReflectionUtils;
 class LockHealthTest {
 
     private final SwitchableStore store = new SwitchableStore(new MemoryLockStore());
-    private final ApplicationContextRunner runner = new ApplicationContextRunner()
+    private final ApplicationContextRunner application = new ApplicationContextRunner()
             .withConfiguration(AutoConfigurations.of(
                     LockkeeperAutoConfiguration.class,
                     LockkeeperHealthAutoConfiguration.class,
                     LockkeeperEndpointAutoConfiguration.class))
-            .withPropertyValues("lockkeeper.lease-time=1s", "lockkeeper.shutdown.wait=0")
-            .withBean(SwitchableStore.class, () -> store);
+            .withPropertyValues("lockkeeper.lease-time=1s", "lockkeeper.shutdown.wait=0");
+    private final ApplicationContextRunner runner = application.withBean(SwitchableStore.class, () -> store);
 
     /** What an indicator says, whose types are others in each Spring Boot. */
     private record Health(String status, Map<?, ?> details) {}
@@ -87,6 +94,83 @@ class LockHealthTest {
             Awaitility.await().until(() -> health(context).status().equals("DOWN"));
             assertThat(health(context).details().get("failingRenewals")).isEqualTo(1);
             lease.close();
+            assertThat(health(context).status()).isEqualTo("UP");
+        });
+    }
+
+    @Test
+    void aRenewalThatFailsAfterItsHoldWasReleasedCountsForNothing() {
+        RenewalGate gate = new RenewalGate();
+        gate.in(runner).run(context -> {
+            LockTemplate locks = context.getBean(LockTemplate.class);
+            store.switchOff(Part.RENEWALS);
+            LockLease lease = locks.acquire("x");
+            gate.awaitFailure();
+            lease.close();
+            gate.open();
+            assertThat(health(context).details().get("failingRenewals")).isEqualTo(0);
+            assertThat(health(context).status()).isEqualTo("UP");
+        });
+    }
+
+    @Test
+    void aRenewalThatFailedCountsForNothingInTheNextHoldOfTheSameLock() {
+        RenewalGate gate = new RenewalGate();
+        gate.in(runner).withPropertyValues("lockkeeper.lease-time=12s").run(context -> {
+            LockTemplate locks = context.getBean(LockTemplate.class);
+            store.switchOff(Part.RENEWALS);
+            LockLease lease = locks.acquire("x");
+            gate.awaitFailure();
+            lease.close();
+            try (LockLease next = locks.acquire("x")) {
+                gate.open();
+                assertThat(next.isHeld()).isTrue();
+                assertThat(health(context).details().get("held")).isEqualTo(1);
+                assertThat(health(context).status()).isEqualTo("UP");
+            }
+        });
+    }
+
+    @Test
+    void anOutageThatIsOverLeavesNothingBehind() {
+        RenewalGate gate = new RenewalGate();
+        try (RedisServer redis = RedisServer.start();
+                FaultProxy network = FaultProxy.inFrontOf(redis)) {
+            gate.in(application)
+                    .withPropertyValues("lockkeeper.store=redis")
+                    .withBean(
+                            RedisConnectionFactory.class,
+                            () -> new JedisConnectionFactory(
+                                    new RedisStandaloneConfiguration(network.host(), network.port())))
+                    .run(context -> {
+                        LockLease lease = context.getBean(LockTemplate.class).acquire("x");
+                        network.when(any -> true).cutReply();
+                        gate.awaitFailure();
+                        network.clear();
+                        lease.close();
+                        gate.open();
+                        assertThat(health(context).details().get("failingRenewals"))
+                                .isEqualTo(0);
+                        Awaitility.await()
+                                .atMost(Duration.ofMinutes(1))
+                                .until(() -> health(context).status().equals("UP"));
+                    });
+        }
+    }
+
+    @Test
+    void eachHoldWhoseRenewalsFailCounts() {
+        runner.withPropertyValues("lockkeeper.lease-time=6s").run(context -> {
+            LockTemplate locks = context.getBean(LockTemplate.class);
+            store.switchOff(Part.RENEWALS);
+            LockLease both = locks.acquire(LockRequest.of("x", "y"));
+            LockLease other = locks.acquire("z");
+            Awaitility.await()
+                    .until(() ->
+                            health(context).details().get("failingRenewals").equals(2));
+            both.close();
+            assertThat(health(context).details().get("failingRenewals")).isEqualTo(1);
+            other.close();
             assertThat(health(context).status()).isEqualTo("UP");
         });
     }
