@@ -25,6 +25,9 @@ class ConfigurationReferenceTest {
 
     private static final String FOOT = """
 
+            The connection to Redis is that of `spring.data.redis.*`. Where both drivers are on the class path, Spring Boot
+            takes Lettuce unless `spring.data.redis.client-type=jedis`.
+
             This page is generated from the metadata that your editor reads, too:
             `./mvnw -pl docs -am verify -Dtest=ConfigurationReferenceTest -Dsurefire.failIfNoSpecifiedTests=false -Dlockkeeper.docs.write=true`
             """;
