@@ -10,14 +10,13 @@ import org.springframework.beans.factory.DisposableBean;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Role;
 
 /** Annotated methods are locked by code that is woven into their classes. */
 @Configuration(proxyBeanMethods = false)
-@ConditionalOnProperty(name = "lockkeeper.mode", havingValue = "aspectj")
+@ConditionalOnSwitch(Switch.ASPECTJ)
 class AspectjModeConfiguration {
 
     @Bean
@@ -30,7 +29,8 @@ class AspectjModeConfiguration {
     @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
     static DistributedLockedValidator distributedLockedValidator(
             ConfigurableListableBeanFactory beans, WovenLocksAttachment attachment) {
-        return DistributedLockedValidator.ofWovenClasses(beans, attachment.advisor(beans));
+        return DistributedLockedValidator.ofWovenClasses(
+                beans, attachment.advisor(beans), () -> LockkeeperAutoConfiguration.isSwitchedOff(beans));
     }
 
     /** Attaches the woven classes to this application before its first bean is made. */

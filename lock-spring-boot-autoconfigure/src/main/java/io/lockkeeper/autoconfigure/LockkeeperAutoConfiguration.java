@@ -9,16 +9,18 @@ import io.lockkeeper.LockTemplate;
 import io.lockkeeper.store.LockStore;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.springframework.beans.factory.BeanFactoryUtils;
+import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
+import org.springframework.context.annotation.Lazy;
 import org.springframework.core.env.Environment;
 
 /**
@@ -49,13 +51,22 @@ public final class LockkeeperAutoConfiguration {
         return template.inspector();
     }
 
+    /** Returns whether the template is one that does not lock: a template of the application always locks. */
+    static boolean isSwitchedOff(ListableBeanFactory beans) {
+        return BeanFactoryUtils.beanNamesForTypeIncludingAncestors(beans, UnlockedConfiguration.class, true, false)
+                        .length
+                > 0;
+    }
+
     /** A template that does not lock. */
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnMissingBean(LockOperations.class)
-    @ConditionalOnBooleanProperty(name = "lockkeeper.enabled", havingValue = false)
+    @ConditionalOnSwitch(Switch.DISABLED)
     static class UnlockedConfiguration {
 
+        // Also where beans are lazy: the log says so at the start.
         @Bean
+        @Lazy(false)
         LockTemplate lockTemplate() {
             log.warn(
                     "Locking is switched off by lockkeeper.enabled=false: methods with @DistributedLocked and everything"
@@ -67,7 +78,7 @@ public final class LockkeeperAutoConfiguration {
     /** The template, where the application has none. */
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnMissingBean(LockOperations.class)
-    @ConditionalOnBooleanProperty(name = "lockkeeper.enabled", matchIfMissing = true)
+    @ConditionalOnSwitch(Switch.ENABLED)
     @Import({QuorumStoreConfiguration.class, RedisStoreConfiguration.class, MemoryStoreConfiguration.class})
     static class TemplateConfiguration {
 

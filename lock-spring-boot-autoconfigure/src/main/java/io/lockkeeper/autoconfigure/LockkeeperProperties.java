@@ -29,7 +29,7 @@ import org.springframework.validation.Validator;
  */
 @ConfigurationProperties("lockkeeper")
 public record LockkeeperProperties(
-        @DefaultValue("true") boolean enabled,
+        @DefaultValue("true") Boolean enabled,
         @Nullable StoreType store,
         @DefaultValue("proxy") Mode mode,
         @DefaultValue("lockkeeper") String keyPrefix,

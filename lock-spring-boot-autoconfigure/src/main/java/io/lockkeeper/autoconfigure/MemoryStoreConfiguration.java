@@ -4,13 +4,12 @@ package io.lockkeeper.autoconfigure;
 import io.lockkeeper.memory.MemoryLockStore;
 import io.lockkeeper.store.LockStore;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
 /** Locks in the memory of this process. */
 @Configuration(proxyBeanMethods = false)
-@ConditionalOnProperty(name = "lockkeeper.store", havingValue = "memory")
+@ConditionalOnSwitch(Switch.MEMORY)
 @ConditionalOnMissingBean(LockStore.class)
 class MemoryStoreConfiguration {
 

@@ -3,9 +3,9 @@ package io.lockkeeper.autoconfigure;
 
 import io.lockkeeper.interceptor.DistributedLockedAdvisor;
 import io.lockkeeper.interceptor.DistributedLockedValidator;
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
@@ -16,7 +16,7 @@ import org.springframework.core.env.Environment;
 
 /** Annotated methods are locked by proxies of the beans. */
 @Configuration(proxyBeanMethods = false)
-@ConditionalOnProperty(name = "lockkeeper.mode", havingValue = "proxy", matchIfMissing = true)
+@ConditionalOnSwitch(Switch.PROXY)
 @Import(AutoProxyCreatorRegistrar.class)
 class ProxyModeConfiguration {
 
@@ -36,7 +36,11 @@ class ProxyModeConfiguration {
     @Bean
     @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
     static DistributedLockedValidator distributedLockedValidator(
-            ConfigurableListableBeanFactory beans, DistributedLockedAdvisor advisor) {
-        return DistributedLockedValidator.ofProxies(beans, advisor);
+            ConfigurableListableBeanFactory beans, ObjectProvider<DistributedLockedAdvisor> advisors) {
+        // Whether the advisor is still there when beans are made is for the validator to see.
+        DistributedLockedAdvisor advisor =
+                advisors.stream().findFirst().orElseGet(() -> new DistributedLockedAdvisor(beans, ADVISOR_ORDER));
+        return DistributedLockedValidator.ofProxies(
+                beans, advisor, () -> LockkeeperAutoConfiguration.isSwitchedOff(beans));
     }
 }

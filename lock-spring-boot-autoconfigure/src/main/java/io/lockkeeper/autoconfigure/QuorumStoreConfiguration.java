@@ -8,7 +8,6 @@ import java.time.Duration;
 import java.util.List;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Configuration;
@@ -19,7 +18,7 @@ import org.springframework.util.ClassUtils;
 /** Locks on a majority of independent Redis masters, over connections of our own. */
 @Configuration(proxyBeanMethods = false)
 @ConditionalOnClass(RedisConnectionFactory.class)
-@ConditionalOnProperty(name = "lockkeeper.store", havingValue = "redis", matchIfMissing = true)
+@ConditionalOnSwitch(Switch.REDIS)
 @Conditional(OnQuorumNodes.class)
 @ConditionalOnMissingBean(LockStore.class)
 class QuorumStoreConfiguration {

@@ -10,7 +10,6 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
@@ -18,7 +17,7 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
 /** Locks in Redis, over a connection factory of the application. */
 @Configuration(proxyBeanMethods = false)
 @ConditionalOnClass(RedisConnectionFactory.class)
-@ConditionalOnProperty(name = "lockkeeper.store", havingValue = "redis", matchIfMissing = true)
+@ConditionalOnSwitch(Switch.REDIS)
 @ConditionalOnMissingBean(LockStore.class)
 class RedisStoreConfiguration {
 

@@ -3,7 +3,6 @@ package io.lockkeeper.interceptor;
 
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
-import org.springframework.aop.Advisor;
 import org.springframework.aop.SpringProxy;
 import org.springframework.aop.framework.Advised;
 import org.springframework.aop.framework.AopProxyUtils;
@@ -14,11 +13,9 @@ import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 final class AttachmentCheck {
 
     private final ConfigurableListableBeanFactory beans;
-    private final Advisor advisor;
 
-    AttachmentCheck(ConfigurableListableBeanFactory beans, Advisor advisor) {
+    AttachmentCheck(ConfigurableListableBeanFactory beans) {
         this.beans = beans;
-        this.advisor = advisor;
     }
 
     /** Returns whether a bean is there, and no call of it can ever be locked; false where that cannot be seen. */
@@ -30,6 +27,11 @@ final class AttachmentCheck {
         return bean != null && !isAdvised(bean) && (bean instanceof Advised || !wasProxied(name));
     }
 
+    /** Returns whether a bean is there, and locked. */
+    boolean isAttached(String name) {
+        return beans.containsSingleton(name) && !isMissing(name);
+    }
+
     /** Whether there is a proxy, around which a post-processor of the application has put something of its own. */
     private boolean wasProxied(String name) {
         return beans.containsBeanDefinition(name)
@@ -38,7 +40,7 @@ final class AttachmentCheck {
 
     private boolean isAdvised(@Nullable Object bean) {
         if (bean instanceof Advised advised) {
-            return Arrays.asList(advised.getAdvisors()).contains(advisor)
+            return Arrays.stream(advised.getAdvisors()).anyMatch(DistributedLockedAdvisor.class::isInstance)
                     || isAdvised(AopProxyUtils.getSingletonTarget(bean));
         }
         // An opaque proxy keeps its advisors to itself.

@@ -11,6 +11,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -36,14 +37,19 @@ public final class DistributedLockedValidator implements SmartInitializingSingle
     private final ConfigurableListableBeanFactory beans;
     private final MethodLockSpecs specs;
     private final ProxyKind proxies;
+    private final LockingParts parts;
+    private final BooleanSupplier switchedOff;
     private final @Nullable AttachmentCheck attachment;
     private Set<String> given = Set.of();
 
     private DistributedLockedValidator(
             ConfigurableListableBeanFactory beans,
             DistributedLockedAdvisor advisor,
+            BooleanSupplier switchedOff,
             @Nullable AttachmentCheck attachment) {
         this.beans = beans;
+        this.parts = new LockingParts(beans);
+        this.switchedOff = switchedOff;
         this.specs = advisor.specs();
         this.proxies = advisor.proxies();
         this.attachment = attachment;
@@ -54,10 +60,11 @@ public final class DistributedLockedValidator implements SmartInitializingSingle
      *
      * @param beans whose beans are checked
      * @param advisor under which they run
+     * @param switchedOff whether nothing is to be locked, so that nothing is needed for it
      */
     public static DistributedLockedValidator ofProxies(
-            ConfigurableListableBeanFactory beans, DistributedLockedAdvisor advisor) {
-        return new DistributedLockedValidator(beans, advisor, new AttachmentCheck(beans, advisor));
+            ConfigurableListableBeanFactory beans, DistributedLockedAdvisor advisor, BooleanSupplier switchedOff) {
+        return new DistributedLockedValidator(beans, advisor, switchedOff, new AttachmentCheck(beans));
     }
 
     /**
@@ -65,10 +72,11 @@ public final class DistributedLockedValidator implements SmartInitializingSingle
      *
      * @param beans whose beans are checked
      * @param advisor whose interceptor was woven in
+     * @param switchedOff whether nothing is to be locked, so that nothing is needed for it
      */
     public static DistributedLockedValidator ofWovenClasses(
-            ConfigurableListableBeanFactory beans, DistributedLockedAdvisor advisor) {
-        return new DistributedLockedValidator(beans, advisor, null);
+            ConfigurableListableBeanFactory beans, DistributedLockedAdvisor advisor, BooleanSupplier switchedOff) {
+        return new DistributedLockedValidator(beans, advisor, switchedOff, null);
     }
 
     /** Remembers which objects were handed in from outside, such as the mocks of a test: nobody could proxy them. */
@@ -81,7 +89,7 @@ public final class DistributedLockedValidator implements SmartInitializingSingle
      * Checks the beans.
      *
      * @throws DistributedLockedConfigurationException if a method cannot work as it is written
-     * @throws WeaverMissingException if locks should be woven in, and none is
+     * @throws LockingMissingException if something is missing without which no method is locked
      */
     @Override
     public void afterSingletonsInstantiated() {
@@ -92,11 +100,15 @@ public final class DistributedLockedValidator implements SmartInitializingSingle
                 types.computeIfAbsent(type, unknown -> new ArrayList<>(1)).add(name);
             }
         }
+        Map<BeanType, Collection<AnnotatedMethod>> methods = new LinkedHashMap<>();
+        types.keySet().forEach(type -> methods.put(type, annotatedMethods(type.type())));
+        boolean isOff = switchedOff.getAsBoolean();
+        if (!isOff) {
+            requireParts(types, methods);
+        }
         Set<DistributedLockedFault> faults = new HashSet<>();
-        types.forEach((type, beansOfType) -> faults.addAll(check(type, beansOfType)));
-        if (attachment == null) {
-            requireWeaver(types.keySet());
-        } else {
+        types.forEach((type, names) -> faults.addAll(check(type, names, methods.getOrDefault(type, List.of()), isOff)));
+        if (attachment != null) {
             warnOfGivenObjects(attachment);
         }
         if (!faults.isEmpty()) {
@@ -107,21 +119,41 @@ public final class DistributedLockedValidator implements SmartInitializingSingle
         }
     }
 
-    private List<DistributedLockedFault> check(BeanType bean, List<String> names) {
+    private void requireParts(Map<BeanType, List<String>> types, Map<BeanType, Collection<AnnotatedMethod>> methods) {
+        int count = methods.values().stream().mapToInt(Collection::size).sum();
+        if (count == 0) {
+            return;
+        }
+        parts.requireOperations(count);
+        AttachmentCheck proxied = attachment;
+        if (proxied != null) {
+            parts.requireProxies(count, () -> types.entrySet().stream()
+                    .filter(each ->
+                            !methods.getOrDefault(each.getKey(), List.of()).isEmpty())
+                    .flatMap(each -> each.getValue().stream())
+                    .allMatch(proxied::isAttached));
+        } else if (methods.values().stream()
+                .flatMap(Collection::stream)
+                .noneMatch(method -> WeavingCheck.isWoven(method.method()))) {
+            throw LockingMissingException.noWeaver(count);
+        }
+    }
+
+    private List<DistributedLockedFault> check(
+            BeanType bean, List<String> names, Collection<AnnotatedMethod> methods, boolean isOff) {
         List<DistributedLockedFault> found = new ArrayList<>(0);
         // The annotation itself cannot be there, but one that is composed of it may forget to say where it belongs.
         if (MergedAnnotations.from(bean.type(), SearchStrategy.TYPE_HIERARCHY).isPresent(DistributedLocked.class)) {
             found.add(DistributedLockedFault.ofClass(
                     bean.type(), "has the annotation on the class, where it locks nothing", "Write it on the methods"));
         }
-        Collection<AnnotatedMethod> methods = annotatedMethods(bean.type());
-        List<String> unlocked = methods.isEmpty() ? List.of() : unlocked(names);
+        List<String> unlocked = methods.isEmpty() || isOff ? List.of() : unlocked(names);
         for (AnnotatedMethod method : methods) {
             Faults faults = new Faults(method);
             if (attachment != null) {
                 ProxyCheck.check(method, bean.isByInterfaces(), faults);
                 LifecycleCheck.check(method);
-            } else if (bean.isExact() || !bean.type().isInterface()) {
+            } else if (!isOff && (bean.isExact() || !bean.type().isInterface())) {
                 WeavingCheck.check(method, faults);
             }
             if (faults.isEmpty() && !unlocked.isEmpty()) {
@@ -163,15 +195,6 @@ public final class DistributedLockedValidator implements SmartInitializingSingle
         return type != null
                 && AnnotationUtils.isCandidateClass(type, DistributedLocked.class)
                 && !annotatedMethods(ClassUtils.getUserClass(type)).isEmpty();
-    }
-
-    private static void requireWeaver(Set<BeanType> types) {
-        List<AnnotatedMethod> methods = types.stream()
-                .flatMap(bean -> annotatedMethods(bean.type()).stream())
-                .toList();
-        if (!methods.isEmpty() && methods.stream().noneMatch(method -> WeavingCheck.isWoven(method.method()))) {
-            throw new WeaverMissingException(methods.size());
-        }
     }
 
     private static Collection<AnnotatedMethod> annotatedMethods(Class<?> type) {

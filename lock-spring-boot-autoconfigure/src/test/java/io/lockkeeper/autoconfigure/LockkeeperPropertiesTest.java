@@ -9,16 +9,12 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.Objects;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.context.properties.bind.validation.BindValidationException;
-import org.springframework.boot.diagnostics.FailureAnalyzer;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
-import org.springframework.core.io.support.SpringFactoriesLoader;
-import org.springframework.core.io.support.SpringFactoriesLoader.FailureHandler;
 
 class LockkeeperPropertiesTest {
 
@@ -153,12 +149,6 @@ class LockkeeperPropertiesTest {
     /** Describes a failure as Spring Boot does. */
     private static String describe(Throwable failure) {
         assertThat(failure).hasRootCauseInstanceOf(BindValidationException.class);
-        FailureHandler needsAContext = FailureHandler.handleMessage((message, cause) -> {});
-        return SpringFactoriesLoader.forDefaultResourceLocation().load(FailureAnalyzer.class, needsAContext).stream()
-                .map(analyzer -> analyzer.analyze(failure))
-                .filter(Objects::nonNull)
-                .findFirst()
-                .orElseThrow()
-                .getDescription();
+        return StartupFailure.analyze(failure).getDescription();
     }
 }

@@ -9,13 +9,14 @@ import java.util.List;
 import org.slf4j.LoggerFactory;
 
 /** Records what a logger says, from its creation until it is closed. */
-final class LogRecorder implements AutoCloseable {
+public final class LogRecorder implements AutoCloseable {
 
     private final Logger logger;
     private final Level level;
     private final ListAppender<ILoggingEvent> appender = new ListAppender<>();
 
-    LogRecorder(Class<?> name) {
+    /** Starts to record. */
+    public LogRecorder(Class<?> name) {
         logger = (Logger) LoggerFactory.getLogger(name);
         level = logger.getLevel();
         logger.setLevel(Level.INFO);
@@ -23,7 +24,8 @@ final class LogRecorder implements AutoCloseable {
         logger.addAppender(appender);
     }
 
-    List<String> lines() {
+    /** Returns what was said, each line after its level. */
+    public List<String> lines() {
         return appender.list.stream()
                 .map(event -> event.getLevel() + " " + event.getFormattedMessage())
                 .toList();

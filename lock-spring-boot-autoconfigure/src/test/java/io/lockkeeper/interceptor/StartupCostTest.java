@@ -4,6 +4,7 @@ package io.lockkeeper.interceptor;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 
+import io.lockkeeper.LockOperations;
 import io.lockkeeper.annotation.DistributedLocked;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
@@ -19,6 +20,7 @@ import net.bytebuddy.dynamic.loading.ClassLoadingStrategy;
 import net.bytebuddy.implementation.StubMethod;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestReporter;
+import org.springframework.aop.framework.autoproxy.InfrastructureAdvisorAutoProxyCreator;
 import org.springframework.beans.factory.support.DefaultListableBeanFactory;
 import org.springframework.beans.factory.support.RootBeanDefinition;
 
@@ -59,7 +61,11 @@ class StartupCostTest {
     }
 
     private static DistributedLockedValidator validator(DefaultListableBeanFactory beans) {
-        return DistributedLockedValidator.ofProxies(beans, new DistributedLockedAdvisor(beans, 0));
+        DistributedLockedAdvisor advisor = new DistributedLockedAdvisor(beans, 0);
+        beans.registerSingleton("advisor", advisor);
+        beans.registerSingleton("operations", LockOperations.withoutLocking());
+        beans.addBeanPostProcessor(new InfrastructureAdvisorAutoProxyCreator());
+        return DistributedLockedValidator.ofProxies(beans, advisor, () -> false);
     }
 
     private static DefaultListableBeanFactory beans(String prefix, int classes) {

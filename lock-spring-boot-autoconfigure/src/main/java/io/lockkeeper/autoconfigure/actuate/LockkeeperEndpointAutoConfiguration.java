@@ -5,11 +5,11 @@ import io.lockkeeper.LockInspector;
 import io.lockkeeper.autoconfigure.LockkeeperAutoConfiguration;
 import org.springframework.boot.actuate.autoconfigure.endpoint.condition.ConditionalOnAvailableEndpoint;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Conditional;
 
 /** Auto-configuration of the endpoint {@code locks}; with the means to release one by force only where that is wanted. */
 @AutoConfiguration(after = LockkeeperAutoConfiguration.class)
@@ -20,7 +20,7 @@ public final class LockkeeperEndpointAutoConfiguration {
     @Bean
     @ConditionalOnAvailableEndpoint
     @ConditionalOnMissingBean(LocksEndpoint.class)
-    @ConditionalOnBooleanProperty("lockkeeper.actuator.force-release.enabled")
+    @Conditional(OnForceRelease.class)
     ForcibleLocksEndpoint forcibleLocksEndpoint(LockInspector inspector) {
         return new ForcibleLocksEndpoint(inspector);
     }

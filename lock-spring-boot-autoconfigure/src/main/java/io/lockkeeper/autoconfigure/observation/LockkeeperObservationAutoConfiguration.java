@@ -5,9 +5,9 @@ import io.micrometer.observation.ObservationRegistry;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Conditional;
 
 /**
  * Auto-configuration of the observations that {@link LockObservationDocumentation} documents: spans, and with them the
@@ -20,7 +20,7 @@ import org.springframework.context.annotation.Bean;
         })
 @ConditionalOnClass(ObservationRegistry.class)
 @ConditionalOnBean(ObservationRegistry.class)
-@ConditionalOnBooleanProperty(name = "lockkeeper.observations.enabled", matchIfMissing = true)
+@Conditional(OnObservationsEnabled.class)
 public final class LockkeeperObservationAutoConfiguration {
 
     @Bean

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.autoconfigure;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import io.lockkeeper.LockLease;
+import io.lockkeeper.LockNotAcquiredException;
+import io.lockkeeper.LockTemplate;
+import io.lockkeeper.annotation.DistributedLocked;
+import io.lockkeeper.interceptor.LogRecorder;
+import io.lockkeeper.memory.MemoryLockStore;
+import io.lockkeeper.redis.RedisLockStore;
+import io.lockkeeper.store.LockStore;
+import io.lockkeeper.testing.RedisServer;
+import java.util.Locale;
+import java.util.Map;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.diagnostics.FailureAnalysis;
+import org.springframework.boot.test.context.FilteredClassLoader;
+import org.springframework.boot.test.context.assertj.AssertableApplicationContext;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.core.env.MapPropertySource;
+import org.springframework.core.env.SystemEnvironmentPropertySource;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
+import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
+
+/**
+ * The properties that choose whether and how methods are locked. Each spelling that binds does what it says, and any
+ * other one is refused: neither leaves a method without its lock.
+ */
+class SwitchesTest {
+
+    private static final String SAYS_THAT_NOTHING_IS_LOCKED =
+            "WARN Locking is switched off by lockkeeper.enabled=false";
+
+    private static RedisServer redis;
+
+    private final LogRecorder log = new LogRecorder(LockkeeperAutoConfiguration.class);
+
+    private final ApplicationContextRunner bare = new ApplicationContextRunner()
+            .withConfiguration(AutoConfigurations.of(LockkeeperAutoConfiguration.class))
+            .withPropertyValues("lockkeeper.wait-time=0s")
+            .withBean(Shop.class);
+
+    private final ApplicationContextRunner inMemory = bare.withPropertyValues("lockkeeper.store=memory");
+
+    @BeforeAll
+    static void start() {
+        redis = RedisServer.start();
+    }
+
+    @AfterEach
+    void stopRecording() {
+        log.close();
+    }
+
+    @AfterAll
+    static void stop() {
+        redis.close();
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "",
+                " ",
+                "proxy",
+                "PROXY",
+                "Proxy",
+                " proxy",
+                "proxy ",
+                "\tproxy",
+                "pro-xy",
+                "\"proxy\"",
+                "${unset:}"
+            })
+    void everySpellingOfProxyAndNoneAtAllLocksByProxies(String mode) {
+        with(inMemory, "lockkeeper.mode", mode).run(SwitchesTest::isLocked);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"aspectj", "ASPECTJ", "AspectJ", "aspect-j", "aspect_j", " aspectj", "aspectj "})
+    void everySpellingOfAspectjAsksForTheWeaver(String mode) {
+        with(inMemory, "lockkeeper.mode", mode).run(context -> {
+            FailureAnalysis analysis = analysis(context);
+            assertThat(analysis.getDescription())
+                    .contains("lockkeeper.mode is aspectj", "the AspectJ weaver does not run");
+            assertThat(analysis.getAction()).contains("-javaagent:aspectjweaver.jar");
+        });
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", " ", "true", "TRUE", "true ", " true", "on", "On", "yes", "1", "${unset:}"})
+    void everySpellingOfTrueAndNoneAtAllLocks(String enabled) {
+        with(inMemory, "lockkeeper.enabled", enabled).run(SwitchesTest::isLocked);
+        assertThat(log.lines()).noneMatch(line -> line.startsWith(SAYS_THAT_NOTHING_IS_LOCKED));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"false", "FALSE", "false ", " false", "off", "Off", "no", "0"})
+    void everySpellingOfFalseLocksNothingAndSaysSo(String enabled) {
+        with(bare, "lockkeeper.enabled", enabled).run(SwitchesTest::isUnlocked);
+        assertThat(log.lines()).anyMatch(line -> line.startsWith(SAYS_THAT_NOTHING_IS_LOCKED));
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {"spring.main.lazy-initialization=true", "lockkeeper.mode=aspectj", "lockkeeper.store=redis"})
+    void whereNothingShallBeLockedNothingIsNeededForIt(String property) {
+        with(bare, "lockkeeper.enabled", "false").withPropertyValues(property).run(context -> {
+            assertThat(context).hasNotFailed();
+            assertThat(log.lines()).anyMatch(line -> line.startsWith(SAYS_THAT_NOTHING_IS_LOCKED));
+            isUnlocked(context);
+        });
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"memory", "MEMORY", "Memory", " memory", "memory ", "mem-ory"})
+    void everySpellingOfMemoryLocksInMemory(String store) {
+        with(bare, "lockkeeper.store", store).run(context -> {
+            isLocked(context);
+            assertThat(context.getBean(LockStore.class)).isInstanceOf(MemoryLockStore.class);
+        });
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", " ", "redis", "REDIS", "Redis", " redis", "redis ", "re-dis", "${unset:}"})
+    void everySpellingOfRedisAndNoneAtAllLocksInRedis(String store) {
+        with(bare, "lockkeeper.store", store)
+                .withBean(
+                        RedisConnectionFactory.class,
+                        () -> new JedisConnectionFactory(new RedisStandaloneConfiguration(redis.host(), redis.port())))
+                .run(context -> {
+                    isLocked(context);
+                    assertThat(context.getBean(LockStore.class)).isInstanceOf(RedisLockStore.class);
+                });
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", " ", "redis", "re-dis", " Redis "})
+    void aStoreThatIsMissingIsRefusedWithTheTrueReason(String store) {
+        with(bare, "lockkeeper.store", store)
+                .run(context -> assertThat(analysis(context).getDescription())
+                        .contains("there is no RedisConnectionFactory bean"));
+        with(bare, "lockkeeper.store", store)
+                .withClassLoader(new FilteredClassLoader(RedisConnectionFactory.class))
+                .run(context -> assertThat(analysis(context).getDescription())
+                        .contains("spring-data-redis is not on the class path")
+                        .satisfies(reason -> assertThat(reason.contains("lockkeeper.store is redis"))
+                                .isEqualTo(!store.isBlank())));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "mode, proxies",
+        "mode, none",
+        "mode, aspect",
+        "mode, 'proxy,aspectj'",
+        "enabled, disabled",
+        "enabled, 2",
+        "enabled, tru",
+        "store, rediss",
+        "store, memory-only",
+        "store, none"
+    })
+    void whatMeansNothingIsRefused(String property, String value) {
+        with(inMemory, "lockkeeper." + property, value).run(context -> {
+            FailureAnalysis analysis = analysis(context);
+            assertThat(analysis.getDescription())
+                    .contains("Property: lockkeeper." + property, "Value: \"" + value + "\"", "failed to convert");
+            assertThat(analysis.getAction()).contains("Update your application's configuration");
+        });
+    }
+
+    @Test
+    void valuesOfTheEnvironmentMeanTheSame() {
+        withVariable(inMemory, "LOCKKEEPER_MODE", "").run(SwitchesTest::isLocked);
+        withVariable(inMemory, "LOCKKEEPER_MODE", "aspect-j")
+                .run(context -> assertThat(analysis(context).getDescription()).contains("lockkeeper.mode is aspectj"));
+        withVariable(bare, "LOCKKEEPER_STORE", "Memory ").run(SwitchesTest::isLocked);
+        withVariable(inMemory, "LOCKKEEPER_ENABLED", "").run(SwitchesTest::isLocked);
+        assertThat(log.lines()).noneMatch(line -> line.startsWith(SAYS_THAT_NOTHING_IS_LOCKED));
+        withVariable(bare, "LOCKKEEPER_ENABLED", "off").run(SwitchesTest::isUnlocked);
+    }
+
+    private static ApplicationContextRunner with(ApplicationContextRunner runner, String name, String value) {
+        return runner.withInitializer(context -> context.getEnvironment()
+                .getPropertySources()
+                .addFirst(new MapPropertySource(name, Map.of(name, value))));
+    }
+
+    private static ApplicationContextRunner withVariable(ApplicationContextRunner runner, String name, String value) {
+        return runner.withInitializer(context -> context.getEnvironment()
+                .getPropertySources()
+                .addFirst(new SystemEnvironmentPropertySource(
+                        name.toLowerCase(Locale.ROOT) + "-systemEnvironment", Map.of(name, value))));
+    }
+
+    private static void isLocked(AssertableApplicationContext context) {
+        assertThat(context).hasNotFailed();
+        Shop shop = context.getBean(Shop.class);
+        assertThat(shop.sell()).isEqualTo("sold");
+        try (LockLease elsewhere = context.getBean(LockTemplate.class).acquire("stock")) {
+            assertThatExceptionOfType(LockNotAcquiredException.class).isThrownBy(shop::sell);
+            assertThat(elsewhere.isHeld()).isTrue();
+        }
+    }
+
+    private static void isUnlocked(AssertableApplicationContext context) {
+        assertThat(context).hasNotFailed();
+        try (LockLease elsewhere = context.getBean(LockTemplate.class).acquire("stock")) {
+            assertThat(context.getBean(Shop.class).sell()).isEqualTo("sold");
+            assertThat(elsewhere.isHeld()).isTrue();
+        }
+    }
+
+    private static FailureAnalysis analysis(AssertableApplicationContext context) {
+        assertThat(context).hasFailed();
+        return StartupFailure.analyze(context.getStartupFailure());
+    }
+
+    public static class Shop {
+        @DistributedLocked("stock")
+        public String sell() {
+            return "sold";
+        }
+    }
+}
