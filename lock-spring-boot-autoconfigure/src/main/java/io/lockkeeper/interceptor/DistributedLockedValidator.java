@@ -11,6 +11,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -19,6 +20,7 @@ import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
+import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.support.AbstractBeanDefinition;
 import org.springframework.core.annotation.AnnotationUtils;
@@ -30,7 +32,8 @@ import org.springframework.util.ClassUtils;
  * Checks every annotated method of every bean when the application starts, those of lazy and prototype beans included,
  * and creates no bean for it. All faults of all methods come in one exception.
  */
-public final class DistributedLockedValidator implements SmartInitializingSingleton, BeanFactoryPostProcessor {
+public final class DistributedLockedValidator
+        implements SmartInitializingSingleton, BeanFactoryPostProcessor, BeanPostProcessor {
 
     private static final Logger log = LoggerFactory.getLogger(DistributedLocked.class);
 
@@ -38,9 +41,12 @@ public final class DistributedLockedValidator implements SmartInitializingSingle
     private final MethodLockSpecs specs;
     private final ProxyKind proxies;
     private final LockingParts parts;
+    private final MadeBeansCheck made;
+    private final Set<DistributedLockedFault> madeWrong = ConcurrentHashMap.newKeySet();
     private final BooleanSupplier switchedOff;
     private final @Nullable AttachmentCheck attachment;
     private Set<String> given = Set.of();
+    private volatile boolean started;
 
     private DistributedLockedValidator(
             ConfigurableListableBeanFactory beans,
@@ -52,6 +58,7 @@ public final class DistributedLockedValidator implements SmartInitializingSingle
         this.switchedOff = switchedOff;
         this.specs = advisor.specs();
         this.proxies = advisor.proxies();
+        this.made = new MadeBeansCheck(beans, proxies);
         this.attachment = attachment;
     }
 
@@ -106,7 +113,8 @@ public final class DistributedLockedValidator implements SmartInitializingSingle
         if (!isOff) {
             requireParts(types, methods);
         }
-        Set<DistributedLockedFault> faults = new HashSet<>();
+        started = true;
+        Set<DistributedLockedFault> faults = new HashSet<>(madeWrong);
         types.forEach((type, names) -> faults.addAll(check(type, names, methods.getOrDefault(type, List.of()), isOff)));
         if (attachment != null) {
             warnOfGivenObjects(attachment);
@@ -119,7 +127,30 @@ public final class DistributedLockedValidator implements SmartInitializingSingle
         }
     }
 
+    /**
+     * Checks a bean of which the class could not be known before it was made.
+     *
+     * @throws DistributedLockedConfigurationException if the application has started, and a method of the bean cannot work
+     *     as it is written
+     */
+    @Override
+    public Object postProcessAfterInitialization(Object bean, String beanName) {
+        if (attachment == null || (!started && made.isSeenAtStart(beanName))) {
+            return bean;
+        }
+        List<DistributedLockedFault> faults = made.check(bean, beanName);
+        if (!started) {
+            madeWrong.addAll(faults);
+        } else if (!faults.isEmpty()) {
+            throw new DistributedLockedConfigurationException(faults);
+        }
+        return bean;
+    }
+
     private void requireParts(Map<BeanType, List<String>> types, Map<BeanType, Collection<AnnotatedMethod>> methods) {
+        if (attachment != null) {
+            parts.requireLockedParents(DistributedLockedValidator::hasAnnotatedMethods);
+        }
         int count = methods.values().stream().mapToInt(Collection::size).sum();
         if (count == 0) {
             return;
@@ -186,7 +217,7 @@ public final class DistributedLockedValidator implements SmartInitializingSingle
         if (!unlocked.isEmpty()) {
             log.warn(
                     "The methods with @DistributedLocked of {} are not locked: these objects were handed to the"
-                            + " application context as they are",
+                            + " application context as they are, or made before bean factory post-processors had run",
                     unlocked);
         }
     }
@@ -197,7 +228,7 @@ public final class DistributedLockedValidator implements SmartInitializingSingle
                 && !annotatedMethods(ClassUtils.getUserClass(type)).isEmpty();
     }
 
-    private static Collection<AnnotatedMethod> annotatedMethods(Class<?> type) {
+    static Collection<AnnotatedMethod> annotatedMethods(Class<?> type) {
         try {
             return AnnotatedMethod.allOf(type);
         } catch (LinkageError unreadable) {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.interceptor;
 
+import java.util.List;
+
 /** There are methods with the annotation, but something is missing without which none of them is locked. */
 public final class LockingMissingException extends IllegalStateException {
 
@@ -39,6 +41,13 @@ public final class LockingMissingException extends IllegalStateException {
                                 + " Lockkeeper's aspect into them."),
                 "Start the JVM with -javaagent:aspectjweaver.jar, the jar of org.aspectj:aspectjweaver, or remove"
                         + " lockkeeper.mode=aspectj.");
+    }
+
+    static LockingMissingException inParent(List<String> names) {
+        return new LockingMissingException(
+                "The methods with @DistributedLocked of " + names + " would not be locked: these beans are in a parent"
+                        + " context, in which Lockkeeper's auto-configuration does not run.",
+                "Define these beans in the context that has the auto-configuration, or let it run in the parent.");
     }
 
     private static String none(int methods, String because) {

@@ -2,9 +2,14 @@
 package io.lockkeeper.interceptor;
 
 import io.lockkeeper.LockOperations;
+import java.util.Arrays;
+import java.util.List;
 import java.util.function.BooleanSupplier;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
 import org.springframework.aop.config.AopConfigUtils;
 import org.springframework.aop.framework.autoproxy.AbstractAdvisorAutoProxyCreator;
+import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.support.AbstractBeanFactory;
@@ -41,6 +46,35 @@ final class LockingParts {
         }
         if (!isProxying() && !allLocked.getAsBoolean()) {
             throw LockingMissingException.noProxies(methods, AopConfigUtils.AUTO_PROXY_CREATOR_BEAN_NAME);
+        }
+    }
+
+    /**
+     * Requires that beans of parent contexts are locked by what is there, where the start checks only this context.
+     *
+     * @param annotated whether a class has annotated methods
+     */
+    void requireLockedParents(Predicate<@Nullable Class<?>> annotated) {
+        BeanFactory parent = beans.getParentBeanFactory();
+        while (parent instanceof ConfigurableListableBeanFactory above
+                && !new LockingParts(above).exists(DistributedLockedAdvisor.class)) {
+            AttachmentCheck attachment = new AttachmentCheck(above);
+            List<String> unlocked = Arrays.stream(above.getBeanDefinitionNames())
+                    .filter(name -> annotated.test(typeOf(above, name)) && !attachment.isAttached(name))
+                    .toList();
+            if (!unlocked.isEmpty()) {
+                throw LockingMissingException.inParent(unlocked);
+            }
+            parent = above.getParentBeanFactory();
+        }
+    }
+
+    private static @Nullable Class<?> typeOf(ConfigurableListableBeanFactory beans, String name) {
+        try {
+            return beans.getMergedBeanDefinition(name).isAbstract() ? null : beans.getType(name, false);
+        } catch (RuntimeException | LinkageError unreadable) {
+            // The parent has started without it.
+            return null;
         }
     }
 

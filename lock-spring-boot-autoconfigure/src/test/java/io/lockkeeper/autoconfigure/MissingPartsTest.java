@@ -21,8 +21,10 @@ import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
 import org.springframework.beans.factory.support.BeanDefinitionRegistry;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.diagnostics.FailureAnalysis;
+import org.springframework.boot.test.context.assertj.AssertableApplicationContext;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.ApplicationContext;
+import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 
 /** Applications with annotated methods in which something is missing without which no method is locked. */
 class MissingPartsTest {
@@ -47,8 +49,7 @@ class MissingPartsTest {
             without(application, part)
                     .withPropertyValues("spring.main.lazy-initialization=" + lazy)
                     .run(context -> {
-                        assertThat(context).hasFailed();
-                        FailureAnalysis analysis = StartupFailure.analyze(context.getStartupFailure());
+                        FailureAnalysis analysis = analysis(context);
                         assertThat(analysis.getDescription()).contains("@DistributedLocked", problem);
                         assertThat(analysis.getAction()).contains(remedy);
                     });
@@ -78,8 +79,7 @@ class MissingPartsTest {
                     registry.removeBeanDefinition(ADVISOR);
                     beans.registerSingleton(ADVISOR, "no advisor");
                 })
-                .run(context -> assertThat(StartupFailure.analyze(context.getStartupFailure())
-                                .getDescription())
+                .run(context -> assertThat(analysis(context).getDescription())
                         .contains("there is no DistributedLockedAdvisor bean"));
     }
 
@@ -96,6 +96,22 @@ class MissingPartsTest {
                             .isEmpty();
                     isLocked(context);
                 }));
+    }
+
+    @Test
+    void beansOfAParentThatIsNotLockedAreReported() {
+        try (AnnotationConfigApplicationContext parent = new AnnotationConfigApplicationContext(Shop.class)) {
+            empty.withParent(parent).run(context -> assertThat(analysis(context).getDescription())
+                    .contains("missingPartsTest.Shop] would not be locked", "in a parent context"));
+            empty.withParent(parent)
+                    .withPropertyValues("lockkeeper.enabled=false")
+                    .run(context -> assertThat(context).hasNotFailed());
+        }
+        application.run(parent -> empty.withParent(parent)
+                .run(context -> assertThat(context).hasNotFailed()));
+        try (AnnotationConfigApplicationContext parent = new AnnotationConfigApplicationContext(Object.class)) {
+            application.withParent(parent).run(MissingPartsTest::isLocked);
+        }
     }
 
     @Test
@@ -116,6 +132,11 @@ class MissingPartsTest {
                         BeanFactoryPostProcessor.class,
                         () -> beans -> beans.registerSingleton("mock", mock(LockOperations.class)))
                 .run(context -> assertThat(context).hasNotFailed());
+    }
+
+    private static FailureAnalysis analysis(AssertableApplicationContext context) {
+        assertThat(context).hasFailed();
+        return StartupFailure.analyze(context.getStartupFailure());
     }
 
     private static ApplicationContextRunner without(ApplicationContextRunner runner, String part) {

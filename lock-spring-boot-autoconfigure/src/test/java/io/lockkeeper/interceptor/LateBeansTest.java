@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.interceptor;
+
+import static io.lockkeeper.interceptor.LockedApplication.runner;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.lockkeeper.LockContext;
+import io.lockkeeper.LockLease;
+import io.lockkeeper.annotation.DistributedLocked;
+import java.util.List;
+import java.util.function.Supplier;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.springframework.beans.factory.FactoryBean;
+import org.springframework.beans.factory.config.BeanDefinition;
+import org.springframework.beans.factory.config.BeanPostProcessor;
+import org.springframework.beans.factory.support.RootBeanDefinition;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.support.GenericApplicationContext;
+
+/** Beans of which the start knows an interface, and nothing of the class behind it. */
+class LateBeansTest {
+
+    @ParameterizedTest
+    @EnumSource
+    void aMethodThatNoProxyCanLockIsReportedWhenItsBeanIsMade(Wrong wrong) {
+        for (String scope : List.of(BeanDefinition.SCOPE_SINGLETON, BeanDefinition.SCOPE_PROTOTYPE)) {
+            with(wrong, scope).run(context -> {
+                assertThat(context).hasNotFailed();
+                for (int i = 0; i < 2; i++) {
+                    assertThatThrownBy(() -> context.getBean(Stock.class))
+                            .hasRootCauseInstanceOf(DistributedLockedConfigurationException.class)
+                            .rootCause()
+                            .hasMessageContaining(wrong.problem);
+                }
+            });
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void whatAFactoryMakesBeforeTheEndOfTheStartIsReportedAtTheStart(Wrong wrong) {
+        runner().withBean("product", ProductFactory.class, wrong.maker)
+                .withBean("user", User.class)
+                .run(context -> assertThat(context.getStartupFailure())
+                        .isInstanceOf(DistributedLockedConfigurationException.class)
+                        .hasMessageContaining(wrong.problem));
+    }
+
+    @Test
+    void aBeanThatIsLockedIsNoAlarmWhateverIsPutAroundIt() {
+        BeanPostProcessor wrapping = new BeanPostProcessor() {
+            @Override
+            public Object postProcessAfterInitialization(Object bean, String name) {
+                return bean instanceof Stock stock && name.equals("wrapped") ? new Wrapped(stock) : bean;
+            }
+        };
+        runner().withBean("wrapping", BeanPostProcessor.class, () -> wrapping).run(context -> {
+            GenericApplicationContext application = (GenericApplicationContext) context.getSourceApplicationContext();
+            for (String name : List.of("plain", "wrapped")) {
+                application.registerBean(name, Stock.class, Right::new);
+                assertThat(application.getBean(name, Stock.class).held()).containsExactly("stock");
+            }
+        });
+    }
+
+    private static ApplicationContextRunner with(Wrong wrong, String scope) {
+        RootBeanDefinition definition = new RootBeanDefinition(Stock.class, wrong.maker.stock);
+        definition.setScope(scope);
+        definition.setLazyInit(true);
+        return runner().withInitializer(context ->
+                ((GenericApplicationContext) context).registerBeanDefinition("stock", definition));
+    }
+
+    private static List<String> heldNow() {
+        return LockContext.current().map(LockLease::names).orElse(List.of());
+    }
+
+    enum Wrong {
+        FINAL_CLASS(FinalClass::new, "belongs to a final or sealed class"),
+        FINAL_METHOD(FinalMethod::new, "is final"),
+        PRIVATE_METHOD(PrivateMethod::new, "is private");
+
+        private final Maker maker;
+        private final String problem;
+
+        Wrong(Supplier<Stock> stock, String problem) {
+            this.maker = new Maker(stock);
+            this.problem = problem;
+        }
+    }
+
+    private record Maker(Supplier<Stock> stock) implements Supplier<ProductFactory> {
+        @Override
+        public ProductFactory get() {
+            return new ProductFactory(stock);
+        }
+    }
+
+    public interface Stock {
+        List<String> held();
+    }
+
+    private record Wrapped(Stock stock) implements Stock {
+        @Override
+        public List<String> held() {
+            return stock.held();
+        }
+    }
+
+    static class Right implements Stock {
+        @Override
+        @DistributedLocked("stock")
+        public List<String> held() {
+            return heldNow();
+        }
+    }
+
+    static final class FinalClass implements Stock {
+        @Override
+        @DistributedLocked("stock")
+        public List<String> held() {
+            return heldNow();
+        }
+    }
+
+    static class FinalMethod implements Stock {
+        @Override
+        @DistributedLocked("stock")
+        public final List<String> held() {
+            return heldNow();
+        }
+    }
+
+    static class PrivateMethod implements Stock {
+        @Override
+        public List<String> held() {
+            return inside();
+        }
+
+        @DistributedLocked("stock")
+        private List<String> inside() {
+            return heldNow();
+        }
+    }
+
+    static class ProductFactory implements FactoryBean<Stock> {
+        private final Supplier<Stock> stock;
+
+        ProductFactory(Supplier<Stock> stock) {
+            this.stock = stock;
+        }
+
+        @Override
+        public Stock getObject() {
+            return stock.get();
+        }
+
+        @Override
+        public Class<?> getObjectType() {
+            return Stock.class;
+        }
+    }
+
+    static class User {
+        User(Stock stock) {
+            assertThat(stock.held()).isEmpty();
+        }
+    }
+}
