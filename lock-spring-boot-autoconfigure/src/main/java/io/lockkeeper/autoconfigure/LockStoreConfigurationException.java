@@ -54,6 +54,15 @@ final class LockStoreConfigurationException extends IllegalStateException {
                 names.isEmpty() ? "Define a RedisConnectionFactory bean of this name." : NAME_IT + names + ".");
     }
 
+    /** The environment may be another one than that in which the beans were chosen. */
+    static LockStoreConfigurationException chosenOtherwise(String property, String then, String now) {
+        return new LockStoreConfigurationException(
+                property + " is " + now + ", but was " + then + " when the beans of this application were chosen, which"
+                        + " ahead-of-time processing does when it is built: it would run without locks that others see.",
+                "Build the application with " + property + "=" + now + ", or run it with " + property + "=" + then
+                        + ".");
+    }
+
     /** Returns what to change. */
     String action() {
         return action;

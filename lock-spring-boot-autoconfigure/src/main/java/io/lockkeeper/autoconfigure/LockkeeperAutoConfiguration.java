@@ -67,7 +67,10 @@ public final class LockkeeperAutoConfiguration {
         // Also where beans are lazy: the log says so at the start.
         @Bean
         @Lazy(false)
-        LockTemplate lockTemplate() {
+        LockTemplate lockTemplate(LockkeeperProperties properties) {
+            if (properties.enabled()) {
+                throw LockStoreConfigurationException.chosenOtherwise("lockkeeper.enabled", "false", "true");
+            }
             log.warn(
                     "Locking is switched off by lockkeeper.enabled=false: methods with @DistributedLocked and everything"
                             + " else that asks for a lock run at the same time as on other instances");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.autoconfigure;
 
+import io.lockkeeper.autoconfigure.LockkeeperProperties.StoreType;
 import io.lockkeeper.memory.MemoryLockStore;
 import io.lockkeeper.store.LockStore;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
@@ -15,7 +16,10 @@ class MemoryStoreConfiguration {
 
     // The template closes its store.
     @Bean(destroyMethod = "")
-    MemoryLockStore memoryLockStore() {
+    MemoryLockStore memoryLockStore(LockkeeperProperties properties) {
+        if (properties.store() != StoreType.MEMORY) {
+            throw LockStoreConfigurationException.chosenOtherwise("lockkeeper.store", "memory", "redis");
+        }
         return new MemoryLockStore();
     }
 }

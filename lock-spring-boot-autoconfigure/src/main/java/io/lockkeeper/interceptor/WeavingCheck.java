@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.interceptor;
 
+import io.lockkeeper.annotation.DistributedLocked;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.util.Arrays;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
+import org.springframework.core.annotation.MergedAnnotations;
 
 /** Finds methods into which no lock was woven, or one that cannot be reached. */
 final class WeavingCheck {
 
     /** What woven code calls; by name, because it stands above this package and needs AspectJ. */
     private static final String ASPECT = "io.lockkeeper.weaving.DistributedLockedAspect";
+
+    private static final int DEEPEST = 2;
 
     private WeavingCheck() {}
 
@@ -35,7 +40,7 @@ final class WeavingCheck {
                             + annotated.declaration().getDeclaringClass().getSimpleName()
                             + ", and the weaver looks only at the method that runs",
                     "Write the annotation on this method");
-        } else if (!isWoven(annotated.method())) {
+        } else if (!isWoven(annotated.method()) || isTooDeep(annotated.method())) {
             faults.add(
                     "",
                     "has no lock woven into it",
@@ -67,10 +72,30 @@ final class WeavingCheck {
         }
     }
 
-    /** Returns whether AspectJ has moved the body of a method elsewhere, so that something can run around it. */
+    /**
+     * Returns whether AspectJ has moved the body of a method elsewhere, so that something can run around it. Advice in
+     * AspectJ's own language, such as that of transactions, brings a method of its own beside the body; ours does not.
+     */
     static boolean isWoven(Method method) {
         String body = method.getName() + "_aroundBody";
-        return Arrays.stream(method.getDeclaringClass().getDeclaredMethods())
-                .anyMatch(each -> each.getName().startsWith(body));
+        List<String> woven = Arrays.stream(method.getDeclaringClass().getDeclaredMethods())
+                .filter(each -> each.getName().startsWith(body) && isBodyOf(method, each))
+                .map(Method::getName)
+                .toList();
+        long others = woven.stream().filter(name -> name.endsWith("$advice")).count();
+        return woven.size() - others > others;
+    }
+
+    /** The object comes first, then the parameters: methods of the same name have bodies of their own. */
+    private static boolean isBodyOf(Method method, Method body) {
+        List<Class<?>> parameters = List.of(method.getParameterTypes());
+        List<Class<?>> all = List.of(body.getParameterTypes());
+        return all.size() > parameters.size()
+                && all.subList(1, parameters.size() + 1).equals(parameters);
+    }
+
+    /** Returns whether only Spring sees the annotation; something else may have been woven into the method. */
+    private static boolean isTooDeep(Method method) {
+        return MergedAnnotations.from(method).get(DistributedLocked.class).getDistance() > DEEPEST;
     }
 }

@@ -107,8 +107,8 @@ class MissingPartsTest {
                     .withPropertyValues("lockkeeper.enabled=false")
                     .run(context -> assertThat(context).hasNotFailed());
         }
-        application.run(parent -> empty.withParent(parent)
-                .run(context -> assertThat(context).hasNotFailed()));
+        application.run(parent ->
+                empty.withParent(parent).run(context -> assertThat(context).hasNotFailed()));
         try (AnnotationConfigApplicationContext parent = new AnnotationConfigApplicationContext(Object.class)) {
             application.withParent(parent).run(MissingPartsTest::isLocked);
         }

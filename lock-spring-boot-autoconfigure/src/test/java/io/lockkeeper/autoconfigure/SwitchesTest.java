@@ -8,11 +8,14 @@ import io.lockkeeper.LockLease;
 import io.lockkeeper.LockNotAcquiredException;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.annotation.DistributedLocked;
+import io.lockkeeper.autoconfigure.actuate.LockkeeperEndpointAutoConfiguration;
+import io.lockkeeper.autoconfigure.observation.LockkeeperObservationAutoConfiguration;
 import io.lockkeeper.interceptor.LogRecorder;
 import io.lockkeeper.memory.MemoryLockStore;
 import io.lockkeeper.redis.RedisLockStore;
 import io.lockkeeper.store.LockStore;
 import io.lockkeeper.testing.RedisServer;
+import io.micrometer.observation.ObservationRegistry;
 import java.util.Locale;
 import java.util.Map;
 import org.junit.jupiter.api.AfterAll;
@@ -179,6 +182,28 @@ class SwitchesTest {
                     .contains("Property: lockkeeper." + property, "Value: \"" + value + "\"", "failed to convert");
             assertThat(analysis.getAction()).contains("Update your application's configuration");
         });
+    }
+
+    @ParameterizedTest
+    @CsvSource({"on, true", "'yes ', true", "'', true", "off, false", "0, false"})
+    void observationsAreSwitchedInEverySpelling(String enabled, boolean observed) {
+        with(inMemory, "lockkeeper.observations.enabled", enabled)
+                .withConfiguration(AutoConfigurations.of(LockkeeperObservationAutoConfiguration.class))
+                .withBean(ObservationRegistry.class, ObservationRegistry::create)
+                .run(context ->
+                        assertThat(context.containsBean("lockObservations")).isEqualTo(observed));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"on, true", "'true ', true", "'', false", "off, false", "no, false"})
+    void forcedReleasesAreSwitchedInEverySpelling(String enabled, boolean forcible) {
+        with(inMemory, "lockkeeper.actuator.force-release.enabled", enabled)
+                .withPropertyValues("management.endpoints.web.exposure.include=locks")
+                .withConfiguration(AutoConfigurations.of(LockkeeperEndpointAutoConfiguration.class))
+                .run(context -> {
+                    assertThat(context.containsBean("forcibleLocksEndpoint")).isEqualTo(forcible);
+                    assertThat(context.containsBean("locksEndpoint")).isEqualTo(!forcible);
+                });
     }
 
     @Test

@@ -9,7 +9,6 @@ import io.lockkeeper.LockContext;
 import io.lockkeeper.LockLease;
 import io.lockkeeper.annotation.DistributedLocked;
 import java.util.List;
-import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -42,7 +41,7 @@ class LateBeansTest {
     @ParameterizedTest
     @EnumSource
     void whatAFactoryMakesBeforeTheEndOfTheStartIsReportedAtTheStart(Wrong wrong) {
-        runner().withBean("product", ProductFactory.class, wrong.maker)
+        runner().withBean("product", ProductFactory.class, () -> new ProductFactory(wrong))
                 .withBean("user", User.class)
                 .run(context -> assertThat(context.getStartupFailure())
                         .isInstanceOf(DistributedLockedConfigurationException.class)
@@ -67,11 +66,11 @@ class LateBeansTest {
     }
 
     private static ApplicationContextRunner with(Wrong wrong, String scope) {
-        RootBeanDefinition definition = new RootBeanDefinition(Stock.class, wrong.maker.stock);
+        RootBeanDefinition definition = new RootBeanDefinition(Stock.class, wrong::stock);
         definition.setScope(scope);
         definition.setLazyInit(true);
-        return runner().withInitializer(context ->
-                ((GenericApplicationContext) context).registerBeanDefinition("stock", definition));
+        return runner().withInitializer(
+                        context -> ((GenericApplicationContext) context).registerBeanDefinition("stock", definition));
     }
 
     private static List<String> heldNow() {
@@ -79,23 +78,22 @@ class LateBeansTest {
     }
 
     enum Wrong {
-        FINAL_CLASS(FinalClass::new, "belongs to a final or sealed class"),
-        FINAL_METHOD(FinalMethod::new, "is final"),
-        PRIVATE_METHOD(PrivateMethod::new, "is private");
+        FINAL_CLASS("belongs to a final or sealed class"),
+        FINAL_METHOD("is final"),
+        PRIVATE_METHOD("is private");
 
-        private final Maker maker;
         private final String problem;
 
-        Wrong(Supplier<Stock> stock, String problem) {
-            this.maker = new Maker(stock);
+        Wrong(String problem) {
             this.problem = problem;
         }
-    }
 
-    private record Maker(Supplier<Stock> stock) implements Supplier<ProductFactory> {
-        @Override
-        public ProductFactory get() {
-            return new ProductFactory(stock);
+        Stock stock() {
+            return switch (this) {
+                case FINAL_CLASS -> new FinalClass();
+                case FINAL_METHOD -> new FinalMethod();
+                case PRIVATE_METHOD -> new PrivateMethod();
+            };
         }
     }
 
@@ -147,15 +145,15 @@ class LateBeansTest {
     }
 
     static class ProductFactory implements FactoryBean<Stock> {
-        private final Supplier<Stock> stock;
+        private final Wrong product;
 
-        ProductFactory(Supplier<Stock> stock) {
-            this.stock = stock;
+        ProductFactory(Wrong product) {
+            this.product = product;
         }
 
         @Override
         public Stock getObject() {
-            return stock.get();
+            return product.stock();
         }
 
         @Override

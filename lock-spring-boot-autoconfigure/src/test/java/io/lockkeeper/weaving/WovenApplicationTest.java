@@ -15,6 +15,8 @@ import java.util.List;
 import org.aspectj.weaver.loadtime.Agent;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Each test starts a JVM with or without the weaver, which reads the file of the documentation. */
 class WovenApplicationTest {
@@ -24,9 +26,10 @@ class WovenApplicationTest {
     @TempDir
     private Path classPath;
 
-    @Test
-    void everyCallOfAWovenMethodIsLockedOnce() throws IOException {
-        try (JavaProcess woven = startWoven(documented(), "--lockkeeper.mode=aspectj")) {
+    @ParameterizedTest
+    @ValueSource(strings = {"aspectj", "Aspect-J "})
+    void everyCallOfAWovenMethodIsLockedOnce(String mode) throws IOException {
+        try (JavaProcess woven = startWoven(documented(), "--lockkeeper.mode=" + mode)) {
             assertLocked(woven);
             assertThat(woven.output()).doesNotContain("[AppClassLoader");
         }
@@ -87,6 +90,29 @@ class WovenApplicationTest {
                             "APPLICATION FAILED TO START",
                             "lockkeeper.mode is aspectj",
                             "-javaagent:aspectjweaver.jar");
+        }
+    }
+
+    /** Transactions are woven into the same methods, so that they look woven. */
+    @Test
+    void aWeaverThatDoesNotKnowTheAspectFailsWithWhatToDo() throws IOException {
+        String transactions = """
+                <aspectj>
+                    <aspects>
+                        <aspect name="org.springframework.transaction.aspectj.AnnotationTransactionAspect"/>
+                    </aspects>
+                </aspectj>
+                """;
+        Path aop = Files.writeString(classPath.resolve("aop.xml"), transactions);
+        try (JavaProcess woven = JavaProcess.start(
+                List.of("-javaagent:" + weaver(), "-Dorg.aspectj.weaver.loadtime.configuration=" + aop.toUri()),
+                TransactionalApplication.class,
+                "--lockkeeper.store=memory",
+                "--lockkeeper.mode=aspectj")) {
+            woven.awaitExit(TIMEOUT);
+            assertThat(woven.output())
+                    .doesNotContain("held [")
+                    .contains("APPLICATION FAILED TO START", "lockkeeper.mode is aspectj", "Lockkeeper's aspect");
         }
     }
 
