@@ -48,14 +48,19 @@ final class AsyncExecution<T extends @Nullable Object> {
     private void run(LockLease lease) {
         // Where the caller has cancelled or completed the result, nobody else would release the lease.
         CompletionStage<T> work = result.isDone() ? result : begin(lease);
-        work.whenComplete((value, failure) -> release.accept(lease, () -> complete(value, failure)));
+        try {
+            work.whenComplete((value, failure) -> release.accept(lease, () -> complete(value, failure)));
+        } catch (Throwable failure) {
+            // A stage of somebody's own that cannot be followed.
+            release.accept(lease, () -> result.completeExceptionally(failure));
+        }
     }
 
     private CompletionStage<T> begin(LockLease lease) {
         CompletionStage<T> stage;
         try {
             stage = action.apply(lease);
-        } catch (RuntimeException | Error failure) {
+        } catch (Throwable failure) {
             return CompletableFuture.failedFuture(failure);
         }
         @SuppressWarnings("NullAway") // A null stage counts as one that is completed with null.

@@ -92,7 +92,7 @@ final class CallbackThreads implements Executor {
         while (task != null) {
             try {
                 task.run();
-            } catch (RuntimeException | Error failure) {
+            } catch (Throwable failure) {
                 log.error("A callback failed", failure);
             }
             // What a callback leaves set is meant for nobody here.
@@ -138,7 +138,12 @@ final class CallbackThreads implements Executor {
         lastBegun = System.nanoTime();
         Runnable task = tasks.remove();
         if (!tasks.isEmpty()) {
-            summon();
+            try {
+                summon();
+            } catch (RuntimeException | Error noThread) {
+                // This task is taken, and must run; this thread comes back for the next one.
+                log.warn("Callbacks wait until a thread is free, because no further one can be had", noThread);
+            }
         }
         return task;
     }

@@ -76,9 +76,18 @@ final class ContainedListeners implements LockListener {
         for (LockListener listener : listeners) {
             try {
                 event.accept(listener);
-            } catch (RuntimeException | Error failure) {
-                log.warn("A lock listener of {} failed", listener.getClass(), failure);
+            } catch (Throwable failure) {
+                report(listener, failure);
             }
+        }
+    }
+
+    private static void report(LockListener listener, Throwable failure) {
+        try {
+            log.warn("A lock listener of {} failed", listener.getClass(), failure);
+        } catch (Throwable alsoFailed) {
+            // Where there is no room for the listener there may be none for the log.
+            failure.addSuppressed(alsoFailed);
         }
     }
 }

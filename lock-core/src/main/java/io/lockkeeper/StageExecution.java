@@ -72,8 +72,13 @@ final class StageExecution<B extends @Nullable Object, T extends @Nullable Objec
     /** The level ends once, with the stage or with the result, whichever is first; the result waits for the release. */
     private void follow(CompletionStage<T> stage, LockEngine.Level level) {
         CompletableFuture<T> ended = new CompletableFuture<>();
-        stage.whenComplete((value, failure) -> complete(ended, value, failure));
         ended.whenComplete((value, failure) -> release.accept(level, () -> complete(result, value, failure)));
+        try {
+            stage.whenComplete((value, failure) -> complete(ended, value, failure));
+        } catch (Throwable failure) {
+            // A stage of somebody's own that cannot be followed.
+            ended.completeExceptionally(failure);
+        }
         result.whenComplete((value, failure) -> {
             ended.cancel(true);
             if (stage instanceof Future<?> work) {

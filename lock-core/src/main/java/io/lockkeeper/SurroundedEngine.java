@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
-import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -41,7 +41,7 @@ final class SurroundedEngine implements LockEngine {
     public void acquireAsync(LockRequest request, CompletableFuture<LockLease> result) {
         try {
             beginAsync(request, result);
-        } catch (RuntimeException refused) {
+        } catch (RuntimeException | Error refused) {
             // Whoever has a future looks for failures nowhere else.
             result.completeExceptionally(refused);
         }
@@ -68,10 +68,25 @@ final class SurroundedEngine implements LockEngine {
 
     /** What hangs on the future of a caller does not run on the thread that called. */
     private void complete(Runnable task) {
+        AtomicBoolean begun = new AtomicBoolean();
+        Runnable once = () -> {
+            if (begun.compareAndSet(false, true)) {
+                task.run();
+            }
+        };
         try {
-            executor.execute(task);
-        } catch (RejectedExecutionException full) {
+            executor.execute(once);
+        } catch (Throwable refused) {
+            completeElsewhere(once);
+        }
+    }
+
+    private static void completeElsewhere(Runnable task) {
+        try {
             DaemonThreads.factory("lockkeeper-refused").newThread(task).start();
+        } catch (Throwable noThread) {
+            // Better here than never.
+            task.run();
         }
     }
 
@@ -124,8 +139,8 @@ final class SurroundedEngine implements LockEngine {
             }
             try {
                 // Entered again, so it is there at once.
-                engine.enterAsync(request, List.of(level)).thenAccept(keeper);
-            } catch (RuntimeException lost) {
+                keep(engine.enterAsync(request, List.of(level)).join(), keeper);
+            } catch (Throwable lost) {
                 engine.releaseAsync(level, () -> {});
                 result.completeExceptionally(lost);
                 return;
@@ -147,7 +162,7 @@ final class SurroundedEngine implements LockEngine {
                 return request;
             }
             try {
-                keeper.accept(engine.enter(request));
+                keep(engine.enter(request), keeper);
             } catch (RuntimeException | Error failure) {
                 engine.unlock(request.names().get(0), request.mode());
                 throw failure;
@@ -199,13 +214,23 @@ final class SurroundedEngine implements LockEngine {
         LockLease lease = engine.enter(request);
         if (keeper != null && !engine.covers(request, kept)) {
             try {
-                keeper.accept(engine.enter(request));
+                keep(engine.enter(request), keeper);
             } catch (RuntimeException | Error failure) {
                 lease.close();
                 throw failure;
             }
         }
         return lease;
+    }
+
+    /** Whoever is to keep a level may refuse it, and nobody else would end it. */
+    private static void keep(LockLease level, Consumer<LockLease> keeper) {
+        try {
+            keeper.accept(level);
+        } catch (Throwable failure) {
+            level.close();
+            throw failure;
+        }
     }
 
     /** Asks for a lock on a thread that is inside all that its surrounding work holds on. */

@@ -74,6 +74,7 @@ final class Acquisitions {
         if (refuses(nested)) {
             return CompletableFuture.failedFuture(closing());
         }
+        port.recovery().arm();
         if (request.retryCount() > 0) {
             return retry(request, nested);
         }
@@ -98,11 +99,39 @@ final class Acquisitions {
         if (waiter.waits && request.mode() != LockMode.READ) {
             request.names().forEach(this::closeToReaders);
         }
-        Cohort cohort = isShared(request) ? enterShared(waiter) : enterOwn(waiter);
-        if (!waiter.outcome.isDone()) {
-            await(waiter, cohort, wait);
+        try {
+            Cohort cohort = isShared(request) ? enterShared(waiter) : enterOwn(waiter);
+            if (!waiter.outcome.isDone()) {
+                await(waiter, cohort, wait);
+            }
+        } catch (Throwable failure) {
+            withdraw(waiter);
+            throw failure;
         }
         return waiter.outcome;
+    }
+
+    /** The caller does not hear of the outcome: a lease that comes, or has come, goes back. */
+    private void withdraw(Waiter waiter) {
+        if (!waiter.outcome.cancel(false) && !waiter.outcome.isCompletedExceptionally()) {
+            background.execute(waiter.outcome.join()::giveBack);
+        }
+    }
+
+    /** Ends the waits of those of whom nobody knows any more, because of an error at some moment before the last look. */
+    void lookAfterForgotten() {
+        pending.forEach((waiter, cohort) -> {
+            if (waiter.isGone()) {
+                pending.remove(waiter);
+                cohort.leave(waiter, background, waiter.outcome.placeGone);
+            } else if (!cohort.hasForgotten(waiter)) {
+                waiter.forgotten = false;
+            } else if (waiter.forgotten) {
+                port.fail(waiter, new StoreException("an error came into the answer", null));
+            } else {
+                waiter.forgotten = true;
+            }
+        });
     }
 
     private void await(Waiter waiter, Cohort cohort, Duration wait) {
@@ -202,7 +231,14 @@ final class Acquisitions {
         // Fair callers who wait get their places in the store in the order in which they called.
         Turnstiles.Turn turn = turnstiles.turn(names.get(0));
         Cohort own = cohort(claim, () -> turn.leave(background), retired -> {});
-        turn.enter(() -> own.enter(waiter));
+        turn.enter(() -> {
+            try {
+                own.enter(waiter);
+            } catch (Throwable failure) {
+                turn.leave(background);
+                port.fail(waiter, failure);
+            }
+        });
         return own;
     }
 

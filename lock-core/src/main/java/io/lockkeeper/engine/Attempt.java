@@ -60,6 +60,12 @@ final class Attempt {
     @Nullable
     StoreException pollFailure;
 
+    /** Another attempt of which the cohort does not know what became, after an error. */
+    @Nullable
+    Attempt nextDoubtful;
+
+    boolean isDoubtful;
+
     private Scheduler.@Nullable Timeout poll;
     private boolean over;
 

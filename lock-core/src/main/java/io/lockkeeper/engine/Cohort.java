@@ -11,6 +11,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The local callers who share one place in the store's queue for a lock, or for a set of locks, and one hold after the
@@ -26,15 +28,26 @@ import org.jspecify.annotations.Nullable;
  *                      +--------------acquired-----------^ +--loss--> ASKING or IDLE
  * </pre>
  */
-final class Cohort {
+final class Cohort extends Recovery.Task {
 
+    private static final Logger log = LoggerFactory.getLogger(Cohort.class);
     private static final String TOO_SLOW = "the store's answer came only after the lease had ended";
 
     private final Claim claim;
     private final CohortPort port;
     private final CohortTimes times;
     private final Executor background;
+    private final Recovery recovery;
     private final CohortState state;
+
+    /** Whether an error ever came into a decision, so that a caller may have been forgotten. */
+    private volatile boolean interrupted;
+
+    /** What came; guarded by this. */
+    private @Nullable Throwable interruption;
+
+    /** The attempts that were concerned and are not known any more, perhaps; guarded by this. */
+    private @Nullable Attempt doubtful;
 
     /**
      * Creates an idle cohort.
@@ -57,6 +70,7 @@ final class Cohort {
         this.port = port;
         this.times = times;
         this.background = background;
+        this.recovery = port.recovery();
         this.state = new CohortState(this, port, times, onFirstAnswer, onRetired);
     }
 
@@ -91,23 +105,84 @@ final class Cohort {
         }
     }
 
-    /** Decides under the monitor, and then has the decisions done. */
-    private void decide(Executor commands, Consumer<Effects> decision) {
-        Effects effects = new Effects(commands);
+    private boolean decide(Executor commands, Consumer<Effects> decision) {
+        return decide(commands, null, decision);
+    }
+
+    /**
+     * Decides under the monitor, and then has the decisions done. Where an error comes into the decision, nobody knows how
+     * much of it was made, and the cohort starts afresh a little later.
+     *
+     * @param asked the attempt that is concerned; null: none but those that the cohort has
+     * @return whether the decision was made
+     */
+    private boolean decide(Executor commands, @Nullable Attempt asked, Consumer<Effects> decision) {
+        Effects effects = new Effects(commands, recovery);
+        boolean decided = false;
         synchronized (this) {
-            decision.accept(effects);
+            try {
+                decision.accept(effects);
+                decided = true;
+            } catch (Throwable failure) {
+                // No call here: the stack may be at its end.
+                interrupted = true;
+                interruption = failure;
+                if (asked != null && !asked.isDoubtful) {
+                    asked.isDoubtful = true;
+                    asked.nextDoubtful = doubtful;
+                    doubtful = asked;
+                }
+                synchronized (recovery) {
+                    if (!noted) {
+                        noted = true;
+                        next = recovery.first;
+                        recovery.first = this;
+                    }
+                }
+            }
         }
         effects.perform();
+        if (!decided) {
+            recovery.arm();
+        }
+        return decided;
+    }
+
+    /** Starts afresh after an error: nothing is kept but a hold that somebody has. */
+    @Override
+    void recover() {
+        Throwable failure;
+        Attempt unknown;
+        synchronized (this) {
+            failure = interruption;
+            unknown = doubtful;
+            doubtful = null;
+        }
+        log.error("An error came into a decision about {}, and those who wait for it ask anew", claim.names(), failure);
+        if (!decide(background, effects -> state.startAfresh(unknown, effects))) {
+            synchronized (this) {
+                doubtful = doubtful == null ? unknown : doubtful;
+            }
+        }
+    }
+
+    /** Returns whether an error made the cohort forget a caller who waits for an answer. */
+    boolean hasForgotten(Waiter waiter) {
+        if (!interrupted) {
+            return false;
+        }
+        synchronized (this) {
+            return !noted && !state.waiters.contains(waiter);
+        }
     }
 
     /** Lets a caller in; false: the cohort has retired, and the caller needs another one. */
     boolean enter(Waiter waiter) {
-        Effects effects = new Effects(Runnable::run);
-        synchronized (this) {
+        boolean[] refused = {false};
+        decide(Runnable::run, effects -> {
             if (state.phase == Phase.RETIRED || state.isFull()) {
-                return false;
-            }
-            if (state.phase == Phase.IDLE && waiter.isGone()) {
+                refused[0] = true;
+            } else if (state.phase == Phase.IDLE && waiter.isGone()) {
                 state.rest(effects);
             } else if (state.phase == Phase.HELD && state.isHeld() && claim.isShared()) {
                 state.give(waiter, LockListener.Way.ANSWER, effects);
@@ -121,14 +196,13 @@ final class Cohort {
             } else {
                 state.refuseNow(waiter, effects);
             }
-        }
-        effects.perform();
-        return true;
+        });
+        return !refused[0];
     }
 
     /** The store has answered to an attempt's question, which was sent at a given moment. */
     void answered(Attempt asked, Moment sent, AcquireReply reply) {
-        decide(background, effects -> {
+        decide(background, asked, effects -> {
             if (asked != state.attempt) {
                 state.afterTheEnd(asked, sent, reply, effects);
             } else if (asked.revoked || reply instanceof AcquireReply.Ended) {
@@ -151,7 +225,7 @@ final class Cohort {
 
     /** The store has not answered to an attempt's question. */
     void failed(Attempt asked, StoreException failure) {
-        decide(background, effects -> {
+        decide(background, asked, effects -> {
             if (asked != state.attempt) {
                 state.abandonUnlessHeld(asked, effects);
             } else if (state.phase == Phase.QUEUED) {
@@ -181,11 +255,10 @@ final class Cohort {
     /** An attempt's hold was taken away by force. Returns the hold, if the cohort knew of it already. */
     @Nullable
     Tenure revoked(String attempt) {
-        Effects effects = new Effects(background);
-        Tenure known = null;
-        synchronized (this) {
+        Tenure[] known = {null};
+        decide(background, effects -> {
             if (state.tenure != null && state.tenure.attempt.equals(attempt)) {
-                known = state.tenure;
+                known[0] = state.tenure;
             } else if (state.attempt != null && state.attempt.id.equals(attempt)) {
                 // The revocation overtook the grant, or the answer.
                 state.attempt.revoked = true;
@@ -193,9 +266,8 @@ final class Cohort {
                     state.startOver(state.attempt, effects);
                 }
             }
-        }
-        effects.perform();
-        return known;
+        });
+        return known[0];
     }
 
     /** The hold for which an attempt waits ends sooner than it was told. */
@@ -296,8 +368,8 @@ final class Cohort {
      */
     CompletableFuture<ReleaseResult> release(HeldLease lease) {
         CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
-        decide(Runnable::run, effects -> {
-            Tenure ended = lease.tenure();
+        Tenure ended = lease.tenure();
+        boolean decided = decide(Runnable::run, effects -> {
             boolean current = ended == state.tenure && !ended.isOver();
             boolean last = ended.remove(lease);
             Waiter next = current && last && times.mayPass(ended) ? state.waiters.next() : null;
@@ -313,7 +385,21 @@ final class Cohort {
                 result.complete(ReleaseResult.LOST);
             }
         });
+        if (!decided) {
+            giveUp(ended, result);
+        }
         return result;
+    }
+
+    /** How far the release of a hold came, nobody knows: it ends for all who have it. */
+    private void giveUp(Tenure ended, CompletableFuture<ReleaseResult> result) {
+        Effects effects = new Effects(background, recovery);
+        effects.answer(ended::lose);
+        effects.answer(() -> ended.holders().forEach(holder -> holder.lost("an error came into its release")));
+        effects.command(() ->
+                port.abandon(this, new Attempt(ended.attempt, times.clock().now())));
+        effects.answer(() -> result.complete(ReleaseResult.UNKNOWN));
+        effects.perform();
     }
 
     /**

@@ -21,7 +21,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
-import java.util.concurrent.ExecutorService;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -62,12 +61,19 @@ final class CohortLockEngine implements LockEngine {
     /** Wires an engine over a store, and opens the store. */
     static CohortLockEngine open(LockStore store, Settings settings, TimeSource clock) {
         ThreadScheduler scheduler = new ThreadScheduler("lockkeeper-timer");
-        ExecutorService background = DaemonThreads.limited("lockkeeper-command", BACKGROUND_THREADS);
+        FallbackExecutor background =
+                FallbackExecutor.onTimer(DaemonThreads.limited("lockkeeper-command", BACKGROUND_THREADS), scheduler);
         Leases leases = new Leases(store, clock, scheduler, settings, background);
         StoredInstance instance = StoredInstance.ofThisProcess(ClientIds.next(), settings.application());
         Instances instances = new Instances(store, instance);
         StorePort port = new StorePort(store, instance, scheduler, background, leases, instances);
-        StoreTraits traits = port.open(settings.leaseTime());
+        StoreTraits traits;
+        try {
+            traits = port.open(settings.leaseTime());
+        } catch (Throwable failure) {
+            scheduler.close();
+            throw failure;
+        }
         CohortTimes times = CohortTimes.of(clock, traits, settings);
         Acquisitions acquisitions = new Acquisitions(
                 port,
@@ -76,6 +82,7 @@ final class CohortLockEngine implements LockEngine {
                 background,
                 settings.leaseTime().toMillis(),
                 traits.queues() ? settings.maxPasses() : 0);
+        leases.recovery().begin(() -> port.liveAttempts() + acquisitions.names() > 0, acquisitions::lookAfterForgotten);
         Callers callers = new Callers(clock, settings.listener());
         Downgrades downgrades = new Downgrades(store, port, times, leases, scheduler, background);
         return new CohortLockEngine(
@@ -85,11 +92,16 @@ final class CohortLockEngine implements LockEngine {
                 new ThreadHolds(downgrades::downgrade),
                 new Limits(traits, settings.leaseTime()),
                 callers,
-                scheduler::close);
+                () -> {
+                    scheduler.close();
+                    background.close();
+                    leases.closeExecutors();
+                });
     }
 
     @Override
     public LockLease acquire(LockRequest request) {
+        StackRoom.require();
         limits.check(request);
         threadHolds.refuseHeld(request);
         return await(request);
@@ -97,6 +109,7 @@ final class CohortLockEngine implements LockEngine {
 
     @Override
     public void acquireAsync(LockRequest request, CompletableFuture<LockLease> result) {
+        StackRoom.require();
         try {
             limits.check(request);
         } catch (RuntimeException refusal) {
@@ -104,7 +117,7 @@ final class CohortLockEngine implements LockEngine {
             return;
         }
         Caller caller = callers.asks(request);
-        CompletableFuture<HeldLease> acquisition = acquisitions.begin(request, false);
+        CompletableFuture<HeldLease> acquisition = begin(caller, request, false);
         acquisition.whenComplete((lease, failure) ->
                 leases.completions().execute(() -> answer(caller, result, lease, failure, received -> received)));
         result.whenComplete((lease, failure) -> acquisition.cancel(false));
@@ -119,7 +132,7 @@ final class CohortLockEngine implements LockEngine {
         }
         // Not here: where a level that reads is left, the end of one that excludes waits for the store.
         executor.execute(() -> {
-            CompletableFuture<?> released = ((EnteredLevel) lease).closeAsync();
+            CompletableFuture<?> released = closeAsync((EnteredLevel) lease);
             if (released.isDone()) {
                 then.run();
             } else {
@@ -128,8 +141,45 @@ final class CohortLockEngine implements LockEngine {
         });
     }
 
+    private static CompletableFuture<?> closeAsync(EnteredLevel level) {
+        try {
+            return level.closeAsync();
+        } catch (Throwable failure) {
+            // Somebody waits for the end, with an error or without.
+            return CompletableFuture.failedFuture(failure);
+        }
+    }
+
+    /** Asks for a lock; whatever comes instead of an answer is one, too. */
+    private CompletableFuture<HeldLease> begin(Caller caller, LockRequest request, boolean nested) {
+        try {
+            return acquisitions.begin(request, nested);
+        } catch (Throwable failure) {
+            callers.answered(caller);
+            throw failure;
+        }
+    }
+
     /** Answers a caller, who may have given up; returns whether the lease was received. */
     private static <T> boolean answer(
+            Caller caller,
+            CompletableFuture<T> result,
+            @Nullable HeldLease lease,
+            @Nullable Throwable failure,
+            Function<HeldLease, T> received) {
+        try {
+            return tell(caller, result, lease, failure, received);
+        } catch (Throwable error) {
+            // Nobody can be told of the lease any more, if nobody was.
+            boolean got = !result.completeExceptionally(error) && !result.isCompletedExceptionally();
+            if (lease != null && !got) {
+                lease.giveBack();
+            }
+            return got;
+        }
+    }
+
+    private static <T> boolean tell(
             Caller caller,
             CompletableFuture<T> result,
             @Nullable HeldLease lease,
@@ -166,23 +216,31 @@ final class CohortLockEngine implements LockEngine {
 
     @Override
     public LockLease enter(LockRequest request) {
+        StackRoom.require();
         limits.check(request);
         Entry entry = new Entry(request, threadHolds.reenter(request, List.of()));
         LockRequest missing = entry.missing();
-        if (missing != null) {
-            try {
-                entry.add(threadHolds.begin(await(missing), missing));
-            } catch (RuntimeException | Error failure) {
-                entry.close();
-                throw failure;
+        HeldLease lease = null;
+        try {
+            if (missing != null) {
+                lease = await(missing);
+                entry.add(threadHolds.begin(lease, missing));
+                lease = null;
             }
+            entry.bindToThread();
+            return entry.level();
+        } catch (RuntimeException | Error failure) {
+            entry.close();
+            if (lease != null) {
+                lease.giveBack();
+            }
+            throw failure;
         }
-        entry.bindToThread();
-        return entry.level();
     }
 
     @Override
     public CompletableFuture<Level> enterAsync(LockRequest request, Collection<? extends LockLease> enclosing) {
+        StackRoom.require();
         limits.check(request);
         boolean nested = threadHolds.isInside(enclosing);
         Entry entry = new Entry(request, threadHolds.reenter(request, enclosing));
@@ -191,7 +249,13 @@ final class CohortLockEngine implements LockEngine {
             return CompletableFuture.completedFuture(entry.level());
         }
         Caller caller = callers.asks(missing);
-        CompletableFuture<HeldLease> acquisition = acquisitions.begin(missing, nested);
+        CompletableFuture<HeldLease> acquisition;
+        try {
+            acquisition = begin(caller, missing, nested);
+        } catch (Throwable failure) {
+            entry.closeAsync();
+            throw failure;
+        }
         CompletableFuture<Level> result = new CompletableFuture<>();
         Executor where = acquisition.isDone() ? Runnable::run : leases.completions();
         acquisition.whenComplete((lease, failure) -> where.execute(() -> {
@@ -217,15 +281,22 @@ final class CohortLockEngine implements LockEngine {
 
     @Override
     public void lock(LockRequest request, boolean interruptibly) {
+        StackRoom.require();
         limits.check(request);
         if (!threadHolds.relock(request)) {
             HeldLease lease = interruptibly ? await(request) : awaitUninterruptibly(request);
-            threadHolds.add(lease).lock(request.mode());
+            try {
+                threadHolds.add(lease).lock(request.mode());
+            } catch (Throwable failure) {
+                lease.giveBack();
+                throw failure;
+            }
         }
     }
 
     @Override
     public void unlock(String name, LockMode mode) {
+        StackRoom.require();
         ThreadHold hold = threadHolds.entered(name);
         if (hold == null || !hold.unlock(mode)) {
             throw new IllegalMonitorStateException("Lock '" + name + "' is not locked by this thread");
@@ -270,15 +341,24 @@ final class CohortLockEngine implements LockEngine {
     private HeldLease awaitUninterruptibly(LockRequest request) {
         Caller caller = callers.asks(request);
         boolean nested = !threadHolds.isEmpty();
-        CompletableFuture<HeldLease> acquisition = CallerThread.waiting(() -> acquisitions.begin(request, nested));
+        CompletableFuture<HeldLease> acquisition = CallerThread.waiting(() -> begin(caller, request, nested));
         HeldLease lease;
         try {
             lease = acquisition.join();
         } catch (CompletionException failure) {
             throw caller.failed(failure);
         }
-        caller.acquired(lease);
-        return lease;
+        return received(caller, lease);
+    }
+
+    private static HeldLease received(Caller caller, HeldLease lease) {
+        try {
+            caller.acquired(lease);
+            return lease;
+        } catch (Throwable failure) {
+            lease.giveBack();
+            throw failure;
+        }
     }
 
     private HeldLease await(LockRequest request) {
@@ -287,7 +367,7 @@ final class CohortLockEngine implements LockEngine {
             throw caller.failed(new LockInterruptedException(request.names(), null));
         }
         boolean nested = !threadHolds.isEmpty();
-        CompletableFuture<HeldLease> acquisition = CallerThread.waiting(() -> acquisitions.begin(request, nested));
+        CompletableFuture<HeldLease> acquisition = CallerThread.waiting(() -> begin(caller, request, nested));
         HeldLease lease;
         try {
             lease = acquisition.get();
@@ -303,7 +383,6 @@ final class CohortLockEngine implements LockEngine {
             }
             throw caller.failed(new LockInterruptedException(request.names(), interrupt));
         }
-        caller.acquired(lease);
-        return lease;
+        return received(caller, lease);
     }
 }

@@ -12,6 +12,9 @@ import org.jspecify.annotations.Nullable;
  */
 interface CohortPort {
 
+    /** Goes on with what an error interrupted. */
+    Recovery recovery();
+
     /** Returns a new attempt. */
     Attempt nextAttempt();
 

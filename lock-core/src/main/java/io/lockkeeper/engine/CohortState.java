@@ -161,6 +161,45 @@ final class CohortState {
         }
     }
 
+    /**
+     * An error came into a decision, and some of it may have been made: what nobody here has for certain is given back, and
+     * those who wait ask anew.
+     *
+     * @param unknown attempts that may be known here no more; null: none
+     */
+    void startAfresh(@Nullable Attempt unknown, Effects effects) {
+        Tenure unfinished = tenure;
+        boolean keeps = unfinished != null
+                && !unfinished.isOver()
+                && !unfinished.holders().isEmpty();
+        if (unfinished != null && !keeps) {
+            unfinished.lose();
+            forgetTenure();
+            effects.command(() -> port.abandon(
+                    cohort, new Attempt(unfinished.attempt, times.clock().now())));
+        }
+        Attempt asking = attempt;
+        if (asking != null) {
+            drop(asking);
+            effects.command(() -> port.abandon(cohort, asking));
+        }
+        for (Attempt next = unknown; next != null; next = next.nextDoubtful) {
+            next.isDoubtful = false;
+            if (next != asking) {
+                abandonUnlessHeld(next, effects);
+            }
+        }
+        if (keeps) {
+            phase = Phase.HELD;
+        } else if (phase == Phase.RETIRED) {
+            StoreException failure = new StoreException("an error came into the answer", null);
+            waiters.takeAll().forEach(waiter -> effects.answer(() -> port.fail(waiter, failure)));
+        } else {
+            effects.answer(onFirstAnswer);
+            askOrRest(effects);
+        }
+    }
+
     /** An attempt has ended without our doing. What a late command of a revoked one may have in the store is given back. */
     void startOver(Attempt ended, Effects effects) {
         drop(ended);
@@ -215,8 +254,8 @@ final class CohortState {
         Tenure of = Objects.requireNonNull(tenure, "only a hold can be given");
         HeldLease lease = port.lease(next.request, of);
         lease.events().came(way);
-        of.add(lease);
         effects.answer(() -> port.grant(next, lease));
+        of.add(lease);
     }
 
     void refuse(List<Waiter> refused, @Nullable String holder, Effects effects) {

@@ -97,10 +97,12 @@ final class Downgrades {
         Moment sent = keeper.clock().now();
         HandOverCommand command = new HandOverCommand(
                 before.attempt, before.token(), reader.claim.command(reader.attempt, true, 0), true);
-        return StorePort.safely(() -> store.handOver(command)).handle((reply, failure) -> {
+        CompletableFuture<@Nullable Void> told = new CompletableFuture<>();
+        keeper.recovery().ask(() -> store.handOver(command), reader.claim.leaseMillis(), (reply, failure) -> {
             told(before, reader, sent, reply);
-            return null;
+            told.complete(null);
         });
+        return told;
     }
 
     private void told(Tenure before, Tenure reader, Moment sent, @Nullable HandOverReply reply) {

@@ -16,7 +16,10 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** One caller's hold within a tenure, of one lock or of several. Held until it is released or lost, whichever is first; neither is ever undone. */
-final class HeldLease implements LockLease {
+final class HeldLease extends Recovery.Task implements LockLease {
+
+    private static final CompletableFuture<ReleaseResult> UNKNOWN =
+            CompletableFuture.completedFuture(ReleaseResult.UNKNOWN);
 
     private enum State {
         HELD,
@@ -28,12 +31,18 @@ final class HeldLease implements LockLease {
     private final Tenure tenure;
     private final List<Long> tokens;
     private final LeaseKeeper keeper;
+    private final Recovery recovery;
     private volatile long grantedNanos;
     private List<Consumer<LockLostException>> callbacks = List.of();
     private final LeaseEvents events;
     private State state = State.HELD;
     private boolean releaseSeen;
     private boolean received = true;
+
+    /** Whether the hold has ended here, and the cohort does not know. */
+    private boolean owed;
+
+    private boolean endTold;
 
     /** The end of this reader's own lease within a hold that it shares; null: that of the hold. */
     private volatile @Nullable Moment ownEnd;
@@ -45,6 +54,7 @@ final class HeldLease implements LockLease {
         this.tenure = tenure;
         this.tokens = tenure.tokens();
         this.keeper = keeper;
+        this.recovery = keeper.recovery();
         this.events = new LeaseEvents(request, keeper.listener());
         this.grantedNanos = keeper.clock().nanoTime();
     }
@@ -193,12 +203,50 @@ final class HeldLease implements LockLease {
 
     @Override
     public ReleaseResult release() {
+        if (!StackRoom.isEnough()) {
+            // Ended here, without a call, and told to the cohort by a thread that has room.
+            synchronized (this) {
+                if (releaseSeen) {
+                    return ReleaseResult.ALREADY_RELEASED;
+                }
+                releaseSeen = true;
+                owed = state == State.HELD;
+                state = owed ? State.RELEASED : state;
+            }
+            synchronized (recovery) {
+                if (!noted) {
+                    noted = true;
+                    next = recovery.first;
+                    recovery.first = this;
+                }
+            }
+            return ReleaseResult.UNKNOWN;
+        }
         CompletableFuture<ReleaseResult> command = CallerThread.waiting(this::end);
         return command == null ? ReleaseResult.ALREADY_RELEASED : ended(tenure.givingWay(command.join()));
     }
 
     /** As {@link #close()}, but without waiting for the store. */
     CompletableFuture<ReleaseResult> closeAsync() {
+        if (!StackRoom.isEnough()) {
+            // Ended here, without a call, and told to the cohort by a thread that has room.
+            synchronized (this) {
+                if (releaseSeen) {
+                    return CompletableFuture.completedFuture(ReleaseResult.ALREADY_RELEASED);
+                }
+                releaseSeen = true;
+                owed = state == State.HELD;
+                state = owed ? State.RELEASED : state;
+            }
+            synchronized (recovery) {
+                if (!noted) {
+                    noted = true;
+                    next = recovery.first;
+                    recovery.first = this;
+                }
+            }
+            return UNKNOWN;
+        }
         CompletableFuture<ReleaseResult> command = end();
         return command == null
                 ? CompletableFuture.completedFuture(ReleaseResult.ALREADY_RELEASED)
@@ -220,11 +268,43 @@ final class HeldLease implements LockLease {
                 held = false;
             }
         }
-        return held ? keeper.release(this) : CompletableFuture.completedFuture(ReleaseResult.LOST);
+        try {
+            return held ? keeper.release(this) : CompletableFuture.completedFuture(ReleaseResult.LOST);
+        } catch (Throwable failure) {
+            owe(held);
+            throw failure;
+        }
+    }
+
+    private void owe(boolean release) {
+        synchronized (this) {
+            owed = release;
+        }
+        recovery.note(this);
+    }
+
+    @Override
+    void recover() {
+        boolean release;
+        synchronized (this) {
+            release = owed;
+            owed = false;
+        }
+        if (release) {
+            keeper.release(this).thenApply(this::ended).whenComplete((result, never) -> events.report(result));
+        } else {
+            ended(ReleaseResult.LOST);
+        }
     }
 
     private ReleaseResult ended(ReleaseResult result) {
         keeper.over(this);
+        synchronized (this) {
+            if (endTold) {
+                return result;
+            }
+            endTold = true;
+        }
         if (events.hasBegun()) {
             if (result == ReleaseResult.LOST && isReleased()) {
                 events.lost(lossBecause("the store did not know of it any more when it was released"));
@@ -248,7 +328,29 @@ final class HeldLease implements LockLease {
 
     @Override
     public void close() {
-        events.report(release());
+        ReleaseResult result;
+        try {
+            result = release();
+        } catch (StackOverflowError failure) {
+            // There was room for this method only.
+            synchronized (this) {
+                if (releaseSeen) {
+                    return;
+                }
+                releaseSeen = true;
+                owed = state == State.HELD;
+                state = owed ? State.RELEASED : state;
+            }
+            synchronized (recovery) {
+                if (!noted) {
+                    noted = true;
+                    next = recovery.first;
+                    recovery.first = this;
+                }
+            }
+            return;
+        }
+        events.report(result);
     }
 
     /** Ends this hold, which goes on as another lease: with what was asked of this one, and with its beginning. */
@@ -269,25 +371,25 @@ final class HeldLease implements LockLease {
 
     /** Ends this hold by loss, unless it is over. */
     void lost(String reason) {
-        List<Consumer<LockLostException>> due;
-        LockLostException lost;
-        boolean told;
+        Effects effects = new Effects(Runnable::run, recovery);
         synchronized (this) {
             if (state != State.HELD) {
                 return;
             }
-            state = State.LOST;
-            lost = lossBecause(reason);
+            LockLostException lost = lossBecause(reason);
+            effects.answer(() -> keeper.over(this));
+            callbacks.forEach(callback -> {
+                LossCall call = new LossCall(callback, lost);
+                effects.answer(() -> keeper.callbacks().execute(call));
+            });
+            if (events.hasBegun()) {
+                effects.answer(() -> events.lost(lost));
+            }
             loss = lost;
-            due = List.copyOf(callbacks);
             callbacks = List.of();
-            told = events.hasBegun();
+            state = State.LOST;
         }
-        due.forEach(callback -> keeper.callbacks().execute(new LossCall(callback, lost)));
-        keeper.over(this);
-        if (told) {
-            events.lost(lost);
-        }
+        effects.perform();
     }
 
     private synchronized State state() {

@@ -72,7 +72,7 @@ final class Instances {
     }
 
     private CompletableFuture<?> learn(List<String> clientIds) {
-        return store.instances(clientIds).thenAccept(found -> found.forEach(this::remember));
+        return Recovery.safely(() -> store.instances(clientIds)).thenAccept(found -> found.forEach(this::remember));
     }
 
     private void remember(StoredInstance instance) {

@@ -21,6 +21,9 @@ interface LeaseKeeper {
     /** Runs commands that nobody waits for. */
     Executor background();
 
+    /** Goes on with what an error interrupted. */
+    Recovery recovery();
+
     /** Returns a new lease, which is kept until it is over. */
     HeldLease lease(LockRequest request, Tenure tenure);
 

@@ -20,7 +20,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -39,9 +38,9 @@ final class Leases implements LeaseKeeper {
     private final Scheduler scheduler;
     private final Executor background;
     private final Watchdog watchdog;
-    private final Executor callbacks;
-    private final Executor completions;
-    private final Executor refused = DaemonThreads.cached("lockkeeper-refused");
+    private final FallbackExecutor callbacks;
+    private final FallbackExecutor completions;
+    private final Recovery recovery;
     private final Set<HeldLease> held = ConcurrentHashMap.newKeySet();
     private volatile @Nullable CompletableFuture<@Nullable Void> drained;
 
@@ -51,21 +50,12 @@ final class Leases implements LeaseKeeper {
         this.settings = settings;
         this.scheduler = scheduler;
         this.background = background;
-        this.callbacks = neverRefusing(settings.urgent());
-        this.completions = neverRefusing(settings.executor());
+        // Not in the background: a callback may block, and nothing there may wait for it.
+        Executor refused = DaemonThreads.cached("lockkeeper-refused");
+        this.callbacks = FallbackExecutor.retrying(settings.urgent(), refused, scheduler);
+        this.completions = FallbackExecutor.retrying(settings.executor(), refused, scheduler);
+        this.recovery = new Recovery(clock, scheduler, background);
         this.watchdog = new Watchdog(store, scheduler, clock, background, settings.listener(), this::lose);
-    }
-
-    /** Better on a thread of ours than never: a loss would not be told, a lease would stay for ever. */
-    private Executor neverRefusing(Executor executor) {
-        return task -> {
-            try {
-                executor.execute(task);
-            } catch (RejectedExecutionException full) {
-                // Not in the background: a callback may block, and nothing there may wait for it.
-                refused.execute(task);
-            }
-        };
     }
 
     @Override
@@ -95,6 +85,11 @@ final class Leases implements LeaseKeeper {
         return callbacks;
     }
 
+    @Override
+    public Recovery recovery() {
+        return recovery;
+    }
+
     /** Runs what callers hang on futures. */
     Executor completions() {
         return completions;
@@ -112,14 +107,15 @@ final class Leases implements LeaseKeeper {
 
     @Override
     public void lose(Tenure tenure, String reason) {
-        if (!tenure.lose()) {
-            return;
-        }
-        tellHolders(tenure, reason);
-        tenure.cohort.lost(tenure);
+        Effects effects = new Effects(background, recovery);
+        effects.answer(() -> tellHolders(tenure, reason));
+        effects.answer(() -> tenure.cohort.lost(tenure));
         // The hold may have passed to another local caller meanwhile; from now on it cannot.
-        tellHolders(tenure, reason);
-        giveBack(tenure);
+        effects.answer(() -> tellHolders(tenure, reason));
+        effects.command(() -> giveBack(tenure));
+        if (tenure.lose()) {
+            effects.perform();
+        }
     }
 
     private static void tellHolders(Tenure tenure, String reason) {
@@ -131,7 +127,7 @@ final class Leases implements LeaseKeeper {
         long keep =
                 tenure.holders().stream().mapToLong(HeldLease::keepMillis).max().orElse(0);
         // The answer does not matter: where it never comes, the store ends the hold by itself.
-        background.execute(() -> store.release(new ReleaseCommand(tenure.claim.names(), tenure.attempt, 0, keep)));
+        Recovery.safely(() -> store.release(new ReleaseCommand(tenure.claim.names(), tenure.attempt, 0, keep)));
     }
 
     @Override
@@ -235,6 +231,12 @@ final class Leases implements LeaseKeeper {
         CompletableFuture.allOf(held.stream().map(HeldLease::closeAsync).toArray(CompletableFuture<?>[]::new))
                 .join();
         store.close();
+    }
+
+    /** The timer has stopped: nothing may wait for it any more. */
+    void closeExecutors() {
+        callbacks.close();
+        completions.close();
     }
 
     static <T> T answer(String name, CompletableFuture<T> command) {

@@ -149,11 +149,17 @@ final class LevelLease implements EnteredLevel {
 
     @Override
     public ReleaseResult release() {
+        StackRoom.require();
         if (!released.compareAndSet(false, true)) {
             return ReleaseResult.ALREADY_RELEASED;
         }
-        leave();
-        return hold.leave(mode);
+        ReleaseResult result;
+        try {
+            leave();
+        } finally {
+            result = hold.leave(mode);
+        }
+        return result;
     }
 
     @Override
@@ -161,15 +167,24 @@ final class LevelLease implements EnteredLevel {
         if (!released.compareAndSet(false, true)) {
             return CompletableFuture.completedFuture(ReleaseResult.ALREADY_RELEASED);
         }
-        leave();
-        return hold.leaveAsync(mode);
+        CompletableFuture<?> result;
+        try {
+            leave();
+        } finally {
+            result = hold.leaveAsync(mode);
+        }
+        return result;
     }
 
     @Override
     public void close() {
+        StackRoom.require();
         if (released.compareAndSet(false, true)) {
-            leave();
-            hold.leaveAndLog(mode);
+            try {
+                leave();
+            } finally {
+                hold.leaveAndLog(mode);
+            }
         }
     }
 

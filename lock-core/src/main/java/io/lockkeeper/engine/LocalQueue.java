@@ -25,6 +25,10 @@ final class LocalQueue {
         waiters.remove(waiter);
     }
 
+    boolean contains(Waiter waiter) {
+        return waiters.contains(waiter);
+    }
+
     boolean isEmpty() {
         while (!waiters.isEmpty() && waiters.peek().isGone()) {
             waiters.poll();

@@ -16,7 +16,7 @@ record LossCall(Consumer<LockLostException> callback, LockLostException lost) im
     public void run() {
         try {
             callback.accept(lost);
-        } catch (RuntimeException | Error failure) {
+        } catch (Throwable failure) {
             log.error("The callback for the loss of lock '{}' failed", lost.name(), failure);
         }
     }

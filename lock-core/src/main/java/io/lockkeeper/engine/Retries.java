@@ -41,7 +41,14 @@ final class Retries {
             return;
         }
         attempts++;
-        CompletableFuture<HeldLease> attempt = once.apply(request);
+        try {
+            begin(once.apply(request));
+        } catch (Throwable failure) {
+            outcome.completeExceptionally(failure);
+        }
+    }
+
+    private void begin(CompletableFuture<HeldLease> attempt) {
         outcome.whenComplete((lease, failure) -> attempt.cancel(false));
         attempt.whenComplete((lease, failure) -> {
             if (lease != null) {
@@ -50,11 +57,19 @@ final class Retries {
                     background.execute(lease::giveBack);
                 }
             } else if (failure instanceof LockNotAcquiredException busy) {
-                again(busy);
+                tryAgain(busy);
             } else if (failure != null) {
                 outcome.completeExceptionally(failure);
             }
         });
+    }
+
+    private void tryAgain(LockNotAcquiredException busy) {
+        try {
+            again(busy);
+        } catch (Throwable failure) {
+            outcome.completeExceptionally(failure);
+        }
     }
 
     private void again(LockNotAcquiredException busy) {

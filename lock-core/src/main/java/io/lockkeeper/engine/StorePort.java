@@ -24,7 +24,6 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** Has done what cohorts decide: commands to the store, polls, and answers to callers. Brings grants to their cohorts. */
@@ -34,6 +33,7 @@ final class StorePort implements CohortPort, StoreListener {
     private final Scheduler scheduler;
     private final Executor background;
     private final LeaseKeeper keeper;
+    private final Recovery recovery;
     private final Instances instances;
     private final StoredInstance instance;
     private final Map<String, Cohort> cohorts = new ConcurrentHashMap<>();
@@ -54,6 +54,7 @@ final class StorePort implements CohortPort, StoreListener {
         this.scheduler = scheduler;
         this.background = background;
         this.keeper = keeper;
+        this.recovery = keeper.recovery();
         this.instances = instances;
     }
 
@@ -61,6 +62,11 @@ final class StorePort implements CohortPort, StoreListener {
     StoreTraits open(Duration leaseTime) {
         traits = store.open(instance, leaseTime, this);
         return traits;
+    }
+
+    @Override
+    public Recovery recovery() {
+        return recovery;
     }
 
     @Override
@@ -88,8 +94,10 @@ final class StorePort implements CohortPort, StoreListener {
     @Override
     public void ask(Cohort cohort, Attempt attempt, boolean queue) {
         Moment sent = keeper.clock().now();
-        safely(() -> store.acquire(cohort.claim().command(attempt.id, queue, attempt.passes)))
-                .whenComplete((reply, failure) -> tell(cohort, attempt, sent, reply, failure));
+        recovery.ask(
+                () -> store.acquire(cohort.claim().command(attempt.id, queue, attempt.passes)),
+                patienceMillis(),
+                (reply, failure) -> tell(cohort, attempt, sent, reply, failure));
     }
 
     @Override
@@ -98,18 +106,26 @@ final class StorePort implements CohortPort, StoreListener {
         Moment lastArrival = lastArrival();
         HandOverCommand command =
                 new HandOverCommand(ended.attempt, lastToken, ended.claim.command(next.id, true, next.passes), false);
-        return safely(() -> store.handOver(command)).handle((reply, failure) -> {
+        CompletableFuture<Boolean> wasHeld = new CompletableFuture<>();
+        recovery.ask(() -> store.handOver(command), patienceMillis(), (reply, failure) -> {
             tell(ended.cohort, next, sent, reply == null ? null : reply.next(), failure);
             if (reply == null) {
                 ReleaseCommand giveUp = new ReleaseCommand(ended.claim.names(), ended.attempt, lastToken, 0);
                 releaseUntil(giveUp, ended.deadline(), null);
-                throw new CompletionException(failure);
+                wasHeld.completeExceptionally(storeFailure(failure));
+                return;
             }
             if (!reply.wasHeld()) {
                 releaseAgain(ended.claim, ended.attempt, lastArrival);
             }
-            return reply.wasHeld();
+            wasHeld.complete(reply.wasHeld());
         });
+        return wasHeld;
+    }
+
+    /** Returns after how long an answer is overdue: a store may ask its server twice. */
+    private long patienceMillis() {
+        return 2 * traits.commandTimeout().toMillis() + 1_000;
     }
 
     @Override
@@ -117,18 +133,20 @@ final class StorePort implements CohortPort, StoreListener {
         Claim claim = ended.claim;
         ReleaseCommand command = new ReleaseCommand(claim.names(), ended.attempt, lastToken, keepMillis);
         Moment lastArrival = lastArrival();
-        CompletableFuture<ReleaseReply> reply = safely(() -> store.release(command));
-        return reply.handle((answer, failure) -> {
-            if (failure != null) {
+        CompletableFuture<Boolean> wasHeld = new CompletableFuture<>();
+        recovery.ask(() -> store.release(command), patienceMillis(), (answer, failure) -> {
+            if (answer == null) {
                 Moment end = keeper.clock().now().plusMillis(claim.leaseMillis());
                 retryRelease(command, end, null);
-                throw new CompletionException(failure);
+                wasHeld.completeExceptionally(storeFailure(failure));
+                return;
             }
             if (answer == ReleaseReply.NOT_HELD) {
                 releaseAgain(claim, ended.attempt, lastArrival);
             }
-            return answer != ReleaseReply.NOT_HELD;
+            wasHeld.complete(answer != ReleaseReply.NOT_HELD);
         });
+        return wasHeld;
     }
 
     /** Returns the last moment at which the store may run what was sent so far. */
@@ -157,13 +175,16 @@ final class StorePort implements CohortPort, StoreListener {
 
     /** Releases once for certain, and again after the last moment at which something may arrive; until a given end. */
     private CompletableFuture<?> releaseUntil(ReleaseCommand command, Moment end, @Nullable Moment lastArrival) {
-        return safely(() -> store.release(command)).whenComplete((reply, failure) -> {
-            if (failure != null) {
+        CompletableFuture<@Nullable Void> told = new CompletableFuture<>();
+        recovery.ask(() -> store.release(command), patienceMillis(), (reply, failure) -> {
+            if (reply == null) {
                 retryRelease(command, end, lastArrival);
             } else if (lastArrival != null) {
                 releaseAt(lastArrival, command, end);
             }
+            told.complete(null);
         });
+        return told;
     }
 
     private void retryRelease(ReleaseCommand command, Moment end, @Nullable Moment lastArrival) {
@@ -188,7 +209,8 @@ final class StorePort implements CohortPort, StoreListener {
 
     @Override
     public void grant(Waiter waiter, HeldLease lease) {
-        if (!waiter.outcome.complete(lease)) {
+        // What was done already, and failed after that, is done again.
+        if (!waiter.outcome.complete(lease) && !waiter.received(lease)) {
             // Nobody is there to receive it.
             background.execute(lease::giveBack);
         }
@@ -267,15 +289,6 @@ final class StorePort implements CohortPort, StoreListener {
             cohort.answered(attempt, sent, reply);
         } else {
             cohort.failed(attempt, storeFailure(failure));
-        }
-    }
-
-    /** A store that throws instead of failing its answer must not leave a cohort without one. */
-    static <T> CompletableFuture<T> safely(Supplier<CompletableFuture<T>> command) {
-        try {
-            return command.get();
-        } catch (RuntimeException | Error failure) {
-            return CompletableFuture.failedFuture(failure);
         }
     }
 

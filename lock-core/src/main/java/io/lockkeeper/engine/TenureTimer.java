@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -18,6 +19,8 @@ import org.slf4j.LoggerFactory;
 final class TenureTimer {
 
     private static final Logger log = LoggerFactory.getLogger(TenureTimer.class);
+
+    private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
     private final Scheduler scheduler;
     private final TimeSource clock;
@@ -111,8 +114,9 @@ final class TenureTimer {
                 // A task that is put meanwhile runs now, too: all of them look at the clock.
                 try {
                     tenure.task.accept(tenure);
-                } catch (RuntimeException | Error failure) {
-                    log.error("A timer task failed", failure);
+                } catch (Throwable failure) {
+                    log.error("A timer task failed, and is tried again", failure);
+                    put(tenure, tenure.task, clock.nanoTime() + RETRY_NANOS);
                 }
             });
         }

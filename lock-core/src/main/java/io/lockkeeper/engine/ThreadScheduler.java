@@ -27,6 +27,8 @@ final class ThreadScheduler implements Scheduler, AutoCloseable {
         thread = new ScheduledThreadPoolExecutor(1, DaemonThreads.factory(name));
         thread.setRemoveOnCancelPolicy(true);
         thread.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
+        // It must be there where no other thread can be had.
+        thread.prestartCoreThread();
     }
 
     @Override
@@ -63,7 +65,7 @@ final class ThreadScheduler implements Scheduler, AutoCloseable {
     private static void run(Runnable task) {
         try {
             task.run();
-        } catch (RuntimeException | Error failure) {
+        } catch (Throwable failure) {
             log.error("A timer task failed", failure);
         }
     }

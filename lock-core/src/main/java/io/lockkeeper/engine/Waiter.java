@@ -17,6 +17,9 @@ final class Waiter {
     /** Whether the caller waits where the lock is held; false: it wants an answer at once. Guarded by the cohort. */
     boolean waits;
 
+    /** Whether its cohort did not know of it at the last look; used by the timer alone. */
+    boolean forgotten;
+
     final Outcome outcome = new Outcome();
 
     Waiter(LockRequest request, boolean waits, boolean nested, Moment asked) {
@@ -28,6 +31,11 @@ final class Waiter {
 
     boolean isGone() {
         return outcome.isDone();
+    }
+
+    /** Returns whether the caller's answer is a given lease. */
+    boolean received(HeldLease lease) {
+        return outcome.isDone() && !outcome.isCompletedExceptionally() && outcome.join() == lease;
     }
 
     /** What became of a caller, and of its place in the store. */

@@ -4,6 +4,7 @@ package io.lockkeeper.engine;
 import io.lockkeeper.LockListener;
 import io.lockkeeper.store.LockStore;
 import io.lockkeeper.store.RenewCommand;
+import io.lockkeeper.store.StoreException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -50,6 +51,9 @@ final class Watchdog {
     private final Consumer<Tenure> renewal = this::renewSoon;
     private final Consumer<Tenure> check = this::checkDeadline;
     private List<Tenure> due = new ArrayList<>();
+
+    /** Whether the timer is to start the renewals that are due. */
+    private volatile boolean starting;
 
     Watchdog(
             LockStore store,
@@ -120,17 +124,25 @@ final class Watchdog {
         checkAtDeadline(tenure);
         synchronized (this) {
             due.add(tenure);
-            if (due.size() > 1) {
+            if (starting) {
                 return;
             }
+            starting = true;
         }
-        scheduler.schedule(this::startRenewal, BATCH_NANOS);
+        try {
+            scheduler.schedule(this::startRenewal, BATCH_NANOS);
+        } catch (Throwable failure) {
+            // The next one that is due starts them all.
+            starting = false;
+            throw failure;
+        }
     }
 
     private void startRenewal() {
+        starting = false;
         try {
             background.execute(this::renewDue);
-        } catch (RuntimeException | Error failure) {
+        } catch (Throwable failure) {
             // No thread can be had now: what is due waits, and is not forgotten.
             scheduler.schedule(this::startRenewal, MIN_RETRY_NANOS);
             log.warn("Renewals of locks could not be started and are tried again", failure);
@@ -151,7 +163,22 @@ final class Watchdog {
         List<CompletableFuture<Boolean>> answers = renew(batch);
         for (int i = 0; i < batch.size(); i++) {
             Tenure tenure = batch.get(i);
-            answers.get(i).whenComplete((held, failure) -> renewed(tenure, sent, held, failure));
+            CompletableFuture<Boolean> answer = answers.get(i);
+            Recovery.safely(() -> answer).whenComplete((held, failure) -> answered(tenure, sent, held, failure));
+        }
+    }
+
+    /** An error here must not cost a hold its renewals: it is renewed once more, soon. */
+    private void answered(Tenure tenure, Moment sent, @Nullable Boolean held, @Nullable Throwable failure) {
+        try {
+            renewed(
+                    tenure,
+                    sent,
+                    held,
+                    held == null && failure == null ? new StoreException("the store gave no answer", null) : failure);
+        } catch (Throwable error) {
+            put(tenure, renewal, clock.nanoTime() + MIN_RETRY_NANOS);
+            log.error("The answer to a renewal could not be told, and it is renewed again", error);
         }
     }
 
@@ -160,7 +187,7 @@ final class Watchdog {
             List<CompletableFuture<Boolean>> answers =
                     store.renew(batch.stream().flatMap(this::commands).toList());
             return together(batch, answers);
-        } catch (RuntimeException failure) {
+        } catch (Throwable failure) {
             // A store that throws instead of failing its answers must not cost the batch its retries.
             return Collections.nCopies(batch.size(), CompletableFuture.failedFuture(failure));
         }

@@ -13,6 +13,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
@@ -30,6 +31,8 @@ import org.jspecify.annotations.Nullable;
 final class CombinedConnection {
 
     private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+    private static final AtomicIntegerFieldUpdater<CombinedConnection> LED =
+            AtomicIntegerFieldUpdater.newUpdater(CombinedConnection.class, "led");
 
     private final Duration limit;
     private final Supplier<JedisLink> connect;
@@ -38,9 +41,16 @@ final class CombinedConnection {
     private final ConnectionOwner owner;
     private final ExecutorService helper;
     private final WaitingCommands waiting;
-    private final AtomicBoolean led = new AtomicBoolean();
     private final AtomicBoolean watched = new AtomicBoolean();
+    /** 1: somebody leads. That it ends is written without a call, for which there may be no room after an error. */
+    private volatile int led;
+
     private volatile @Nullable JedisLink link;
+
+    /** What an error left undone, where there was no room even to fail it: the next leader does that. */
+    private volatile @Nullable List<PendingCommand> stranded;
+
+    private volatile @Nullable JedisLink strandedLink;
     private volatile @Nullable Flight flight;
     private volatile boolean closed;
 
@@ -81,7 +91,7 @@ final class CombinedConnection {
             waiting.refuse();
         } else if (waits) {
             await(pending);
-        } else if (!led.get()) {
+        } else if (led == 0) {
             help();
         }
         return pending.result;
@@ -94,7 +104,7 @@ final class CombinedConnection {
 
     /** Returns whether a caller would be served at once. */
     boolean isFree() {
-        return !led.get() && waiting.isEmpty();
+        return led == 0 && waiting.isEmpty();
     }
 
     /** Returns whether something is under way, or waits to be; one that is not free may be about to be. */
@@ -120,7 +130,7 @@ final class CombinedConnection {
         while (!own.isOver()) {
             if (link == null) {
                 help();
-            } else if (led.compareAndSet(false, true)) {
+            } else if (LED.compareAndSet(this, 0, 1)) {
                 lead(own);
                 continue;
             }
@@ -144,12 +154,13 @@ final class CombinedConnection {
         try {
             fly(own);
         } finally {
-            led.set(false);
+            led = 0;
             handOn();
         }
     }
 
     private void fly(@Nullable PendingCommand own) {
+        takeUpStranded();
         List<PendingCommand> batch = waiting.take();
         int read = 0;
         try {
@@ -183,8 +194,15 @@ final class CombinedConnection {
                 drop();
                 owner.demoted();
             }
-        } catch (RuntimeException | Error failure) {
-            broken(batch.subList(read, batch.size()), failure);
+        } catch (Throwable failure) {
+            // Before any call: whoever reads from it next would get the answer to another command.
+            JedisLink open = link;
+            link = null;
+            strandedLink = open;
+            stranded = batch;
+            broken(batch.subList(read, batch.size()), failure, open);
+            stranded = null;
+            strandedLink = null;
         } finally {
             flight = null;
         }
@@ -226,15 +244,26 @@ final class CombinedConnection {
     }
 
     /** The helper goes on: it makes a new connection, and has more patience than a caller. */
-    private void broken(List<PendingCommand> unanswered, Throwable failure) {
-        boolean wasOpen = link != null;
-        drop();
+    private void broken(List<PendingCommand> unanswered, Throwable failure, @Nullable JedisLink open) {
+        if (open != null) {
+            open.cut();
+        }
         for (PendingCommand command : unanswered) {
-            if (wasOpen && command.maySend()) {
+            if (open != null && command.maySend()) {
                 waiting.add(command);
             } else if (!command.expire(answers)) {
                 command.fail(failure, answers);
             }
+        }
+    }
+
+    private void takeUpStranded() {
+        List<PendingCommand> left = stranded;
+        if (left != null) {
+            JedisLink open = strandedLink;
+            stranded = null;
+            strandedLink = null;
+            broken(left, new StoreException("an error came while Redis answered", null), open);
         }
     }
 
@@ -249,7 +278,9 @@ final class CombinedConnection {
     /** Lets somebody lead who waits. */
     private void handOn() {
         PendingCommand next = waiting.first();
-        if (next != null) {
+        if (stranded != null) {
+            help();
+        } else if (next != null) {
             Thread caller = next.caller();
             if (caller != null && link != null) {
                 LockSupport.unpark(caller);
@@ -262,12 +293,15 @@ final class CombinedConnection {
     private void help() {
         try {
             helper.execute(() -> {
-                if (!waiting.isEmpty() && led.compareAndSet(false, true)) {
+                if ((!waiting.isEmpty() || stranded != null) && LED.compareAndSet(this, 0, 1)) {
                     lead(null);
                 }
             });
         } catch (RejectedExecutionException afterClose) {
             waiting.refuse();
+        } catch (Error noThread) {
+            // What waits is looked after until there is one.
+            watch();
         }
     }
 
@@ -291,10 +325,14 @@ final class CombinedConnection {
                     cutIf(open -> true);
                 }
             }
+            if (led == 0) {
+                // Whoever led may have had no room to hand on.
+                handOn();
+            }
         } finally {
             watched.set(false);
             // What has begun meanwhile may have taken this look for its own.
-            if (flight != null || !waiting.isEmpty()) {
+            if (flight != null || stranded != null || !waiting.isEmpty()) {
                 watch();
             }
         }

@@ -69,7 +69,8 @@ final class GrantSubscription {
             try {
                 subscribe(channel, listener);
                 pause = MIN_PAUSE_MILLIS;
-            } catch (RuntimeException failure) {
+            } catch (Throwable failure) {
+                // An error, too: without a subscription no grant comes any more.
                 if (!reported && !isClosed(0)) {
                     reported = true;
                     log.warn(
@@ -181,7 +182,7 @@ final class GrantSubscription {
         public void onMessage(Message message, byte @Nullable [] pattern) {
             try {
                 onMessage.accept(message.getBody());
-            } catch (RuntimeException failure) {
+            } catch (Throwable failure) {
                 log.warn("A message on the grant channel was not understood", failure);
             }
         }

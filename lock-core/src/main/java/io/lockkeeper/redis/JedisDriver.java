@@ -6,6 +6,8 @@ import io.lockkeeper.store.StoreException;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import org.jspecify.annotations.Nullable;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
@@ -32,8 +34,28 @@ final class JedisDriver extends DelegatingDriver {
                 commandTimeout,
                 () -> new JedisLink(settings.address(), settings.config()),
                 timer,
-                DaemonThreads.limited("lockkeeper-redis-answers", ANSWERING_THREADS),
+                answers(timer),
                 System::nanoTime);
+    }
+
+    /** Where no thread can be had, the timer completes what somebody waits for, or else the thread that has the answer. */
+    private static Executor answers(ScheduledExecutorService timer) {
+        Executor threads = DaemonThreads.limited("lockkeeper-redis-answers", ANSWERING_THREADS);
+        return answer -> {
+            try {
+                threads.execute(answer);
+            } catch (Error noThread) {
+                onTimer(timer, answer);
+            }
+        };
+    }
+
+    private static void onTimer(ScheduledExecutorService timer, Runnable answer) {
+        try {
+            timer.execute(answer);
+        } catch (RejectedExecutionException closed) {
+            answer.run();
+        }
     }
 
     /** Returns a driver for a connection factory of Jedis: the general one where its servers need more than an address. */

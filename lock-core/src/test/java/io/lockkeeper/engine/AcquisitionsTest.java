@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 /** How waits begin and end: by their time, by the caller, or because the engine closes. */
 class AcquisitionsTest {
 
-    private static final LockRequest WAITING = LockRequest.of("stock").withWaitTime(Duration.ofMinutes(1));
+    private static final LockRequest WAITING = LockRequest.of("stock").withWaitTime(Duration.ofSeconds(4));
     private static final LockRequest RETRYING = LockRequest.of("stock").withRetries(5, Duration.ofMillis(100));
 
     private final CohortFixture fixture = new CohortFixture();
@@ -38,7 +38,7 @@ class AcquisitionsTest {
         CompletableFuture<HeldLease> outcome = acquisitions.begin(WAITING, false);
         queued();
 
-        time.pass(Duration.ofMinutes(1).minusMillis(1));
+        time.pass(Duration.ofSeconds(4).minusMillis(1));
         assertThat(outcome).isNotDone();
         time.pass(Duration.ofMillis(1));
         last(store.releases).fail();

@@ -45,6 +45,11 @@ final class FakePort implements CohortPort {
     }
 
     @Override
+    public Recovery recovery() {
+        return keeper.recovery();
+    }
+
+    @Override
     public Attempt nextAttempt() {
         attempts++;
         return new Attempt("attempt" + attempts, keeper.clock().now());

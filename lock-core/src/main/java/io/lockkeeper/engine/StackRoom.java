@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.engine;
+
+/**
+ * Whether the stack of the present thread has room for a step of the engine. A StackOverflowError in the middle of one,
+ * perhaps inside a collection of the platform, would leave something half done; one that comes before has no effect.
+ */
+final class StackRoom {
+
+    /** Some 5 KB of compiled code, and more where code is interpreted, as the steps need more then. */
+    private static final int LEVELS = 64;
+
+    private StackRoom() {}
+
+    /** Returns whether there is room. */
+    static boolean isEnough() {
+        try {
+            require();
+            return true;
+        } catch (StackOverflowError none) {
+            return false;
+        }
+    }
+
+    /**
+     * Looks for room.
+     *
+     * @throws StackOverflowError if there is none
+     */
+    static void require() {
+        descend(LEVELS, 1, 2, 3, 4, 5, 6);
+    }
+
+    /** The arguments are needed after the call, so that each level takes its part of the stack. */
+    private static long descend(int levels, long a, long b, long c, long d, long e, long f) {
+        return levels == 0 ? a : descend(levels - 1, b, c, d, e, f, a) + (a ^ b ^ c ^ d ^ e ^ f);
+    }
+}

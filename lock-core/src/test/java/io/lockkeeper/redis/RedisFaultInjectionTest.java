@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.redis;
+
+import io.lockkeeper.contract.ExecutorFaultContract;
+import io.lockkeeper.contract.FaultContract;
+import io.lockkeeper.store.LockStore;
+import io.lockkeeper.testing.Connections;
+import io.lockkeeper.testing.RedisServer;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Nested;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+
+/** Errors in the middle of everything, over Redis. */
+class RedisFaultInjectionTest {
+
+    private static RedisServer server;
+
+    @BeforeAll
+    static void startServer() {
+        server = RedisServer.start();
+    }
+
+    @AfterAll
+    static void stopServer() {
+        server.close();
+    }
+
+    @Nested
+    class OverJedis extends FaultContract {
+
+        private final RedisConnectionFactory connections = Connections.JEDIS.to(server.port());
+
+        @Override
+        protected LockStore store() {
+            return new RedisLockStore(connections, RedisLockStore.Options.defaults());
+        }
+
+        @AfterEach
+        void closeConnections() {
+            Connections.close(connections);
+        }
+    }
+
+    @Nested
+    class OverLettuce extends FaultContract {
+
+        private final RedisConnectionFactory connections = Connections.LETTUCE.to(server.port());
+
+        @Override
+        protected LockStore store() {
+            return new RedisLockStore(connections, RedisLockStore.Options.defaults());
+        }
+
+        @AfterEach
+        void closeConnections() {
+            Connections.close(connections);
+        }
+    }
+
+    @Nested
+    class Executors extends ExecutorFaultContract {
+
+        private final RedisConnectionFactory connections = Connections.JEDIS.to(server.port());
+
+        @Override
+        protected LockStore store() {
+            return new RedisLockStore(connections, RedisLockStore.Options.defaults());
+        }
+
+        @AfterEach
+        void closeConnections() {
+            Connections.close(connections);
+        }
+    }
+}
