@@ -34,6 +34,9 @@ final class CombinedConnection {
     private static final AtomicIntegerFieldUpdater<CombinedConnection> LED =
             AtomicIntegerFieldUpdater.newUpdater(CombinedConnection.class, "led");
 
+    /** A caller who must go sooner leaves the reading to the helper: a server that is well but slow must not cost connections. */
+    private static final long SHORTEST_LEAD_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
+
     private final Duration limit;
     private final Supplier<JedisLink> connect;
     private final ScheduledExecutorService timer;
@@ -80,11 +83,14 @@ final class CombinedConnection {
         this.helper = DaemonThreads.limited(name, 1);
     }
 
-    /** Sends a command; where the {@linkplain CallerThread caller waits}, the answer is there when this returns. */
+    /**
+     * Sends a command; where the {@linkplain CallerThread caller waits}, the answer is there when this returns, or the time
+     * of the caller is over.
+     */
     CompletableFuture<@Nullable Object> call(Request request) {
         Thread self = Thread.currentThread();
         boolean waits = CallerThread.waits() && !self.isInterrupted();
-        PendingCommand pending = new PendingCommand(request, limit, waits ? self : null);
+        PendingCommand pending = new PendingCommand(request, limit, waits ? self : null, CallerThread.nanosLeft());
         waiting.add(pending);
         watch();
         if (closed) {
@@ -128,21 +134,23 @@ final class CombinedConnection {
 
     private void await(PendingCommand own) {
         while (!own.isOver()) {
-            if (link == null) {
+            if (link == null || (own.callerNanos() < SHORTEST_LEAD_NANOS && led == 0)) {
                 help();
-            } else if (LED.compareAndSet(this, 0, 1)) {
+            } else if (own.callerNanos() >= SHORTEST_LEAD_NANOS && LED.compareAndSet(this, 0, 1)) {
                 lead(own);
-                continue;
             }
-            LockSupport.parkNanos(this, own.remainingNanos());
-            if (Thread.currentThread().isInterrupted() && !own.isOver()) {
+            if (!own.isOver() && own.callerNanos() > 0) {
+                LockSupport.parkNanos(this, own.callerNanos());
+            }
+            own.expire(answers);
+            if (!own.isOver()
+                    && (own.callerNanos() <= 0 || Thread.currentThread().isInterrupted())) {
                 own.leave();
                 handOn();
                 break;
             }
-            own.expire(answers);
         }
-        if (own.remainingNanos() <= 0) {
+        if (own.callerNanos() <= 0) {
             // It may have been this caller's turn to lead.
             handOn();
         }
@@ -200,6 +208,10 @@ final class CombinedConnection {
             link = null;
             strandedLink = open;
             stranded = batch;
+            if (own != null && own.callerNanos() <= 0) {
+                // The server may be well: it was this caller who did not wait for it.
+                batch.subList(read, batch.size()).forEach(PendingCommand::notAwaited);
+            }
             broken(batch.subList(read, batch.size()), failure, open);
             stranded = null;
             strandedLink = null;

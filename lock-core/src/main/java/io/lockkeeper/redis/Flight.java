@@ -23,6 +23,6 @@ record Flight(
         if (own == null || leader == null) {
             return isOlderThan(limitNanos);
         }
-        return isOlderThan(SOON_NANOS) && (leader.isInterrupted() || own.remainingNanos() <= 0);
+        return isOlderThan(SOON_NANOS) && (leader.isInterrupted() || own.callerNanos() <= 0);
     }
 }

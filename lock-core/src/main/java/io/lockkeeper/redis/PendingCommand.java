@@ -21,6 +21,10 @@ final class PendingCommand {
     final CompletableFuture<@Nullable Object> result = new CompletableFuture<>();
     private final Duration limit;
     private final long deadline;
+
+    /** When the caller goes on without the answer. */
+    private final long leaves;
+
     private final AtomicReference<@Nullable Object> outcome = new AtomicReference<>();
     private final AtomicReference<@Nullable Thread> caller = new AtomicReference<>();
 
@@ -37,9 +41,20 @@ final class PendingCommand {
      * @param caller the thread that waits for the answer and may do what is needed for it; null: there is none
      */
     PendingCommand(Request request, Duration limit, @Nullable Thread caller) {
+        this(request, limit, caller, Long.MAX_VALUE);
+    }
+
+    /**
+     * Creates a command whose caller may go on before it is over.
+     *
+     * @param stays how long the caller waits for the answer, in ns
+     */
+    PendingCommand(Request request, Duration limit, @Nullable Thread caller, long stays) {
         this.request = request;
         this.limit = limit;
-        this.deadline = System.nanoTime() + limit.toNanos();
+        long now = System.nanoTime();
+        this.deadline = now + limit.toNanos();
+        this.leaves = now + Math.min(stays, limit.toNanos());
         this.caller.set(caller);
     }
 
@@ -65,8 +80,18 @@ final class PendingCommand {
         return sends < MAX_SENDS && !isOver() && remainingNanos() > 0;
     }
 
+    /** Takes back that it was sent: the answer was not waited for. */
+    void notAwaited() {
+        sends--;
+    }
+
     long remainingNanos() {
         return deadline - System.nanoTime();
+    }
+
+    /** Returns how long the caller still waits: no longer than the command. */
+    long callerNanos() {
+        return leaves - System.nanoTime();
     }
 
     @Nullable

@@ -4,6 +4,7 @@ package io.lockkeeper.store;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
+import java.util.Objects;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -14,14 +15,27 @@ import org.jspecify.annotations.Nullable;
  */
 public final class CallerThread {
 
-    private static final ThreadLocal<Boolean> WAITS = new ThreadLocal<>();
+    private static final Long WITHOUT_END = Long.MAX_VALUE;
+
+    /** Until when the thread waits, on the monotonic clock; absent: it does not wait. */
+    private static final ThreadLocal<@Nullable Long> UNTIL = new ThreadLocal<>();
+
     private static final @Nullable MethodHandle IS_VIRTUAL = isVirtual();
 
     private CallerThread() {}
 
     /** Returns whether the present thread waits for the answer to what it asks now. */
     public static boolean waits() {
-        return Boolean.TRUE.equals(WAITS.get());
+        return UNTIL.get() != null;
+    }
+
+    /** Returns how long the present thread still waits at most; {@link Long#MAX_VALUE}: as long as its commands may take. */
+    public static long nanosLeft() {
+        Long until = UNTIL.get();
+        if (until == null) {
+            return 0;
+        }
+        return until.equals(WITHOUT_END) ? Long.MAX_VALUE : Math.max(0, until - System.nanoTime());
     }
 
     /**
@@ -32,7 +46,19 @@ public final class CallerThread {
      * @return what it returns
      */
     public static <T extends @Nullable Object> T waiting(Supplier<T> commands) {
-        return with(!isVirtual(Thread.currentThread()), commands);
+        return with(isVirtual(Thread.currentThread()) ? null : WITHOUT_END, commands);
+    }
+
+    /**
+     * Runs commands to whose answers the present thread waits for a limited time. The store lets it go then, without the
+     * answers that are missing; they come on other threads.
+     *
+     * @param nanos how long the thread waits
+     * @param commands what asks the store
+     * @return what it returns
+     */
+    public static <T extends @Nullable Object> T waitingFor(long nanos, Supplier<T> commands) {
+        return with(isVirtual(Thread.currentThread()) ? null : (Long) (System.nanoTime() + nanos), commands);
     }
 
     /**
@@ -42,15 +68,15 @@ public final class CallerThread {
      * @return what it returns
      */
     public static <T extends @Nullable Object> T notWaiting(Supplier<T> commands) {
-        return with(false, commands);
+        return with(null, commands);
     }
 
-    private static <T extends @Nullable Object> T with(boolean waits, Supplier<T> commands) {
-        boolean before = waits();
-        if (before == waits) {
+    private static <T extends @Nullable Object> T with(@Nullable Long until, Supplier<T> commands) {
+        Long before = UNTIL.get();
+        if (Objects.equals(before, until)) {
             return commands.get();
         }
-        set(waits);
+        set(until);
         try {
             return commands.get();
         } finally {
@@ -58,11 +84,11 @@ public final class CallerThread {
         }
     }
 
-    private static void set(boolean waits) {
-        if (waits) {
-            WAITS.set(true);
+    private static void set(@Nullable Long until) {
+        if (until != null) {
+            UNTIL.set(until);
         } else {
-            WAITS.remove();
+            UNTIL.remove();
         }
     }
 
