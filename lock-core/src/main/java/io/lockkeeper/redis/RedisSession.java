@@ -5,6 +5,7 @@ import io.lockkeeper.redis.RedisLockStore.Options;
 import io.lockkeeper.store.DaemonThreads;
 import io.lockkeeper.store.StoreException;
 import io.lockkeeper.store.StoreListener;
+import io.lockkeeper.store.StoreNotReadyException;
 import io.lockkeeper.store.StoreTraits;
 import io.lockkeeper.store.StoredInstance;
 import java.time.Duration;
@@ -43,7 +44,7 @@ final class RedisSession {
     private final RedisDriver driver;
     private final StartupDoctor doctor;
     private final AtomicReference<@Nullable CompletableFuture<?>> examination = new AtomicReference<>();
-    private final CompletableFuture<Long> prepared;
+    private CompletableFuture<Long> prepared;
     private CompletableFuture<?> described = CompletableFuture.completedFuture(null);
     private boolean closed;
 
@@ -87,7 +88,7 @@ final class RedisSession {
     /** The first lock should find a warm connection; but an application starts without Redis, too. */
     private void awaitWarmConnection() {
         try {
-            prepared.get(traits.commandTimeout().toMillis(), TimeUnit.MILLISECONDS);
+            preparation().get(traits.commandTimeout().toMillis(), TimeUnit.MILLISECONDS);
             awaitExamination();
         } catch (TimeoutException silent) {
             log.warn("Redis does not answer yet, and locks are refused until it does");
@@ -157,18 +158,32 @@ final class RedisSession {
         return driver.serverOf(names.lock(lockNames.get(0)));
     }
 
-    /** The server's clock must be known before a lock is taken: it bounds how late a command may run. */
+    /**
+     * The server's clock must be known before a lock is taken: it bounds how late a command may run. Until then a command
+     * fails as one that was not sent, and who waits may give it again.
+     */
     <T> CompletableFuture<T> afterPreparation(Supplier<CompletableFuture<T>> command) {
         if (clocks.isKnown()) {
             return command.get();
         }
-        CompletableFuture<Long> now = prepared.isCompletedExceptionally() ? prepare() : prepared;
-        return now.copy()
+        return preparation()
+                .copy()
                 .completeOnTimeout(NEVER, traits.commandTimeout().toMillis(), TimeUnit.MILLISECONDS)
-                .thenCompose(time -> time == NEVER
-                        ? CompletableFuture.failedFuture(
-                                new StoreException("Redis has not answered since the application started", null))
-                        : command.get());
+                .exceptionallyCompose(failure ->
+                        CompletableFuture.failedFuture(Failures.isSilence(failure) ? notReady(failure) : failure))
+                .thenCompose(time -> time == NEVER ? CompletableFuture.failedFuture(notReady(null)) : command.get());
+    }
+
+    private static StoreException notReady(@Nullable Throwable cause) {
+        return new StoreNotReadyException("Redis has not answered since the application started", cause);
+    }
+
+    /** Returns the preparation under way, or the one that succeeded; one that failed is followed by another. */
+    private synchronized CompletableFuture<Long> preparation() {
+        if (prepared.isCompletedExceptionally()) {
+            prepared = prepare();
+        }
+        return prepared;
     }
 
     private CompletableFuture<Long> prepare() {
