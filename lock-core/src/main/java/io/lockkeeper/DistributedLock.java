@@ -11,7 +11,8 @@ import java.util.concurrent.locks.Lock;
  * renewed until {@link #unlock()} unless a lease time is given.
  *
  * <p>{@link #lock()} waits without limit and ignores interrupts until it has the lock; the thread's interrupt flag is
- * then set again. {@link #unlock()} by a thread that does not hold the lock throws {@link IllegalMonitorStateException};
+ * then set again. A timed wait ends at its time plus at most 100 ms, whatever the store does; {@link #tryLock()} after
+ * one command timeout at the latest. {@link #unlock()} by a thread that does not hold the lock throws {@link IllegalMonitorStateException};
  * where the lock was held and lost meanwhile, it logs a warning. {@link #newCondition()} is not supported.
  */
 public interface DistributedLock extends Lock {
@@ -38,6 +39,7 @@ public interface DistributedLock extends Lock {
      *
      * @param waitTime how long to wait; zero: try once
      * @return whether the thread has the lock now
+     * @throws LockStoreException if the store failed, or did not answer until the end of the wait
      * @throws IllegalArgumentException if the time is negative
      * @throws InterruptedException if the thread is interrupted; it then holds nothing new
      */
@@ -49,6 +51,7 @@ public interface DistributedLock extends Lock {
      * @param waitTime how long to wait; zero: try once
      * @param leaseTime how long the lock is held at most; at least 100 ms
      * @return whether the thread has the lock now
+     * @throws LockStoreException if the store failed, or did not answer until the end of the wait
      * @throws IllegalArgumentException if the wait is negative or the lease shorter than 100 ms
      * @throws InterruptedException if the thread is interrupted; it then holds nothing new
      */

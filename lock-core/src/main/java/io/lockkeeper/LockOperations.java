@@ -29,7 +29,8 @@ public interface LockOperations {
      * @return the lease, to be released by the caller
      * @throws LockNotAcquiredException if others held the lock during the whole wait
      * @throws LockInterruptedException if the thread was interrupted; its flag is set again
-     * @throws LockStoreException if the store failed or did not answer
+     * @throws LockStoreException if the store failed or did not answer: at the latest 100 ms after the end of the wait, and
+     *     after one command timeout where the wait is zero
      * @throws IllegalStateException if this thread holds the name through {@code execute}, {@code run}, {@code tryRun}, a
      *     {@link DistributedLock} or an annotated method, and would wait for itself
      */
@@ -49,7 +50,8 @@ public interface LockOperations {
      * @param request what to lock
      * @return the lease, to be released by the caller; empty where others hold the lock
      * @throws LockInterruptedException if the thread was interrupted; its flag is set again
-     * @throws LockStoreException if the store failed or did not answer
+     * @throws LockStoreException if the store failed or did not answer: at the latest 100 ms after the end of the wait, and
+     *     after one command timeout where the wait is zero
      * @throws IllegalStateException if this thread holds the name through a thread-bound form
      */
     Optional<LockLease> tryAcquire(LockRequest request);
@@ -81,7 +83,8 @@ public interface LockOperations {
      * @throws X what the work threw, unchanged
      * @throws LockNotAcquiredException if others held the lock during the whole wait
      * @throws LockInterruptedException if the thread was interrupted while it waited
-     * @throws LockStoreException if the store failed or did not answer
+     * @throws LockStoreException if the store failed or did not answer: at the latest 100 ms after the end of the wait, and
+     *     after one command timeout where the wait is zero
      * @throws LockLostException if this thread held the lock already and has lost it
      */
     <T extends @Nullable Object, X extends Throwable> T execute(LockRequest request, LockedAction<T, X> action)

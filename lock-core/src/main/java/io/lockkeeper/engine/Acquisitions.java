@@ -3,6 +3,7 @@ package io.lockkeeper.engine;
 
 import io.lockkeeper.LockMode;
 import io.lockkeeper.LockRequest;
+import io.lockkeeper.store.CallerThread;
 import io.lockkeeper.store.ClaimMode;
 import io.lockkeeper.store.StoreException;
 import java.nio.charset.StandardCharsets;
@@ -28,18 +29,23 @@ final class Acquisitions {
 
     private static final Duration WITHOUT_LIMIT = Duration.ofNanos(Long.MAX_VALUE / 2);
     private static final long PLACE_GONE_MILLIS = 50;
+
+    /** How long a caller whose time is up still waits for an answer that the store owes. */
+    private static final long GRACE_MILLIS = 50;
+
     private static final long CLOSE_MILLIS = 1_000;
 
     private final CohortPort port;
     private final CohortTimes times;
     private final Scheduler scheduler;
     private final Executor background;
+    private final Duration commandTimeout;
     private final long leaseMillis;
     private final int maxPasses;
     private final Map<String, Cohort> shared = new ConcurrentHashMap<>();
     private final Map<String, Cohort> readers = new ConcurrentHashMap<>();
     private final Turnstiles turnstiles = new Turnstiles();
-    private final Map<Waiter, Cohort> pending = new ConcurrentHashMap<>();
+    private final Set<Waiter> pending = ConcurrentHashMap.newKeySet();
     private final Set<Retrying> retrying = ConcurrentHashMap.newKeySet();
     private final Queue<CompletableFuture<@Nullable Void>> placesGone = new ConcurrentLinkedQueue<>();
     private volatile boolean closed;
@@ -53,12 +59,14 @@ final class Acquisitions {
             CohortTimes times,
             Scheduler scheduler,
             Executor background,
+            Duration commandTimeout,
             long leaseMillis,
             int maxPasses) {
         this.port = port;
         this.times = times;
         this.scheduler = scheduler;
         this.background = background;
+        this.commandTimeout = commandTimeout;
         this.leaseMillis = leaseMillis;
         this.maxPasses = maxPasses;
     }
@@ -92,23 +100,49 @@ final class Acquisitions {
         return caller.outcome;
     }
 
+    /** Returns how long each attempt of a request waits where the lock is held. */
+    private static Duration waitOf(LockRequest request) {
+        return request.retryCount() > 0 || request.waitTime() == null ? Duration.ZERO : request.waitTime();
+    }
+
+    /** Begins on a thread that does nothing but wait for the answers of the store, and no longer than the request does. */
+    CompletableFuture<HeldLease> beginWaiting(LockRequest request, boolean nested) {
+        Duration wait = waitOf(request);
+        return wait.isZero() || wait.compareTo(WITHOUT_LIMIT) > 0
+                ? CallerThread.waiting(() -> begin(request, nested))
+                : CallerThread.waitingFor(wait.toNanos(), () -> begin(request, nested));
+    }
+
     private CompletableFuture<HeldLease> once(LockRequest request, boolean nested) {
-        Duration wait = request.retryCount() > 0 || request.waitTime() == null ? Duration.ZERO : request.waitTime();
+        Duration wait = waitOf(request);
         Waiter waiter =
                 new Waiter(request, !wait.isZero(), nested, times.clock().now());
+        waiter.patience = wait.isZero() ? commandTimeout : wait.compareTo(WITHOUT_LIMIT) > 0 ? null : wait;
         if (waiter.waits && request.mode() != LockMode.READ) {
             request.names().forEach(this::closeToReaders);
         }
         try {
-            Cohort cohort = isShared(request) ? enterShared(waiter) : enterOwn(waiter);
-            if (!waiter.outcome.isDone()) {
-                await(waiter, cohort, wait);
-            }
+            enter(waiter);
         } catch (Throwable failure) {
             withdraw(waiter);
             throw failure;
         }
         return waiter.outcome;
+    }
+
+    private void enter(Waiter waiter) {
+        Runnable entry = isShared(waiter.request) ? entryToShared(waiter) : entryToOwn(waiter);
+        if (CallerThread.waits()) {
+            // The thread that is to be told asks by itself, and nothing has to be kept for it if it has its answer
+            // then.
+            entry.run();
+            if (!waiter.outcome.isDone()) {
+                await(waiter);
+            }
+        } else {
+            await(waiter);
+            entry.run();
+        }
     }
 
     /** The caller does not hear of the outcome: a lease that comes, or has come, goes back. */
@@ -120,7 +154,8 @@ final class Acquisitions {
 
     /** Ends the waits of those of whom nobody knows any more, because of an error at some moment before the last look. */
     void lookAfterForgotten() {
-        pending.forEach((waiter, cohort) -> {
+        pending.forEach(waiter -> {
+            Cohort cohort = waiter.cohort();
             if (waiter.isGone()) {
                 pending.remove(waiter);
                 cohort.leave(waiter, background, waiter.outcome.placeGone);
@@ -134,16 +169,16 @@ final class Acquisitions {
         });
     }
 
-    private void await(Waiter waiter, Cohort cohort, Duration wait) {
-        pending.put(waiter, cohort);
-        Scheduler.Timeout timeout = wait.isZero() || wait.compareTo(WITHOUT_LIMIT) > 0
+    private void await(Waiter waiter) {
+        pending.add(waiter);
+        Scheduler.Timeout timeout = waiter.patience == null
                 ? () -> {}
-                : scheduler.schedule(() -> expire(waiter, cohort), wait.toNanos());
+                : scheduler.schedule(() -> expire(waiter), Math.max(0, waiter.nanosLeft(0, times.clock())));
         waiter.outcome.whenComplete((lease, failure) -> {
             pending.remove(waiter);
             timeout.cancel();
             if (waiter.outcome.isCancelled()) {
-                cohort.leave(waiter, background, waiter.outcome.placeGone);
+                waiter.cohort().leave(waiter, background, waiter.outcome.placeGone);
             }
         });
         if (refuses(waiter.nested)) {
@@ -151,10 +186,16 @@ final class Acquisitions {
         }
     }
 
-    private void expire(Waiter waiter, Cohort cohort) {
+    private void expire(Waiter waiter) {
         CompletableFuture<@Nullable Void> placeGone = new CompletableFuture<>();
-        scheduler.schedule(() -> placeGone.complete(null), TimeUnit.MILLISECONDS.toNanos(PLACE_GONE_MILLIS));
-        cohort.expire(waiter, placeGone);
+        if (waiter.cohort().expire(waiter, placeGone)) {
+            scheduler.schedule(
+                    () -> placeGone.complete(null), Math.max(0, waiter.nanosLeft(PLACE_GONE_MILLIS, times.clock())));
+        } else {
+            scheduler.schedule(
+                    () -> waiter.cohort().expireAtLast(waiter),
+                    Math.max(0, waiter.nanosLeft(GRACE_MILLIS, times.clock())));
+        }
     }
 
     /** A caller who left sees to it that its place in the store is gone, but does not wait long for that. */
@@ -180,23 +221,29 @@ final class Acquisitions {
                 && request.minHoldTime().isZero();
     }
 
-    private Cohort enterShared(Waiter waiter) {
-        boolean reads = waiter.request.mode() == LockMode.READ;
-        Map<String, Cohort> cohorts = reads ? readers : shared;
-        ClaimMode mode = reads ? ClaimMode.READ : ClaimMode.EXCLUSIVE;
-        String name = waiter.request.names().get(0);
-        while (true) {
-            Cohort cohort = cohorts.computeIfAbsent(
-                    name,
-                    key -> cohort(
-                            Claim.renewed(waiter.request.names(), mode, leaseMillis, reads ? 0 : maxPasses),
-                            () -> {},
-                            reads ? this::readersRetired : this::retired));
-            if (cohort.enter(waiter)) {
-                return cohort;
+    private Runnable entryToShared(Waiter waiter) {
+        Cohort first = sharedCohort(waiter);
+        return () -> {
+            for (Cohort cohort = first; !cohort.enter(waiter); cohort = sharedCohort(waiter)) {
+                cohortsLike(waiter).remove(cohort.claim().name(), cohort);
             }
-            cohorts.remove(name, cohort);
-        }
+        };
+    }
+
+    private Map<String, Cohort> cohortsLike(Waiter waiter) {
+        return waiter.request.mode() == LockMode.READ ? readers : shared;
+    }
+
+    private Cohort sharedCohort(Waiter waiter) {
+        boolean reads = waiter.request.mode() == LockMode.READ;
+        ClaimMode mode = reads ? ClaimMode.READ : ClaimMode.EXCLUSIVE;
+        return waiter.chooses(cohortsLike(waiter)
+                .computeIfAbsent(
+                        waiter.request.names().get(0),
+                        key -> cohort(
+                                Claim.renewed(waiter.request.names(), mode, leaseMillis, reads ? 0 : maxPasses),
+                                () -> {},
+                                reads ? this::readersRetired : this::retired)));
     }
 
     private void retired(Cohort cohort) {
@@ -215,7 +262,7 @@ final class Acquisitions {
         }
     }
 
-    private Cohort enterOwn(Waiter waiter) {
+    private Runnable entryToOwn(Waiter waiter) {
         LockRequest request = waiter.request;
         List<String> names = inGlobalOrder(request.names());
         ClaimMode mode = ClaimMode.valueOf(request.mode().name());
@@ -224,14 +271,13 @@ final class Acquisitions {
                 ? Claim.renewed(names, mode, leaseMillis, 0)
                 : Claim.fixed(names, mode, Claim.measurable(lease).toMillis());
         if (mode != ClaimMode.FAIR || !waiter.waits) {
-            Cohort own = cohort(claim, () -> {}, retired -> {});
-            own.enter(waiter);
-            return own;
+            Cohort own = waiter.chooses(cohort(claim, () -> {}, retired -> {}));
+            return () -> own.enter(waiter);
         }
         // Fair callers who wait get their places in the store in the order in which they called.
         Turnstiles.Turn turn = turnstiles.turn(names.get(0));
-        Cohort own = cohort(claim, () -> turn.leave(background), retired -> {});
-        turn.enter(() -> {
+        Cohort own = waiter.chooses(cohort(claim, () -> turn.leave(background), retired -> {}));
+        return () -> turn.enter(() -> {
             try {
                 own.enter(waiter);
             } catch (Throwable failure) {
@@ -239,7 +285,6 @@ final class Acquisitions {
                 port.fail(waiter, failure);
             }
         });
-        return own;
     }
 
     /** Every instance takes several locks in this order, so that no two wait for each other: that of their UTF-8 bytes. */
@@ -273,11 +318,11 @@ final class Acquisitions {
     }
 
     private void refuseAll() {
-        pending.forEach((waiter, cohort) -> {
+        pending.forEach(waiter -> {
             if (refuses(waiter.nested) && waiter.outcome.completeExceptionally(closing())) {
                 CompletableFuture<@Nullable Void> placeGone = new CompletableFuture<>();
                 placesGone.add(placeGone);
-                cohort.leave(waiter, background, placeGone);
+                waiter.cohort().leave(waiter, background, placeGone);
             }
         });
         retrying.forEach(caller -> {

@@ -27,6 +27,10 @@ final class Attempt {
 
     private @Nullable Moment sampled;
 
+    /** When the store was asked what it has not answered yet; null: it owes no answer. */
+    @Nullable
+    Moment unanswered;
+
     /** A grant that overtook the answer to the question. */
     @Nullable
     Grant early;

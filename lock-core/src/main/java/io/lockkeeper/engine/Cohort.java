@@ -180,10 +180,12 @@ final class Cohort extends Recovery.Task {
     boolean enter(Waiter waiter) {
         boolean[] refused = {false};
         decide(Runnable::run, effects -> {
-            if (state.phase == Phase.RETIRED || state.isFull()) {
+            if (waiter.isGone()) {
+                if (state.phase == Phase.IDLE) {
+                    state.rest(effects);
+                }
+            } else if (state.phase == Phase.RETIRED || state.isFull()) {
                 refused[0] = true;
-            } else if (state.phase == Phase.IDLE && waiter.isGone()) {
-                state.rest(effects);
             } else if (state.phase == Phase.HELD && state.isHeld() && claim.isShared()) {
                 state.give(waiter, LockListener.Way.ANSWER, effects);
             } else if (state.phase == Phase.IDLE || (state.phase == Phase.HELD && !state.isHeld())) {
@@ -203,6 +205,7 @@ final class Cohort extends Recovery.Task {
     /** The store has answered to an attempt's question, which was sent at a given moment. */
     void answered(Attempt asked, Moment sent, AcquireReply reply) {
         decide(background, asked, effects -> {
+            asked.unanswered = null;
             if (asked != state.attempt) {
                 state.afterTheEnd(asked, sent, reply, effects);
             } else if (asked.revoked || reply instanceof AcquireReply.Ended) {
@@ -226,6 +229,7 @@ final class Cohort extends Recovery.Task {
     /** The store has not answered to an attempt's question. */
     void failed(Attempt asked, StoreException failure) {
         decide(background, asked, effects -> {
+            asked.unanswered = null;
             if (asked != state.attempt) {
                 state.abandonUnlessHeld(asked, effects);
             } else if (state.phase == Phase.QUEUED) {
@@ -297,7 +301,7 @@ final class Cohort extends Recovery.Task {
     void pollDue(Attempt waiting) {
         decide(background, effects -> {
             if (waiting == state.attempt && state.phase == Phase.QUEUED) {
-                effects.command(() -> port.ask(this, waiting, true));
+                state.poll(waiting, effects);
             }
         });
     }
@@ -338,15 +342,31 @@ final class Cohort extends Recovery.Task {
      * Ends the wait of a caller whose time is up, also where it has not been let in yet.
      *
      * @param placeGone completed when the store has been told, or need not be; the caller is refused then
+     * @return whether the wait is over; false: the store owes an answer that is worth another moment
      */
-    void expire(Waiter waiter, CompletableFuture<@Nullable Void> placeGone) {
+    boolean expire(Waiter waiter, CompletableFuture<@Nullable Void> placeGone) {
+        return expire(waiter, false, placeGone);
+    }
+
+    /** Ends the wait of a caller whose time is up whatever the store still owes, and waits for nothing. */
+    void expireAtLast(Waiter waiter) {
+        expire(waiter, true, CompletableFuture.completedFuture(null));
+    }
+
+    private boolean expire(Waiter waiter, boolean last, CompletableFuture<@Nullable Void> placeGone) {
+        boolean[] over = {true};
         decide(background, effects -> {
-            if (state.phase == Phase.ASKING) {
-                // The store has not said anything yet: its first answer, or failure, decides.
+            if (waiter.isGone()) {
+                return;
+            }
+            if (!last && state.owesAnswer(waiter)) {
+                over[0] = false;
+                // Where the lock is held, the answer to the question under way ends the wait.
                 waiter.waits = false;
                 return;
             }
-            StoreException failure = state.failure();
+            waiter.over = true;
+            StoreException failure = state.failureFor(waiter);
             String holder = state.holder();
             state.waiters.remove(waiter);
             state.giveUpUnneededPlace(effects, placeGone);
@@ -358,6 +378,7 @@ final class Cohort extends Recovery.Task {
                 }
             }));
         });
+        return over[0];
     }
 
     /**

@@ -8,7 +8,6 @@ import io.lockkeeper.LockLease;
 import io.lockkeeper.LockListener;
 import io.lockkeeper.LockMode;
 import io.lockkeeper.LockRequest;
-import io.lockkeeper.store.CallerThread;
 import io.lockkeeper.store.ClientIds;
 import io.lockkeeper.store.DaemonThreads;
 import io.lockkeeper.store.LockStore;
@@ -22,6 +21,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -80,6 +80,7 @@ final class CohortLockEngine implements LockEngine {
                 times,
                 scheduler,
                 background,
+                traits.commandTimeout(),
                 settings.leaseTime().toMillis(),
                 traits.queues() ? settings.maxPasses() : 0);
         leases.recovery().begin(() -> port.liveAttempts() + acquisitions.names() > 0, acquisitions::lookAfterForgotten);
@@ -117,7 +118,7 @@ final class CohortLockEngine implements LockEngine {
             return;
         }
         Caller caller = callers.asks(request);
-        CompletableFuture<HeldLease> acquisition = begin(caller, request, false);
+        CompletableFuture<HeldLease> acquisition = begin(caller, () -> acquisitions.begin(request, false));
         acquisition.whenComplete((lease, failure) ->
                 leases.completions().execute(() -> answer(caller, result, lease, failure, received -> received)));
         result.whenComplete((lease, failure) -> acquisition.cancel(false));
@@ -151,9 +152,9 @@ final class CohortLockEngine implements LockEngine {
     }
 
     /** Asks for a lock; whatever comes instead of an answer is one, too. */
-    private CompletableFuture<HeldLease> begin(Caller caller, LockRequest request, boolean nested) {
+    private CompletableFuture<HeldLease> begin(Caller caller, Supplier<CompletableFuture<HeldLease>> acquisition) {
         try {
-            return acquisitions.begin(request, nested);
+            return acquisition.get();
         } catch (Throwable failure) {
             callers.answered(caller);
             throw failure;
@@ -251,7 +252,7 @@ final class CohortLockEngine implements LockEngine {
         Caller caller = callers.asks(missing);
         CompletableFuture<HeldLease> acquisition;
         try {
-            acquisition = begin(caller, missing, nested);
+            acquisition = begin(caller, () -> acquisitions.begin(missing, nested));
         } catch (Throwable failure) {
             entry.closeAsync();
             throw failure;
@@ -341,7 +342,8 @@ final class CohortLockEngine implements LockEngine {
     private HeldLease awaitUninterruptibly(LockRequest request) {
         Caller caller = callers.asks(request);
         boolean nested = !threadHolds.isEmpty();
-        CompletableFuture<HeldLease> acquisition = CallerThread.waiting(() -> begin(caller, request, nested));
+        CompletableFuture<HeldLease> acquisition =
+                begin(caller, () -> acquisitions.beginWaiting(request, nested));
         HeldLease lease;
         try {
             lease = acquisition.join();
@@ -367,7 +369,8 @@ final class CohortLockEngine implements LockEngine {
             throw caller.failed(new LockInterruptedException(request.names(), null));
         }
         boolean nested = !threadHolds.isEmpty();
-        CompletableFuture<HeldLease> acquisition = CallerThread.waiting(() -> begin(caller, request, nested));
+        CompletableFuture<HeldLease> acquisition =
+                begin(caller, () -> acquisitions.beginWaiting(request, nested));
         HeldLease lease;
         try {
             lease = acquisition.get();

@@ -15,6 +15,9 @@ interface CohortPort {
     /** Goes on with what an error interrupted. */
     Recovery recovery();
 
+    /** Returns when the store answered last, to whatever question, on the monotonic clock. */
+    long heardNanos();
+
     /** Returns a new attempt. */
     Attempt nextAttempt();
 

@@ -6,9 +6,12 @@ import io.lockkeeper.ReleaseResult;
 import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.Grant;
 import io.lockkeeper.store.StoreException;
+import io.lockkeeper.store.StoreNotReadyException;
+import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -18,7 +21,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class CohortState {
 
-    private static final String NOT_ANSWERED = "the store has not answered to an earlier caller of the same lock";
+    /** A store that is well answers sooner, also on a machine that is busy. */
+    private static final long SILENT_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
     final LocalQueue waiters = new LocalQueue();
     Phase phase = Phase.IDLE;
@@ -72,18 +76,52 @@ final class CohortState {
     /** An attempt failed before it had a place: the callers who hear of the store for the first time are told. */
     void failed(Attempt asked, StoreException failure, Effects effects) {
         drop(asked);
-        effects.command(() -> port.abandon(cohort, asked));
-        List<Waiter> failing = asked.first ? waiters.takeAll() : waiters.takeImpatient();
+        boolean sent = !(failure instanceof StoreNotReadyException);
+        if (sent) {
+            effects.command(() -> port.abandon(cohort, asked));
+        }
+        List<Waiter> failing = asked.first && sent ? waiters.takeAll() : waiters.takeImpatient();
         failing.forEach(waiter -> effects.answer(() -> port.fail(waiter, failure)));
         askLaterOrRest(failure, effects);
     }
 
     /** Returns why the store cannot tell who holds the lock; null: it can. */
+    private @Nullable StoreException failure() {
+        return attempt == null ? null : attempt.pollFailure;
+    }
+
+    /** Returns what a caller is told of the store whose wait is over; null: the store is well. */
     @Nullable
-    StoreException failure() {
-        return phase == Phase.IDLE
-                ? new StoreException(NOT_ANSWERED, null)
-                : attempt == null ? null : attempt.pollFailure;
+    StoreException failureFor(Waiter waiter) {
+        StoreException failure = failure();
+        if (failure == null && isSilentTo(waiter)) {
+            return new StoreException(
+                    "the store has not answered within "
+                            + (waiter.patience == null ? Duration.ZERO : waiter.patience).toMillis() + " ms",
+                    null);
+        }
+        return failure;
+    }
+
+    /** Returns whether an answer that may come at any moment is better than what is known of the lock now. */
+    boolean owesAnswer(Waiter waiter) {
+        return phase == Phase.ASKING || (failure() == null && isSilentTo(waiter));
+    }
+
+    /**
+     * Returns whether a caller has asked in vain. One whose question has not been sent or answered yet, because others
+     * come first, goes by any answer that the store has given meanwhile.
+     */
+    private boolean isSilentTo(Waiter waiter) {
+        boolean outside = phase == Phase.IDLE || phase == Phase.RETIRED;
+        Moment asked = outside ? waiter.asked : attempt == null ? null : attempt.unanswered;
+        if (asked == null) {
+            return false;
+        }
+        long heard = port.heardNanos();
+        boolean heardSince = heard - waiter.asked.nanos() >= 0;
+        long last = outside && heardSince ? heard : asked.nanos();
+        return times.clock().nanoTime() - last >= SILENT_NANOS || !(heardSince || phase == Phase.QUEUED);
     }
 
     /** Refuses a caller who does not wait. */
@@ -113,6 +151,7 @@ final class CohortState {
         Attempt begun = port.nextAttempt();
         begun.first = first;
         begun.passes = cohort.claim().maxPasses();
+        begun.unanswered = next == Phase.ASKING ? begun.begun : null;
         phase = next;
         attempt = begun;
         port.track(begun.id, cohort);
@@ -125,6 +164,12 @@ final class CohortState {
         Attempt next = beginAttempt(Phase.ASKING, first);
         next.queues = waiters.anyWaits();
         effects.command(() -> port.ask(cohort, next, next.queues));
+    }
+
+    /** Asks again for an attempt that has a place, or waits for the time to ask. */
+    void poll(Attempt waiting, Effects effects) {
+        waiting.unanswered = times.clock().now();
+        effects.command(() -> port.ask(cohort, waiting, true));
     }
 
     void askOrRest(Effects effects) {
@@ -274,7 +319,7 @@ final class CohortState {
             grantTo(asked, early, effects);
         } else if (asked.missed) {
             asked.missed = false;
-            effects.command(() -> port.ask(cohort, asked, true));
+            poll(asked, effects);
         } else {
             long remaining = Math.min(answer.remainingMillis(), asked.freeInMillis);
             asked.freeInMillis = Long.MAX_VALUE;
@@ -287,7 +332,7 @@ final class CohortState {
         Tenure begun = times.tenure(cohort, waiting, grant);
         if (begun == null) {
             // No fresh sample of the store's clock, or a grant that came too late: a claim tells how long it lasts.
-            effects.command(() -> port.ask(cohort, waiting, true));
+            poll(waiting, effects);
         } else {
             begin(begun, waiting.way(), effects);
         }

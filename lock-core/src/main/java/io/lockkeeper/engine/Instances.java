@@ -9,7 +9,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /** The instances that hold locks or wait for them, by the ids of their attempts. Those seen lately are remembered. */
@@ -17,7 +16,6 @@ final class Instances {
 
     private static final int CLIENT_ID_LENGTH = 12;
     private static final int REMEMBERED = 1_000;
-    private static final long PATIENCE_MILLIS = 100;
 
     private final LockStore store;
     private final LockInstance here;
@@ -38,16 +36,21 @@ final class Instances {
         return here;
     }
 
-    /** Returns who made an attempt; null where that cannot be told soon. */
-    CompletableFuture<@Nullable LockInstance> find(String attempt, Scheduler scheduler) {
+    /**
+     * Returns who made an attempt; null where that cannot be told soon.
+     *
+     * @param attempt the attempt
+     * @param scheduler ends what takes longer
+     * @param patienceNanos how long it may take
+     */
+    CompletableFuture<@Nullable LockInstance> find(String attempt, Scheduler scheduler, long patienceNanos) {
         String clientId = clientId(attempt);
         LockInstance seen = seen(clientId);
-        if (seen != null) {
+        if (seen != null || patienceNanos <= 0) {
             return CompletableFuture.completedFuture(seen);
         }
         CompletableFuture<@Nullable LockInstance> found = new CompletableFuture<>();
-        Scheduler.Timeout patience =
-                scheduler.schedule(() -> found.complete(null), TimeUnit.MILLISECONDS.toNanos(PATIENCE_MILLIS));
+        Scheduler.Timeout patience = scheduler.schedule(() -> found.complete(null), patienceNanos);
         learn(List.of(clientId)).whenComplete((learned, failure) -> {
             patience.cancel();
             found.complete(seen(clientId));

@@ -29,6 +29,12 @@ import org.jspecify.annotations.Nullable;
 /** Has done what cohorts decide: commands to the store, polls, and answers to callers. Brings grants to their cohorts. */
 final class StorePort implements CohortPort, StoreListener {
 
+    /** How long a refusal may wait for the name of the holder. */
+    private static final long NAME_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
+    /** The latest moment after the end of a wait at which its caller is told the name of the holder. */
+    private static final long LAST_WORD_MILLIS = 80;
+
     private final LockStore store;
     private final Scheduler scheduler;
     private final Executor background;
@@ -38,6 +44,9 @@ final class StorePort implements CohortPort, StoreListener {
     private final StoredInstance instance;
     private final Map<String, Cohort> cohorts = new ConcurrentHashMap<>();
     private final AtomicLong numbers = new AtomicLong();
+
+    /** When the store answered last; before the first answer, when nobody can have asked yet. */
+    private volatile long heardNanos;
 
     /** Known when the store is open, which is before the first command. */
     private volatile StoreTraits traits = new StoreTraits(Duration.ZERO, Duration.ZERO, Duration.ZERO, true);
@@ -56,6 +65,7 @@ final class StorePort implements CohortPort, StoreListener {
         this.keeper = keeper;
         this.recovery = keeper.recovery();
         this.instances = instances;
+        this.heardNanos = keeper.clock().nanoTime() - 1;
     }
 
     /** Opens the store for this client. */
@@ -67,6 +77,17 @@ final class StorePort implements CohortPort, StoreListener {
     @Override
     public Recovery recovery() {
         return recovery;
+    }
+
+    @Override
+    public long heardNanos() {
+        return heardNanos;
+    }
+
+    private void heard(@Nullable Object reply) {
+        if (reply != null) {
+            heardNanos = keeper.clock().nanoTime();
+        }
     }
 
     @Override
@@ -97,7 +118,10 @@ final class StorePort implements CohortPort, StoreListener {
         recovery.ask(
                 () -> store.acquire(cohort.claim().command(attempt.id, queue, attempt.passes)),
                 patienceMillis(),
-                (reply, failure) -> tell(cohort, attempt, sent, reply, failure));
+                (reply, failure) -> {
+                    heard(reply);
+                    tell(cohort, attempt, sent, reply, failure);
+                });
     }
 
     @Override
@@ -108,6 +132,7 @@ final class StorePort implements CohortPort, StoreListener {
                 new HandOverCommand(ended.attempt, lastToken, ended.claim.command(next.id, true, next.passes), false);
         CompletableFuture<Boolean> wasHeld = new CompletableFuture<>();
         recovery.ask(() -> store.handOver(command), patienceMillis(), (reply, failure) -> {
+            heard(reply);
             tell(ended.cohort, next, sent, reply == null ? null : reply.next(), failure);
             if (reply == null) {
                 ReleaseCommand giveUp = new ReleaseCommand(ended.claim.names(), ended.attempt, lastToken, 0);
@@ -135,6 +160,7 @@ final class StorePort implements CohortPort, StoreListener {
         Moment lastArrival = lastArrival();
         CompletableFuture<Boolean> wasHeld = new CompletableFuture<>();
         recovery.ask(() -> store.release(command), patienceMillis(), (answer, failure) -> {
+            heard(answer);
             if (answer == null) {
                 Moment end = keeper.clock().now().plusMillis(claim.leaseMillis());
                 retryRelease(command, end, null);
@@ -177,6 +203,7 @@ final class StorePort implements CohortPort, StoreListener {
     private CompletableFuture<?> releaseUntil(ReleaseCommand command, Moment end, @Nullable Moment lastArrival) {
         CompletableFuture<@Nullable Void> told = new CompletableFuture<>();
         recovery.ask(() -> store.release(command), patienceMillis(), (reply, failure) -> {
+            heard(reply);
             if (reply == null) {
                 retryRelease(command, end, lastArrival);
             } else if (lastArrival != null) {
@@ -222,7 +249,10 @@ final class StorePort implements CohortPort, StoreListener {
             refuse(waiter, (LockInstance) null);
             return;
         }
-        instances.find(holder, scheduler).whenComplete((known, failure) -> refuse(waiter, known));
+        long left = waiter.nanosLeft(LAST_WORD_MILLIS, keeper.clock());
+        instances
+                .find(holder, scheduler, Math.max(0, Math.min(left, NAME_NANOS)))
+                .whenComplete((known, failure) -> refuse(waiter, known));
     }
 
     private void refuse(Waiter waiter, @Nullable LockInstance holder) {

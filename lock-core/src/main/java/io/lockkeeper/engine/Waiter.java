@@ -2,6 +2,8 @@
 package io.lockkeeper.engine;
 
 import io.lockkeeper.LockRequest;
+import java.time.Duration;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
@@ -20,6 +22,16 @@ final class Waiter {
     /** Whether its cohort did not know of it at the last look; used by the timer alone. */
     boolean forgotten;
 
+    /** How long the caller waits for an answer, whatever the store does; null: without limit. */
+    @Nullable
+    Duration patience;
+
+    /** Whether the wait is over: nothing is asked for this caller any more. */
+    volatile boolean over;
+
+    /** The cohort that the caller has entered, or is about to enter. */
+    private volatile @Nullable Cohort cohort;
+
     final Outcome outcome = new Outcome();
 
     Waiter(LockRequest request, boolean waits, boolean nested, Moment asked) {
@@ -30,7 +42,23 @@ final class Waiter {
     }
 
     boolean isGone() {
-        return outcome.isDone();
+        return over || outcome.isDone();
+    }
+
+    Cohort cohort() {
+        return Objects.requireNonNull(cohort, "a caller has a cohort before its wait can end");
+    }
+
+    Cohort chooses(Cohort entered) {
+        cohort = entered;
+        return entered;
+    }
+
+    /** Returns the nanoseconds until a given time after the end of the wait; {@link Long#MAX_VALUE} where it has no end. */
+    long nanosLeft(long afterMillis, TimeSource clock) {
+        return patience == null
+                ? Long.MAX_VALUE
+                : patience.plusMillis(afterMillis).minus(asked.until(clock)).toNanos();
     }
 
     /** Returns whether the caller's answer is a given lease. */

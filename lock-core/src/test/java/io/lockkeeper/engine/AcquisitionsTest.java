@@ -29,16 +29,23 @@ class AcquisitionsTest {
             Runnable::run,
             fixture.leases,
             new Instances(store, CohortFixture.INSTANCE));
-    private final Acquisitions acquisitions =
-            new Acquisitions(port, fixture.times, time, Runnable::run, CohortFixture.LEASE_MILLIS, 2);
+    private final Acquisitions acquisitions = new Acquisitions(
+            port,
+            fixture.times,
+            time,
+            Runnable::run,
+            RecordingStore.TRAITS.commandTimeout(),
+            CohortFixture.LEASE_MILLIS,
+            2);
 
     @Test
     void aWaitEndsWhenItsTimeIsUp() {
         port.open(Duration.ofSeconds(30));
-        CompletableFuture<HeldLease> outcome = acquisitions.begin(WAITING, false);
+        Duration beforeThePoll = Duration.ofSeconds(4);
+        CompletableFuture<HeldLease> outcome = acquisitions.begin(WAITING.withWaitTime(beforeThePoll), false);
         queued();
 
-        time.pass(Duration.ofSeconds(4).minusMillis(1));
+        time.pass(beforeThePoll.minusMillis(1));
         assertThat(outcome).isNotDone();
         time.pass(Duration.ofMillis(1));
         last(store.releases).fail();

@@ -114,14 +114,27 @@ class CohortImpatienceTest {
     }
 
     @Test
-    void aCallerWhoseTimeIsUpBeforeItIsLetInIsRefused() {
+    void aCallerWhoseTimeIsUpBeforeItIsLetInIsRefusedWhereTheStoreIsWell() {
         Waiter waiter = new Waiter(CohortFixture.REQUEST, true, false, fixture.time.now());
+        port.heardNanos = fixture.time.nanoTime();
 
-        fixture.cohort.expire(waiter, new CompletableFuture<>());
-        assertThat(waiter.outcome).isCompletedExceptionally();
+        assertThat(fixture.cohort.expire(waiter, new CompletableFuture<>())).isTrue();
+        assertThat(port.holders).hasSize(1);
 
         assertThat(fixture.cohort.enter(waiter)).isTrue();
         assertThat(port.asked).isEmpty();
+    }
+
+    @Test
+    void aCallerWhoseTimeIsUpHearsThatTheStoreIsSilent() {
+        Waiter outside = new Waiter(CohortFixture.REQUEST, true, false, fixture.time.now());
+        assertThat(fixture.cohort.expire(outside, new CompletableFuture<>())).isFalse();
+        assertThat(outside.outcome).isNotDone();
+
+        fixture.cohort.expireAtLast(outside);
+
+        assertThat(outside.outcome).isCompletedExceptionally();
+        assertThat(port.holders).isEmpty();
     }
 
     @Test

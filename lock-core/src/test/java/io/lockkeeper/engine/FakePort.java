@@ -37,6 +37,9 @@ final class FakePort implements CohortPort {
     /** Runs while the cohort is locked and makes a lease. */
     Runnable whileLeasing = () -> {};
 
+    /** When the store answered last; long before the test unless set. */
+    long heardNanos;
+
     private final LeaseKeeper keeper;
     private int attempts;
 
@@ -47,6 +50,11 @@ final class FakePort implements CohortPort {
     @Override
     public Recovery recovery() {
         return keeper.recovery();
+    }
+
+    @Override
+    public long heardNanos() {
+        return heardNanos;
     }
 
     @Override

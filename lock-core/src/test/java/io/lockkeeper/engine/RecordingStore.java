@@ -51,6 +51,9 @@ final class RecordingStore implements LockStore {
 
     Optional<StoredLock> stored = Optional.empty();
 
+    /** What is answered to those who ask for the names of instances. */
+    CompletableFuture<List<StoredInstance>> described = CompletableFuture.completedFuture(List.of());
+
     @Override
     public StoreTraits open(StoredInstance instance, Duration leaseTime, StoreListener listener) {
         return TRAITS;
@@ -92,7 +95,7 @@ final class RecordingStore implements LockStore {
 
     @Override
     public CompletableFuture<List<StoredInstance>> instances(List<String> clientIds) {
-        return CompletableFuture.completedFuture(List.of());
+        return described;
     }
 
     @Override
