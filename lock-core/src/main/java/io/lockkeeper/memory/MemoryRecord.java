@@ -5,11 +5,13 @@ import io.lockkeeper.store.AcquireCommand;
 import io.lockkeeper.store.ClaimMode;
 import io.lockkeeper.store.Grant;
 import io.lockkeeper.store.StoredLock;
+import java.util.HashSet;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -101,15 +103,11 @@ final class MemoryRecord {
         }
     }
 
-    private void forgetClient(String attempt) {
-        String client = attempt.substring(0, CLIENT_ID_LENGTH);
-        queue.keySet().removeIf(waiting -> waiting.startsWith(client));
-    }
-
     void endLapsedHolds(long now) {
+        Set<String> gone = new HashSet<>();
         if (!owner.isEmpty() && ends <= now) {
             if (granted) {
-                forgetClient(owner);
+                gone.add(client(owner));
             }
             owner = "";
             granted = false;
@@ -118,11 +116,18 @@ final class MemoryRecord {
         readers.entrySet().removeIf(entry -> {
             boolean lapsed = entry.getValue().until() <= now;
             if (lapsed && entry.getValue().state() == ReaderState.GRANTED) {
-                forgetClient(entry.getKey());
+                gone.add(client(entry.getKey()));
             }
             since = lapsed ? Math.max(since, entry.getValue().until() * 1_000) : since;
             return lapsed;
         });
+        if (!gone.isEmpty()) {
+            queue.keySet().removeIf(attempt -> gone.contains(client(attempt)));
+        }
+    }
+
+    private static String client(String attempt) {
+        return attempt.substring(0, CLIENT_ID_LENGTH);
     }
 
     /** Returns the first waiter that is alive, after those before it were taken out. */

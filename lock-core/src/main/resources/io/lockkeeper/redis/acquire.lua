@@ -101,7 +101,7 @@ if not blocked then
   local reply = { 'ACQUIRED', micros, lease_ms }
   for i, record in ipairs(records) do
     if not is_holder(record, me) then
-      reply[3 + i] = own(record, me, mode, lease_ms, tokens, false)
+      reply[3 + i] = own(record, me, mode, lease_ms, tokens)
       serve(record)
     else
       -- A repeated command must not shorten a hold that was extended; one that completes a set of locks starts anew.
@@ -132,7 +132,7 @@ local function hold_while_waiting(record)
   if is_holder(record, me) then
     prolong(record, me, math.max(end_of(record, me), ends))
   else
-    own(record, me, mode, ends - now, tokens, false)
+    own(record, me, mode, ends - now, tokens)
     serve(record)
   end
   record.changed = true

@@ -59,7 +59,7 @@ if not ahead then
   head = serve(record, next_attempt)
 end
 if (not head or head.attempt == next_attempt) and is_free_for(record, mode) then
-  local first = own(record, next_attempt, mode, lease_ms, tokens, false)
+  local first = own(record, next_attempt, mode, lease_ms, tokens)
   serve(record)
   save(record)
   return { 'ACQUIRED', micros, lease_ms, first }

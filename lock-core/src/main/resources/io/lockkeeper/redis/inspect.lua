@@ -13,15 +13,16 @@ if not record then
   return { 'FOREIGN', micros, KEYS[1] }
 end
 end_lapsed_holds(record)
-local holders, waiters = record.owner, ''
+local held, waiting = { record.owner }, {}
 for place = 1, #record.readers, READER do
-  holders = holders .. string.sub(record.readers, place, place + 19)
+  held[#held + 1] = string.sub(record.readers, place, place + 19)
 end
 for place = 1, #record.queue, WAITER do
   if tonumber(string.sub(record.queue, place + 21, place + 33)) >= now then
-    waiters = waiters .. string.sub(record.queue, place + 1, place + 20)
+    waiting[#waiting + 1] = string.sub(record.queue, place + 1, place + 20)
   end
 end
+local holders, waiters = table.concat(held), table.concat(waiting)
 if holders == '' and waiters == '' then
   return { 'FREE', micros }
 end

@@ -86,6 +86,19 @@ local function replace(list, place, size, entry)
   return string.sub(list, 1, place - 1) .. entry .. string.sub(list, place + size)
 end
 
+-- Returns a list without the entries at those places for which a function returns true. Copies the list once, because Redis
+-- answers nobody else meanwhile: taking out thousands one by one would keep it busy for seconds.
+local function take_out(list, size, is_out)
+  local kept, from = {}, 1
+  for place = 1, #list, size do
+    if is_out(place) then
+      kept[#kept + 1] = string.sub(list, from, place - 1)
+      from = place + size
+    end
+  end
+  return from == 1 and list or table.concat(kept) .. string.sub(list, from)
+end
+
 local function remove_waiter(record, place)
   record.queue = replace(record.queue, place, WAITER, '')
   record.changed = true
@@ -153,68 +166,80 @@ local function enqueue(record, attempt, mode, alive_until, grant_ms, tokens)
   record.queue = replace(record.queue, place_of(record, attempt) or #record.queue + 1, WAITER, entry)
 end
 
--- Nobody confirmed a grant in time: that client is gone, with all its waiters.
-local function forget_client(record, attempt)
-  local client = string.sub(attempt, 1, CLIENT)
-  for place = #record.queue - WAITER + 1, 1, -WAITER do
-    if string.sub(record.queue, place + 1, place + CLIENT) == client then
-      remove_waiter(record, place)
-    end
-  end
-end
-
--- Takes away the holds that have lapsed.
+-- Takes away the holds that have lapsed. Where nobody confirmed a grant in time, that client is gone, with all its waiters.
 local function end_lapsed_holds(record)
+  local gone = {}
   if record.owner ~= '' and record.ends <= now then
     if record.granted then
-      forget_client(record, record.owner)
+      gone[string.sub(record.owner, 1, CLIENT)] = true
     end
     record.owner = ''
     record.granted = false
     record.since = math.max(record.since, record.ends * 1000)
     record.changed = true
   end
-  for place = #record.readers - READER + 1, 1, -READER do
-    if reader_until(record, place) <= now then
-      if reader_state(record, place) == 'G' then
-        forget_client(record, string.sub(record.readers, place, place + 19))
-      end
-      record.since = math.max(record.since, reader_until(record, place) * 1000)
-      record.readers = replace(record.readers, place, READER, '')
-      record.changed = true
+  record.readers = take_out(record.readers, READER, function(place)
+    local ends = reader_until(record, place)
+    if ends > now then
+      return false
     end
+    if reader_state(record, place) == 'G' then
+      gone[string.sub(record.readers, place, place + CLIENT - 1)] = true
+    end
+    record.since = math.max(record.since, ends * 1000)
+    record.changed = true
+    return true
+  end)
+  if next(gone) then
+    record.queue = take_out(record.queue, WAITER, function(place)
+      return gone[string.sub(record.queue, place + 1, place + CLIENT)]
+    end)
+  end
+end
+
+-- Returns the first waiter that is alive, from a place on; nil: there is none. Those before it left when they were last alive.
+local function live_from(record, start)
+  for place = start, #record.queue, WAITER do
+    local alive_until = tonumber(string.sub(record.queue, place + 21, place + 33))
+    if alive_until >= now then
+      return {
+        place = place,
+        mode = string.sub(record.queue, place, place),
+        attempt = string.sub(record.queue, place + 1, place + 20),
+        grant_ms = tonumber(string.sub(record.queue, place + 34, place + 39)),
+        tokens = tonumber(string.sub(record.queue, place + 40, place + 44)),
+      }
+    end
+    record.since = math.max(record.since, alive_until * 1000 + 999)
+  end
+  return nil
+end
+
+-- Takes those before a waiter out of the queue, or all where there is no waiter.
+local function cut_queue(record, waiter)
+  local rest = waiter and string.sub(record.queue, waiter.place) or ''
+  record.changed = record.changed or #rest < #record.queue
+  record.queue = rest
+  if waiter then
+    waiter.place = 1
   end
 end
 
 -- Returns the first waiter that is alive, after those before it were taken out; nil: there is none.
 local function first_live(record)
-  while record.queue ~= '' do
-    local alive_until = tonumber(string.sub(record.queue, 22, 34))
-    if alive_until >= now then
-      return {
-        mode = string.sub(record.queue, 1, 1),
-        attempt = string.sub(record.queue, 2, 21),
-        grant_ms = tonumber(string.sub(record.queue, 35, 40)),
-        tokens = tonumber(string.sub(record.queue, 41, 45)),
-      }
-    end
-    remove_waiter(record, 1)
-    record.since = math.max(record.since, alive_until * 1000 + 999)
-  end
-  return nil
+  local head = live_from(record, 1)
+  cut_queue(record, head)
+  return head
 end
 
 local function is_free_for(record, mode)
   return record.owner == '' and (mode == 'R' or record.readers == '')
 end
 
--- Makes an attempt a holder, and returns the first of its fencing tokens. Those of exclusive holders are above all earlier
--- ones, and not below the clock, so that they rise even where the record was lost; a reader has that of the last writer.
-local function own(record, attempt, mode, lease_ms, tokens, granted)
-  local place = place_of(record, attempt)
-  if place then
-    remove_waiter(record, place)
-  end
+-- Begins the hold of an attempt that neither waits nor holds, and returns the first of its fencing tokens, and its entry among
+-- the readers; empty: it holds alone. Tokens of exclusive holders are above all earlier ones, and not below the clock, so
+-- that they rise even where the record was lost; a reader has that of the last writer.
+local function begin_hold(record, attempt, mode, lease_ms, tokens, granted)
   record.mode = MODES[mode]
   record.since = micros
   record.changed = true
@@ -222,12 +247,7 @@ local function own(record, attempt, mode, lease_ms, tokens, granted)
     if record.token == 0 then
       record.token = micros
     end
-    local old = reader_at(record, attempt)
-    if old then
-      record.readers = replace(record.readers, old, READER, '')
-    end
-    record.readers = record.readers .. attempt .. digits(now + lease_ms) .. (granted and 'G' or 'H')
-    return record.token
+    return record.token, attempt .. digits(now + lease_ms) .. (granted and 'G' or 'H')
   end
   local first = math.max(record.token + 1, micros)
   record.token = first + tokens - 1
@@ -235,6 +255,21 @@ local function own(record, attempt, mode, lease_ms, tokens, granted)
   record.owner = attempt
   record.ends = now + lease_ms
   record.granted = granted
+  return first, ''
+end
+
+-- Makes an attempt a holder that asked for it, and returns the first of its fencing tokens.
+local function own(record, attempt, mode, lease_ms, tokens)
+  local place = place_of(record, attempt)
+  if place then
+    remove_waiter(record, place)
+  end
+  local old = mode == 'R' and reader_at(record, attempt)
+  if old then
+    record.readers = replace(record.readers, old, READER, '')
+  end
+  local first, reader = begin_hold(record, attempt, mode, lease_ms, tokens, false)
+  record.readers = record.readers .. reader
   return first
 end
 
@@ -249,12 +284,16 @@ end
 -- Grants the lock to the waiters who can have it now, those before a given attempt: to one, or to all leading readers.
 -- Returns the first waiter that is left; nil: there is none.
 local function serve(record, stop_at)
-  local head = first_live(record)
-  while head and head.attempt ~= stop_at and is_free_for(record, head.mode) do
-    local first = own(record, head.attempt, head.mode, head.grant_ms, head.tokens, true)
+  local head, joined = live_from(record, 1), {}
+  while head and head.attempt ~= stop_at and is_free_for(record, head.mode) and (head.mode == 'R' or #joined == 0) do
+    -- A waiter is not among the readers: who waits holds nothing, and who holds does not wait.
+    local first, reader = begin_hold(record, head.attempt, head.mode, head.grant_ms, head.tokens, true)
+    joined[#joined + 1] = reader
     tell(record, head.attempt, 'grant ' .. head.attempt .. ' ' .. whole(first) .. ' ' .. whole(now + head.grant_ms))
-    head = first_live(record)
+    head = live_from(record, head.place + WAITER)
   end
+  record.readers = record.readers .. table.concat(joined)
+  cut_queue(record, head)
   return head
 end
 

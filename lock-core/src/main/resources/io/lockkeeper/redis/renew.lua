@@ -11,10 +11,13 @@
 -- Reply: the server time in us, then for each lock 1: renewed, or 0: the attempt does not hold it any more
 
 tombstone_ms = tonumber(ARGV[1])
-local reply = usual
+local reply, records, renewed = usual, {}, {}
 for i, key in ipairs(KEYS) do
   local attempt, lease_ms = ARGV[4 * i - 2], tonumber(ARGV[4 * i - 1])
-  local record = reply[i + 1] == 0 and read_record(key)
+  if reply[i + 1] == 0 and records[key] == nil then
+    records[key] = read_record(key) or false
+  end
+  local record = reply[i + 1] == 0 and records[key]
   if record and is_holder(record, attempt) then
     local ends = now + lease_ms
     if ARGV[4 * i] == '0' then
@@ -25,8 +28,15 @@ for i, key in ipairs(KEYS) do
     if least_token > record.token then
       record.token, record.first = least_token, least_token
     end
-    save(record)
+    if not record.changed then
+      renewed[#renewed + 1] = record
+      record.changed = true
+    end
     reply[i + 1] = 1
   end
+end
+-- Each record once: several readers of one lock may be in one batch.
+for _, record in ipairs(renewed) do
+  save(record)
 end
 return reply
