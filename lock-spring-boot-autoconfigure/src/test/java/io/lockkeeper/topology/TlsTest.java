@@ -10,10 +10,12 @@ import io.lockkeeper.LockStoreException;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.testing.RedisServer;
 import io.lockkeeper.topology.Topology.Driver;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -23,11 +25,16 @@ import org.junit.jupiter.params.provider.EnumSource;
 @Timeout(60)
 class TlsTest {
 
-    private TlsFront front;
+    private static TlsFront front;
 
-    @BeforeEach
-    void start(@TempDir Path folder) throws Exception {
+    @BeforeAll
+    static void start(@TempDir Path folder) throws Exception {
         front = new TlsFront(RedisServer.start("--requirepass", "secret"), folder);
+    }
+
+    @AfterAll
+    static void stop() throws IOException {
+        front.close();
     }
 
     @ParameterizedTest
@@ -35,6 +42,11 @@ class TlsTest {
     void locksAreTakenGrantedAndReleased(Driver driver) throws Exception {
         try (Topology topology = connect(
                 driver,
+                // The first connection loads the classes of TLS, for which a busy machine takes longer than the default
+                "lockkeeper.lease-time=2m",
+                "lockkeeper.redis.command-timeout=30s",
+                "spring.data.redis.timeout=30s",
+                "spring.data.redis.connect-timeout=30s",
                 "spring.data.redis.ssl.bundle=redis",
                 "spring.ssl.bundle.jks.redis.truststore.location=file:" + front.certificate(),
                 "spring.ssl.bundle.jks.redis.truststore.password=" + TlsFront.PASSWORD,
@@ -46,7 +58,7 @@ class TlsTest {
                 assertThat(lease.verify()).isTrue();
                 assertThat(next).isNotDone();
             }
-            next.get(15, TimeUnit.SECONDS).close();
+            next.get(30, TimeUnit.SECONDS).close();
             assertThat(template.inspector().status("name")).isEmpty();
         }
     }
@@ -64,6 +76,6 @@ class TlsTest {
         String[] all = new String[properties.length + 1];
         System.arraycopy(properties, 0, all, 1, properties.length);
         all[0] = "spring.data.redis.password=secret";
-        return Topology.server(front, driver, "localhost", front.port(), all);
+        return Topology.server(() -> {}, driver, "localhost", front.port(), all);
     }
 }
