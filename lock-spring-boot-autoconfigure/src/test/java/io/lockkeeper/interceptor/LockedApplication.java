@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.interceptor;
 
+import io.lockkeeper.LockContext;
+import io.lockkeeper.LockInspector;
 import io.lockkeeper.LockLease;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.autoconfigure.LockkeeperAutoConfiguration;
 import io.lockkeeper.memory.MemoryLockStore;
+import java.util.concurrent.CountDownLatch;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.autoconfigure.aop.AopAutoConfiguration;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
@@ -33,6 +36,19 @@ final class LockedApplication {
         } catch (Exception failure) {
             throw new IllegalStateException(failure);
         }
+    }
+
+    /** Takes a lock of the current lease away, as an operator does, and returns when the lease is known to be lost. */
+    static void lose(LockInspector inspector, String name) throws InterruptedException {
+        CountDownLatch lost = new CountDownLatch(1);
+        LockContext.require().onLost(loss -> lost.countDown());
+        beginLoss(inspector, name);
+        lost.await();
+    }
+
+    /** Takes a lock away, as an operator does, and does not wait for it: the loss comes while the body goes on. */
+    static void beginLoss(LockInspector inspector, String name) {
+        new Thread(() -> inspector.forceRelease(name), "operator").start();
     }
 
     /** What runs while somebody else holds a lock. */

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.lockkeeper.LockContext;
-import io.lockkeeper.LockLease;
+import io.lockkeeper.LockInspector;
 import io.lockkeeper.LockLostException;
 import io.lockkeeper.annotation.DistributedLocked;
 import io.lockkeeper.annotation.LossPolicy;
@@ -15,12 +15,14 @@ import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.transaction.annotation.EnableTransactionManagement;
 import org.springframework.transaction.annotation.Transactional;
 import org.springframework.transaction.support.TransactionTemplate;
 
-/** A fixed lease that ends before the transaction does is the plainest way to lose a lock. */
+/** A lock that is taken away by force before the transaction ends. */
+@Timeout(60)
 class LossRollbackTest {
 
     private final ApplicationContextRunner runner = LockedApplication.runner()
@@ -35,6 +37,11 @@ class LossRollbackTest {
     @Test
     void failRollsTheTransactionBack() {
         assertRows(0, Shop::failing);
+    }
+
+    @Test
+    void failRollsBackWhereAFixedLeaseEndsFirst() {
+        assertRows(0, Shop::tooSlow);
     }
 
     @Test
@@ -109,51 +116,66 @@ class LossRollbackTest {
 
         private final Sales sales;
         private final TransactionTemplate transactions;
+        private final LockInspector inspector;
 
-        Shop(Sales sales, TransactionTemplate transactions) {
+        Shop(Sales sales, TransactionTemplate transactions, LockInspector inspector) {
             this.sales = sales;
             this.transactions = transactions;
+            this.inspector = inspector;
         }
 
         @Transactional
-        @DistributedLocked(name = "stock", leaseTime = "100ms")
+        @DistributedLocked("stock")
         public void reporting() {
             sellAndLose();
         }
 
         @Transactional
-        @DistributedLocked(name = "stock", leaseTime = "100ms", onLost = LossPolicy.FAIL)
+        @DistributedLocked(name = "stock", onLost = LossPolicy.FAIL)
         public void failing() {
             sellAndLose();
         }
 
         @Transactional
-        @DistributedLocked(name = "stock", leaseTime = "100ms", onLost = LossPolicy.INTERRUPT)
+        @DistributedLocked(name = "stock", leaseTime = "1m", onLost = LossPolicy.FAIL)
+        public void tooSlow() throws InterruptedException {
+            sales.add();
+            CountDownLatch lost = new CountDownLatch(1);
+            LockContext.require().onLost(loss -> lost.countDown());
+            // The time that is left begins now, and not before the transaction
+            LockContext.require().extend(Duration.ofMillis(100));
+            lost.await();
+        }
+
+        @Transactional
+        @DistributedLocked(name = "stock", onLost = LossPolicy.INTERRUPT)
         public void interrupted() {
             sales.add();
+            LockedApplication.beginLoss(inspector, "stock");
             awaitInterrupt();
         }
 
         @Transactional
-        @DistributedLocked(name = "stock", leaseTime = "100ms", onLost = LossPolicy.INTERRUPT)
+        @DistributedLocked(name = "stock", onLost = LossPolicy.INTERRUPT)
         public void interruptedWithACheckedException() throws InterruptedException {
             sales.add();
+            LockedApplication.beginLoss(inspector, "stock");
             new CountDownLatch(1).await();
         }
 
         @Transactional
-        @DistributedLocked(name = "stock", leaseTime = "100ms", onLost = LossPolicy.FAIL)
+        @DistributedLocked(name = "stock", onLost = LossPolicy.FAIL)
         public void failingWithACheckedException() throws IOException {
             sellAndLose();
             throw new IOException("own");
         }
 
-        @DistributedLocked(name = "stock", leaseTime = "100ms", onLost = LossPolicy.FAIL)
+        @DistributedLocked(name = "stock", onLost = LossPolicy.FAIL)
         public void beginning() {
             transactions.executeWithoutResult(status -> sellAndLose());
         }
 
-        @DistributedLocked(name = "stock", leaseTime = "100ms", onLost = LossPolicy.FAIL)
+        @DistributedLocked(name = "stock", onLost = LossPolicy.FAIL)
         public void ignoring() {
             try {
                 beginning();
@@ -166,17 +188,12 @@ class LossRollbackTest {
         @DistributedLocked(name = "stock", onLost = LossPolicy.FAIL)
         public void committingFirst() {
             transactions.executeWithoutResult(status -> sales.add());
-            assertThat(LockContext.require().extend(Duration.ofMillis(100))).isTrue();
             beginning();
         }
 
-        @DistributedLocked(name = "stock", leaseTime = "100ms", onLost = LossPolicy.FAIL)
+        @DistributedLocked(name = "stock", onLost = LossPolicy.FAIL)
         public void nested() {
-            LockLease outer = LockContext.require();
-            transactions.executeWithoutResult(status -> {
-                sales.add();
-                awaitLoss(outer);
-            });
+            transactions.executeWithoutResult(status -> sellAndLose());
         }
 
         @Transactional
@@ -188,14 +205,8 @@ class LossRollbackTest {
 
         private void sellAndLose() {
             sales.add();
-            awaitLoss(LockContext.require());
-        }
-
-        private static void awaitLoss(LockLease lease) {
-            CountDownLatch lost = new CountDownLatch(1);
-            lease.onLost(loss -> lost.countDown());
             try {
-                lost.await();
+                LockedApplication.lose(inspector, "stock");
             } catch (InterruptedException interrupt) {
                 throw new IllegalStateException(interrupt);
             }
