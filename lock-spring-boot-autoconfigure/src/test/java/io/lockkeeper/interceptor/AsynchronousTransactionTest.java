@@ -5,6 +5,7 @@ import static io.lockkeeper.interceptor.LockedApplication.runner;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lockkeeper.LockContext;
+import io.lockkeeper.LockInspector;
 import io.lockkeeper.LockLease;
 import io.lockkeeper.LockLostException;
 import io.lockkeeper.LockOperations;
@@ -14,9 +15,8 @@ import io.lockkeeper.annotation.LossPolicy;
 import io.lockkeeper.interceptor.SalesDatabase.Sales;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
@@ -28,6 +28,7 @@ import org.springframework.transaction.support.TransactionTemplate;
 import reactor.core.publisher.Mono;
 
 /** Transactions and bodies that go on after their method has returned. */
+@Timeout(60)
 class AsynchronousTransactionTest {
 
     private static final Duration SOON = Duration.ofSeconds(20);
@@ -169,19 +170,21 @@ class AsynchronousTransactionTest {
     static class Shop {
 
         private final Sales sales;
+        private final LockInspector inspector;
 
-        Shop(Sales sales) {
+        Shop(Sales sales, LockInspector inspector) {
             this.sales = sales;
+            this.inspector = inspector;
         }
 
         @Transactional
-        @DistributedLocked(name = "stock", leaseTime = "100ms", onLost = LossPolicy.FAIL)
+        @DistributedLocked(name = "stock", onLost = LossPolicy.FAIL)
         public CompletableFuture<String> failing() {
             return sellAndLose();
         }
 
         @Transactional
-        @DistributedLocked(name = "stock", leaseTime = "100ms", onLost = LossPolicy.INTERRUPT)
+        @DistributedLocked(name = "stock", onLost = LossPolicy.INTERRUPT)
         public CompletableFuture<String> interrupted() {
             return sellAndLose();
         }
@@ -213,10 +216,8 @@ class AsynchronousTransactionTest {
 
         private CompletableFuture<String> sellAndLose() {
             sales.add();
-            CountDownLatch lost = new CountDownLatch(1);
-            LockContext.require().onLost(loss -> lost.countDown());
             try {
-                assertThat(lost.await(SOON.toSeconds(), TimeUnit.SECONDS)).isTrue();
+                LockedApplication.lose(inspector, "stock");
             } catch (InterruptedException interrupt) {
                 Thread.currentThread().interrupt();
             }

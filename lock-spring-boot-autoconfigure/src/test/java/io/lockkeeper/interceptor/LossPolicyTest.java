@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lockkeeper.LockContext;
+import io.lockkeeper.LockInspector;
 import io.lockkeeper.LockLostException;
 import io.lockkeeper.annotation.DistributedLocked;
 import io.lockkeeper.annotation.LossPolicy;
@@ -14,9 +15,11 @@ import java.io.IOException;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 
-/** A fixed lease that ends while the body still runs is the plainest way to lose a lock. */
+/** A lock that is taken away by force while the body still runs. */
+@Timeout(60)
 class LossPolicyTest {
 
     private final ApplicationContextRunner runner = runner().withBean(Shop.class);
@@ -102,27 +105,33 @@ class LossPolicyTest {
 
     static class Shop {
 
-        @DistributedLocked(name = "shop", leaseTime = "100ms")
+        private final LockInspector inspector;
+
+        Shop(LockInspector inspector) {
+            this.inspector = inspector;
+        }
+
+        @DistributedLocked("shop")
         String reporting() throws InterruptedException {
-            awaitLoss();
+            LockedApplication.lose(inspector, "shop");
             return "done";
         }
 
-        @DistributedLocked(name = "shop", leaseTime = "100ms", onLost = LossPolicy.FAIL)
+        @DistributedLocked(name = "shop", onLost = LossPolicy.FAIL)
         String failing() throws InterruptedException {
-            awaitLoss();
+            LockedApplication.lose(inspector, "shop");
             return "done";
         }
 
-        @DistributedLocked(name = "shop", leaseTime = "100ms", onLost = LossPolicy.FAIL)
+        @DistributedLocked(name = "shop", onLost = LossPolicy.FAIL)
         void failingWith(IOException own) throws Exception {
-            awaitLoss();
+            LockedApplication.lose(inspector, "shop");
             throw own;
         }
 
-        @DistributedLocked(name = "shop", leaseTime = "100ms", onLost = LossPolicy.FAIL)
+        @DistributedLocked(name = "shop", onLost = LossPolicy.FAIL)
         void ensuring() throws InterruptedException {
-            awaitLoss();
+            LockedApplication.lose(inspector, "shop");
             LockContext.require().ensureHeld();
         }
 
@@ -132,13 +141,15 @@ class LossPolicyTest {
             return "done";
         }
 
-        @DistributedLocked(name = "shop", leaseTime = "100ms", onLost = LossPolicy.INTERRUPT)
+        @DistributedLocked(name = "shop", onLost = LossPolicy.INTERRUPT)
         void interrupted() throws InterruptedException {
+            LockedApplication.beginLoss(inspector, "shop");
             new CountDownLatch(1).await();
         }
 
-        @DistributedLocked(name = "shop", leaseTime = "100ms", onLost = LossPolicy.INTERRUPT)
+        @DistributedLocked(name = "shop", onLost = LossPolicy.INTERRUPT)
         void wrapping() {
+            LockedApplication.beginLoss(inspector, "shop");
             try {
                 new CountDownLatch(1).await();
             } catch (InterruptedException interrupt) {
@@ -147,14 +158,16 @@ class LossPolicyTest {
             }
         }
 
-        @DistributedLocked(name = "shop", leaseTime = "100ms", onLost = LossPolicy.INTERRUPT)
+        @DistributedLocked(name = "shop", onLost = LossPolicy.INTERRUPT)
         void interruptedButFailing() throws IOException {
+            LockedApplication.beginLoss(inspector, "shop");
             awaitInterrupt();
             throw new IOException("own");
         }
 
-        @DistributedLocked(name = "shop", leaseTime = "100ms", onLost = LossPolicy.INTERRUPT)
+        @DistributedLocked(name = "shop", onLost = LossPolicy.INTERRUPT)
         String ignoring() {
+            LockedApplication.beginLoss(inspector, "shop");
             awaitInterrupt();
             return "done";
         }
@@ -163,12 +176,6 @@ class LossPolicyTest {
         void interruptedByOthers() throws InterruptedException {
             Thread.currentThread().interrupt();
             new CountDownLatch(1).await();
-        }
-
-        private static void awaitLoss() throws InterruptedException {
-            CountDownLatch lost = new CountDownLatch(1);
-            LockContext.require().onLost(loss -> lost.countDown());
-            lost.await();
         }
 
         private static void awaitInterrupt() {

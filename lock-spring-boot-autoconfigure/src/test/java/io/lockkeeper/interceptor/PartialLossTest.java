@@ -6,17 +6,18 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.lockkeeper.LockContext;
-import io.lockkeeper.LockLease;
+import io.lockkeeper.LockInspector;
 import io.lockkeeper.LockLostException;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.annotation.DistributedLocked;
 import io.lockkeeper.annotation.LossPolicy;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 /** Several names, of which the thread held some before: the loss of one is the loss of all. */
+@Timeout(60)
 class PartialLossTest {
 
     @Test
@@ -38,6 +39,12 @@ class PartialLossTest {
 
     static class Shop {
 
+        private final LockInspector inspector;
+
+        Shop(LockInspector inspector) {
+            this.inspector = inspector;
+        }
+
         @DistributedLocked("a")
         public String outer(Shop self) {
             assertThatExceptionOfType(LockLostException.class).isThrownBy(self::inner);
@@ -56,25 +63,17 @@ class PartialLossTest {
 
         @DistributedLocked(
                 name = {"a", "b"},
-                leaseTime = "100ms",
                 onLost = LossPolicy.FAIL)
         public void inner() throws InterruptedException {
-            awaitLoss(LockContext.require());
+            LockedApplication.lose(inspector, "b");
         }
 
         @DistributedLocked(
                 name = {"a", "b"},
-                leaseTime = "100ms",
                 onLost = LossPolicy.FAIL)
         public CompletableFuture<String> stage() throws InterruptedException {
-            awaitLoss(LockContext.require());
+            LockedApplication.lose(inspector, "b");
             return CompletableFuture.completedFuture("done");
-        }
-
-        private static void awaitLoss(LockLease lease) throws InterruptedException {
-            CountDownLatch lost = new CountDownLatch(1);
-            lease.onLost(loss -> lost.countDown());
-            lost.await();
         }
     }
 }
