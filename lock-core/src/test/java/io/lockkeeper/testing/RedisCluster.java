@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.testing;
 
-import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
-import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -29,7 +25,6 @@ public final class RedisCluster implements AutoCloseable {
     private static final int SLOTS = 16_384;
     private static final int SLOTS_IN_ONE_COMMAND = 1_000;
     private static final int BUS_OFFSET = 10_000;
-    private static final int LAST_PORT = 65_535;
     private static final Duration START_TIMEOUT = Duration.ofSeconds(40);
 
     private final List<RedisServer> masters = new ArrayList<>();
@@ -137,21 +132,11 @@ public final class RedisCluster implements AutoCloseable {
 
     /** A port that is free together with the port of its cluster bus, which Redis 6.2 puts at a fixed distance. */
     private static int freePort() {
-        while (true) {
-            int port = RedisServer.freePort();
-            if (port + BUS_OFFSET <= LAST_PORT && isFree(port + BUS_OFFSET)) {
-                return port;
-            }
+        int port = ReservedPorts.reserve();
+        while (!ReservedPorts.isFree(port + BUS_OFFSET)) {
+            port = ReservedPorts.reserve();
         }
-    }
-
-    private static boolean isFree(int port) {
-        try (ServerSocket socket = new ServerSocket()) {
-            socket.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), port));
-            return true;
-        } catch (IOException taken) {
-            return false;
-        }
+        return port;
     }
 
     private static int firstSlot(int master) {

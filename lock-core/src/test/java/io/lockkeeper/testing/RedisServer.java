@@ -4,8 +4,6 @@ package io.lockkeeper.testing;
 import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -178,6 +176,7 @@ public final class RedisServer implements AutoCloseable {
     @Override
     public void close() {
         kill();
+        ReservedPorts.release(port);
         if (!Files.exists(folder)) {
             return;
         }
@@ -237,12 +236,8 @@ public final class RedisServer implements AutoCloseable {
         }
     }
 
-    /** A port that nobody uses now. */
+    /** A port of the loopback that nobody uses, and that is given to no other test of this machine while this JVM runs. */
     public static int freePort() {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
+        return ReservedPorts.reserve();
     }
 }
