@@ -109,7 +109,7 @@ public abstract class AsyncCrowdContract {
                 held.forEach(LockLease::close);
                 return true;
             });
-            all.get(60, TimeUnit.SECONDS);
+            all.get(3, TimeUnit.MINUTES);
             Collection<String> whileServed = threads.most();
             assertThat(counters).containsOnly(WAITERS / NAMES);
             assertThat(whileWaiting).hasSizeLessThan(THREADS);

@@ -111,7 +111,7 @@ public abstract class ContentionContract {
         Guarded guarded = new Guarded();
         LockRequest request = LockRequest.of("contended " + mode.name().toLowerCase(Locale.ROOT))
                 .withMode(mode)
-                .withWaitTime(Duration.ofSeconds(30));
+                .withWaitTime(Duration.ofMinutes(2));
         try {
             for (int i = 0; i < INSTANCES; i++) {
                 instances.add(LockTemplate.builder(fencing.watch(store()))
@@ -128,7 +128,7 @@ public abstract class ContentionContract {
                 }));
             }
             for (Future<?> worker : workers) {
-                worker.get(60, TimeUnit.SECONDS);
+                worker.get(3, TimeUnit.MINUTES);
             }
             assertThat(guarded.value).isEqualTo(INSTANCES * THREADS * ROUNDS);
             assertThat(guarded.regressions).isZero();

@@ -65,7 +65,7 @@ public abstract class DistributedLockContract extends LockViews {
             case 0 -> assertThat(lock.tryLock()).isTrue();
             case 1 -> lock.lock();
             case 2 -> lock.lockInterruptibly();
-            case 3 -> assertThat(lock.tryLock(1, TimeUnit.SECONDS)).isTrue();
+            case 3 -> assertThat(lock.tryLock(20, TimeUnit.SECONDS)).isTrue();
             case 4 -> assertThat(lock.tryLock(0, TimeUnit.SECONDS)).isTrue();
             case 5 -> assertThat(lock.tryLock(Duration.ZERO)).isTrue();
             case 6 -> lock.lock(Duration.ofSeconds(1));
@@ -177,7 +177,7 @@ public abstract class DistributedLockContract extends LockViews {
             LockLease lease = lock.currentLease().orElseThrow();
             // One that may be a late copy, to the store, has its whole lease after the first renewal.
             Awaitility.await()
-                    .atMost(Duration.ofSeconds(3))
+                    .atMost(Duration.ofSeconds(20))
                     .until(() -> lease.remaining().toDays() > 10_000);
             assertThat(lock.isHeldByCurrentThread()).isTrue();
             lock.unlock();
@@ -208,7 +208,7 @@ public abstract class DistributedLockContract extends LockViews {
         assertThat(lock.isHeldByCurrentThread()).isFalse();
         assertThatThrownBy(lock::lock).isInstanceOf(LockLostException.class);
         assertThatThrownBy(lock::tryLock).isInstanceOf(LockLostException.class);
-        assertThat(elsewhere.tryLock(1, TimeUnit.SECONDS)).isTrue();
+        assertThat(elsewhere.tryLock(20, TimeUnit.SECONDS)).isTrue();
 
         assertThat(warnings(lock::unlock)).isEmpty();
         assertThat(warnings(lock::unlock)).singleElement().asString().contains(name);

@@ -23,12 +23,14 @@ import org.junit.jupiter.api.Test;
 public abstract class DistributedLockWaitContract extends LockViews {
 
     private static final Duration WAIT = Duration.ofMillis(100);
-    private static final Duration LATE = Duration.ofMillis(500);
 
-    /** Less than a grant to somebody who is gone would cost. */
+    /** Less than a grant to somebody who is gone would cost, and long enough for a slow machine. */
     private static final Duration AT_ONCE = LEASE.dividedBy(3);
 
     private static final int ROUNDS = 150;
+
+    /** When it is enough where all rounds have ended in the same way. */
+    private static final int MOST_ROUNDS = 10 * ROUNDS;
 
     /** A way into the lock that an interrupt ends. */
     private interface Way {
@@ -56,14 +58,14 @@ public abstract class DistributedLockWaitContract extends LockViews {
         DistributedLock elsewhere = lock();
         for (DistributedLock other : List.of(lock, elsewhere)) {
             for (long none : new long[] {0, -1, Long.MIN_VALUE}) {
-                assertThat(timed(() -> other.tryLock(none, TimeUnit.SECONDS))).isLessThan(LATE);
+                assertThat(timed(() -> other.tryLock(none, TimeUnit.SECONDS))).isLessThan(AT_ONCE);
             }
-            assertThat(timed(() -> other.tryLock(Duration.ZERO))).isLessThan(LATE);
-            assertThat(timed(() -> other.tryLock(Duration.ZERO, LEASE))).isLessThan(LATE);
+            assertThat(timed(() -> other.tryLock(Duration.ZERO))).isLessThan(AT_ONCE);
+            assertThat(timed(() -> other.tryLock(Duration.ZERO, LEASE))).isLessThan(AT_ONCE);
             assertThat(timed(() -> other.tryLock(WAIT.toMillis(), TimeUnit.MILLISECONDS)))
-                    .isBetween(WAIT, WAIT.plus(LATE));
-            assertThat(timed(() -> other.tryLock(WAIT))).isBetween(WAIT, WAIT.plus(LATE));
-            assertThat(timed(() -> other.tryLock(WAIT, LEASE))).isBetween(WAIT, WAIT.plus(LATE));
+                    .isBetween(WAIT, WAIT.plus(AT_ONCE));
+            assertThat(timed(() -> other.tryLock(WAIT))).isBetween(WAIT, WAIT.plus(AT_ONCE));
+            assertThat(timed(() -> other.tryLock(WAIT, LEASE))).isBetween(WAIT, WAIT.plus(AT_ONCE));
         }
         assertThat(lock.isHeldByCurrentThread()).isTrue();
         lock.unlock();
@@ -136,7 +138,7 @@ public abstract class DistributedLockWaitContract extends LockViews {
                 long begin = System.nanoTime();
                 waiter.thread().interrupt();
                 assertThat(waiter.result()).isEqualTo(List.<Object>of(false, false, 0));
-                assertThat(Duration.ofNanos(System.nanoTime() - begin)).isLessThan(LATE);
+                assertThat(Duration.ofNanos(System.nanoTime() - begin)).isLessThan(AT_ONCE);
             }
         }
         assertThat(held.currentLease().orElseThrow().verify()).isTrue();
@@ -238,7 +240,8 @@ public abstract class DistributedLockWaitContract extends LockViews {
         DistributedLock held = lock();
         DistributedLock elsewhere = lock();
         int entered = 0;
-        for (int round = 0; round < ROUNDS; round++) {
+        int round = 0;
+        for (; round < ROUNDS || (round < MOST_ROUNDS && (entered == 0 || entered == round)); round++) {
             DistributedLock contended = round % 2 == 0 ? held : elsewhere;
             held.lock();
             Running<Boolean> waiter = start(() -> enteredAndLeft(contended)).waiting();
@@ -257,7 +260,7 @@ public abstract class DistributedLockWaitContract extends LockViews {
             assertThat(elsewhere.tryLock(AT_ONCE)).as("round %s", round).isTrue();
             elsewhere.unlock();
         }
-        assertThat(entered).as("rounds in which the grant was first").isBetween(1, ROUNDS - 1);
+        assertThat(entered).as("rounds in which the grant was first").isBetween(1, round - 1);
     }
 
     private static boolean enteredAndLeft(DistributedLock lock) {

@@ -18,6 +18,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
@@ -118,7 +119,7 @@ public abstract class InspectionContract extends StoreContract {
 
     @ParameterizedTest
     @EnumSource
-    void aForcedReleaseIsHeardWithinASecondAndServesTheNext(LockMode mode) throws Exception {
+    void aForcedReleaseIsHeardBeforeARenewalAndServesTheNext(LockMode mode) throws Exception {
         LockTemplate one = instance();
         LockTemplate two = instance();
         LockLease lease = one.acquire(LockRequest.of(name).withMode(mode));
@@ -130,7 +131,7 @@ public abstract class InspectionContract extends StoreContract {
 
         assertThat(two.inspector().forceRelease(name)).isTrue();
 
-        Awaitility.await().atMost(Duration.ofSeconds(1)).until(() -> !lease.isHeld() && told.size() == 1);
+        Awaitility.await().atMost(LEASE.dividedBy(4)).until(() -> !lease.isHeld() && told.size() == 1);
         LockLease taken = next.get(SOON.toMillis(), TimeUnit.MILLISECONDS);
         assertThat(taken.fencingToken()).isGreaterThan(0);
         assertThat(lease.release()).isEqualTo(ReleaseResult.LOST);
@@ -148,8 +149,7 @@ public abstract class InspectionContract extends StoreContract {
         LockRequest reading = LockRequest.of(name).withMode(LockMode.READ);
         List<LockLease> readers = List.of(one.acquire(reading), one.acquire(reading), two.acquire(reading));
         assertThat(one.inspector().forceRelease(name)).isTrue();
-        Awaitility.await().atMost(Duration.ofSeconds(3)).until(() -> readers.stream()
-                .noneMatch(LockLease::isHeld));
+        Awaitility.await().atMost(SOON).until(() -> readers.stream().noneMatch(LockLease::isHeld));
         assertThat(one.tryAcquire(LockRequest.of(name).withMode(LockMode.WRITE)))
                 .hasValueSatisfying(LockLease::close);
     }
@@ -185,14 +185,19 @@ public abstract class InspectionContract extends StoreContract {
                 two.acquireAsync(LockRequest.of(name).withWaitTime(LONG));
         assertThat(brief.release()).isEqualTo(ReleaseResult.RELEASED);
         assertThat(brief.isHeld()).isFalse();
-        assertThat(one.tryAcquire(name)).isEmpty();
-        assertThat(two.lock(name).isLocked()).isTrue();
-        LockLease later = next.get(SOON.toMillis(), TimeUnit.MILLISECONDS);
-        Duration passed = Duration.ofNanos(System.nanoTime() - begun);
-        assertThat(passed).isBetween(minimum, minimum.plusMillis(800));
+        Optional<LockLease> early = one.tryAcquire(name);
+        early.ifPresent(LockLease::close);
+        boolean free = early.isPresent() || !two.lock(name).isLocked();
+        assertThat(free && since(begun).compareTo(minimum) < 0).isFalse();
+        LockLease later = next.get(minimum.plus(SOON).toMillis(), TimeUnit.MILLISECONDS);
+        assertThat(since(begun)).isGreaterThanOrEqualTo(minimum);
         assertThat(later.fencingToken()).isGreaterThanOrEqualTo(brief.fencingToken());
         later.close();
         assertThat(one.tryAcquire(name)).hasValueSatisfying(LockLease::close);
+    }
+
+    private static Duration since(long begun) {
+        return Duration.ofNanos(System.nanoTime() - begun);
     }
 
     @Test

@@ -23,7 +23,7 @@ import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** One lock through each of its views, in instances that a test makes, with threads that it starts. */
-@Timeout(60)
+@Timeout(180)
 @ParameterizedClass
 @EnumSource(LockViews.View.class)
 abstract class LockViews {
@@ -32,7 +32,7 @@ abstract class LockViews {
     final FencingOrder fencing = new FencingOrder();
 
     /** Twice the grant time that follows from it: a place that nobody claims is noticed. */
-    static final Duration LEASE = Duration.ofSeconds(6);
+    static final Duration LEASE = Duration.ofSeconds(30);
 
     /** The two ways to a lock of {@link java.util.concurrent.locks.Lock}. */
     enum View {
@@ -101,8 +101,8 @@ abstract class LockViews {
         }
 
         T result() throws Exception {
-            T result = outcome.get(10, TimeUnit.SECONDS);
-            thread.join(TimeUnit.SECONDS.toMillis(10));
+            T result = outcome.get(30, TimeUnit.SECONDS);
+            thread.join(TimeUnit.SECONDS.toMillis(30));
             return result;
         }
     }

@@ -201,14 +201,14 @@ public abstract class ReadWriteContract extends StoreContract {
 
     @Test
     void aDowngradedHoldIsRenewed() throws Exception {
-        LockTemplate one = instance();
+        LockTemplate one = renewing();
         LockTemplate two = instance();
         DistributedReadWriteLock lock = one.readWriteLock(name);
         lock.writeLock().lock();
         lock.readLock().lock();
         lock.writeLock().unlock();
-        assertThat(two.tryAcquire(write().withWaitTime(LEASE.plusSeconds(1)))).isEmpty();
-        assertThat(lock.readLock().currentLease().orElseThrow().isHeld()).isTrue();
+        assertRenewed(lock.readLock().currentLease().orElseThrow(), two);
+        assertThat(two.tryAcquire(write())).isEmpty();
         lock.readLock().unlock();
         assertThat(two.tryAcquire(write())).hasValueSatisfying(LockLease::close);
     }

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.contract;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lockkeeper.LockLease;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.store.LockStore;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.TestInfo;
@@ -18,10 +23,13 @@ abstract class StoreContract {
     final FencingOrder fencing = new FencingOrder();
 
     /** The lease of the instances. */
-    protected static final Duration LEASE = Duration.ofSeconds(3);
+    protected static final Duration LEASE = Duration.ofSeconds(30);
 
-    /** Longer than anything may take that does not wait for a lease to end. */
-    protected static final Duration SOON = Duration.ofSeconds(2);
+    /** Longer than anything may take, also on a slow machine, that does not wait for a lease or a grant to end. */
+    protected static final Duration SOON = LEASE.dividedBy(3);
+
+    /** A lease of which a renewal comes soon. */
+    private static final Duration BRIEF = Duration.ofSeconds(9);
 
     protected final RecordingListener events = new RecordingListener();
     private final List<LockTemplate> templates = new ArrayList<>();
@@ -47,8 +55,30 @@ abstract class StoreContract {
 
     /** Returns a new instance whose callers share a hold for a given time. */
     protected LockTemplate instance(Duration maxPassTime) {
+        return instance(LEASE, maxPassTime);
+    }
+
+    /** Returns a new instance whose leases are renewed soon. */
+    protected LockTemplate renewing() {
+        return instance(BRIEF, Duration.ofMillis(50));
+    }
+
+    /** Waits until a lock has been renewed, and asserts that its end has moved for its holder and for the store. */
+    protected static void assertRenewed(LockLease lease, LockTemplate other) {
+        Instant end = Instant.now().plus(lease.remaining());
+        Awaitility.await().atMost(SOON).until(() -> {
+            Instant now = Instant.now();
+            Duration inStore =
+                    other.inspector().status(lease.name()).orElseThrow().remaining();
+            return now.plus(inStore).isAfter(end.plusSeconds(1));
+        });
+        assertThat(Instant.now().plus(lease.remaining())).isAfter(end);
+        assertThat(lease.isHeld()).isTrue();
+    }
+
+    private LockTemplate instance(Duration lease, Duration maxPassTime) {
         LockTemplate template = LockTemplate.builder(fencing.watch(store()))
-                .leaseTime(LEASE)
+                .leaseTime(lease)
                 .handover(16, maxPassTime)
                 .shutdownWait(Duration.ZERO)
                 .instanceName("shop")

@@ -88,7 +88,7 @@ public abstract class VirtualThreadsContract {
             }
             begin.countDown();
             for (Future<?> worker : workers) {
-                worker.get(50, TimeUnit.SECONDS);
+                worker.get(2, TimeUnit.MINUTES);
             }
         } finally {
             threads.shutdownNow();

@@ -35,7 +35,8 @@ class RedisAsyncTest {
 
         @Override
         protected LockStore store() {
-            return new RedisLockStore(connections, RedisLockStore.Options.defaults());
+            return new RedisLockStore(
+                    connections, RedisLockStore.Options.defaults().withCommandTimeout(Duration.ofSeconds(5)));
         }
 
         @AfterEach

@@ -10,6 +10,7 @@ import io.lockkeeper.contract.SeveralNamesContract;
 import io.lockkeeper.contract.StageContract;
 import io.lockkeeper.store.LockStore;
 import io.lockkeeper.testing.Connections;
+import java.time.Duration;
 import java.util.function.Function;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Nested;
@@ -20,6 +21,9 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
 /** What every store must do, done by the Redis store over one driver. */
 @TestInstance(Lifecycle.PER_CLASS)
 public abstract class RedisContracts {
+
+    /** For a slow machine; none of these tests waits for it to end. */
+    private static final Duration PATIENT = Duration.ofSeconds(3);
 
     private final AutoCloseable servers;
     private final RedisConnectionFactory connections;
@@ -32,7 +36,7 @@ public abstract class RedisContracts {
      * @param connect makes connections to them
      */
     protected <S extends AutoCloseable> RedisContracts(S servers, Function<S, RedisConnectionFactory> connect) {
-        this(servers, connect, RedisLockStore.Options.defaults());
+        this(servers, connect, RedisLockStore.Options.defaults().withCommandTimeout(PATIENT));
     }
 
     /**
@@ -104,6 +108,11 @@ public abstract class RedisContracts {
         @Override
         protected LockStore store() {
             return newStore();
+        }
+
+        @Override
+        protected LockStore storeOfBriefLeases() {
+            return new RedisLockStore(connections, RedisLockStore.Options.defaults());
         }
     }
 

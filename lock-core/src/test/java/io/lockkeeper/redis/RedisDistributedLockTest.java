@@ -6,6 +6,7 @@ import io.lockkeeper.contract.DistributedLockWaitContract;
 import io.lockkeeper.store.LockStore;
 import io.lockkeeper.testing.Connections;
 import io.lockkeeper.testing.RedisServer;
+import java.time.Duration;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -37,7 +38,8 @@ class RedisDistributedLockTest {
 
         @Override
         protected LockStore store() {
-            return new RedisLockStore(connections, RedisLockStore.Options.defaults());
+            return new RedisLockStore(
+                    connections, RedisLockStore.Options.defaults().withCommandTimeout(Duration.ofSeconds(5)));
         }
 
         @AfterEach
@@ -70,7 +72,8 @@ class RedisDistributedLockTest {
 
         @Override
         protected LockStore store() {
-            return new RedisLockStore(connections, RedisLockStore.Options.defaults());
+            return new RedisLockStore(
+                    connections, RedisLockStore.Options.defaults().withCommandTimeout(Duration.ofSeconds(5)));
         }
 
         @AfterEach

@@ -5,6 +5,7 @@ import io.lockkeeper.contract.VirtualThreadsContract;
 import io.lockkeeper.store.LockStore;
 import io.lockkeeper.testing.Connections;
 import io.lockkeeper.testing.RedisServer;
+import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 
@@ -16,7 +17,8 @@ class RedisVirtualThreadsTest extends VirtualThreadsContract {
 
     @Override
     protected LockStore store() {
-        return new RedisLockStore(connections, RedisLockStore.Options.defaults());
+        return new RedisLockStore(
+                connections, RedisLockStore.Options.defaults().withCommandTimeout(Duration.ofSeconds(5)));
     }
 
     @AfterEach
