@@ -33,6 +33,9 @@ final class Acquisitions {
     /** How long a caller whose time is up still waits for an answer that the store owes. */
     private static final long GRACE_MILLIS = 50;
 
+    /** The part of it that is left also where the end of the wait came late: what came meanwhile must be heard first. */
+    private static final long LEAST_GRACE_NANOS = TimeUnit.MILLISECONDS.toNanos(25);
+
     private static final long CLOSE_MILLIS = 1_000;
 
     private final CohortPort port;
@@ -194,7 +197,7 @@ final class Acquisitions {
         } else {
             scheduler.schedule(
                     () -> waiter.cohort().expireAtLast(waiter),
-                    Math.max(0, waiter.nanosLeft(GRACE_MILLIS, times.clock())));
+                    Math.max(LEAST_GRACE_NANOS, waiter.nanosLeft(GRACE_MILLIS, times.clock())));
         }
     }
 
