@@ -68,6 +68,11 @@ final class DatabaseServer {
         return open("tcp://localhost:" + port + "/./" + NAME, MONITOR_USER);
     }
 
+    /** Opens a connection by which an instance shows that it needs the servers while it has no other one. */
+    Connection openPresence() throws SQLException {
+        return open("tcp://localhost:" + port + "/./" + NAME, SHOP_USER);
+    }
+
     /** Returns whether an instance of the shop is connected. */
     static boolean isInUse(Connection monitor) throws SQLException {
         try (Statement statement = monitor.createStatement();
@@ -77,9 +82,10 @@ final class DatabaseServer {
         }
     }
 
-    /** Stops the server, wherever it runs, if nobody uses it any more. */
-    void stopIfUnused() {
+    /** Ends the presence of an instance, and stops the server, wherever it runs, if nobody uses it any more. */
+    void leave(Connection presence) {
         try (Connection monitor = openMonitor()) {
+            presence.close();
             if (!isInUse(monitor)) {
                 Server.shutdownTcpServer("tcp://localhost:" + port, STOP_PASSWORD, true, false);
             }

@@ -21,7 +21,7 @@ public final class ServerHost {
     private static final Logger log = LoggerFactory.getLogger(ServerHost.class);
 
     private static final String ARGUMENT = "host-servers";
-    private static final Duration TIME_TO_START = Duration.ofSeconds(20);
+    private static final Duration TIME_TO_START = Duration.ofMinutes(1);
     /** How long a killed instance may take to come back before the stock goes. */
     private static final Duration TIME_TO_RETURN = Duration.ofSeconds(30);
 

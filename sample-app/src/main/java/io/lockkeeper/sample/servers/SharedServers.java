@@ -6,6 +6,8 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -24,7 +26,7 @@ public final class SharedServers implements ApplicationContextInitializer<Config
 
     private static final Logger log = LoggerFactory.getLogger(SharedServers.class);
 
-    private static final Duration TIME_TO_START = Duration.ofSeconds(30);
+    private static final Duration TIME_TO_START = Duration.ofMinutes(2);
 
     private final Class<?> mainClass;
 
@@ -54,9 +56,19 @@ public final class SharedServers implements ApplicationContextInitializer<Config
                 settings.databasePort(),
                 settings.redisHost(),
                 settings.redisPort());
+        // The host stops servers that nobody uses, and the first bean that connects may be long in coming
+        Connection presence = enter(database);
         // The first to be registered is the last to be destroyed: the connection pool is closed by then
         if (context.getBeanFactory() instanceof DefaultSingletonBeanRegistry beans) {
-            beans.registerDisposableBean("sharedServers", database::stopIfUnused);
+            beans.registerDisposableBean("sharedServers", () -> database.leave(presence));
+        }
+    }
+
+    private static Connection enter(DatabaseServer database) {
+        try {
+            return database.openPresence();
+        } catch (SQLException refused) {
+            throw new IllegalStateException("The database lets no instance of the shop in", refused);
         }
     }
 
