@@ -15,7 +15,7 @@ class AheadOfTimeShopTest {
     void theShopSellsUnderTheLock() throws Exception {
         Ports ports = Ports.free();
         List<String> settings = new ArrayList<>(ports.settings());
-        settings.add("--lockkeeper.wait-time=200ms");
+        settings.add("--lockkeeper.wait-time=3s");
         try (ShopProcess shop = new ShopProcess("aot", List.of("-Dspring.aot.enabled=true"), settings)) {
             shop.awaitLog("Starting AOT-processed SampleApplication");
             shop.awaitLog("Started SampleApplication");

@@ -50,7 +50,7 @@ final class Customer {
     }
 
     private HttpRequest.Builder request(String path) {
-        return HttpRequest.newBuilder(URI.create(address + path)).timeout(Duration.ofSeconds(60));
+        return HttpRequest.newBuilder(URI.create(address + path)).timeout(Duration.ofMinutes(3));
     }
 
     private static HttpRequest post(HttpRequest.Builder request) {

@@ -38,7 +38,7 @@ final class Customers implements AutoCloseable {
     void awaitOrdersOf(String instance) throws InterruptedException {
         CountDownLatch order = new CountDownLatch(1);
         awaited.put(instance, order);
-        assertThat(order.await(60, TimeUnit.SECONDS))
+        assertThat(order.await(3, TimeUnit.MINUTES))
                 .as("an order is accepted by %s", instance)
                 .isTrue();
     }
@@ -58,7 +58,7 @@ final class Customers implements AutoCloseable {
     public void close() throws InterruptedException {
         leaving = true;
         threads.shutdown();
-        assertThat(threads.awaitTermination(60, TimeUnit.SECONDS)).isTrue();
+        assertThat(threads.awaitTermination(3, TimeUnit.MINUTES)).isTrue();
     }
 
     private void order(int number) {

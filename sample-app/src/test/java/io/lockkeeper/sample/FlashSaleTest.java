@@ -91,9 +91,9 @@ class FlashSaleTest {
 
         Duration pause = Duration.ofNanos(System.nanoTime() - killed);
         assertThat(reply.status()).isEqualTo(201);
-        assertThat(pause).isLessThanOrEqualTo(LEASE.plusSeconds(1));
+        assertThat(pause).isLessThanOrEqualTo(LEASE.plusSeconds(5));
         assertThat(reply.number("remaining")).isEqualTo(STOCK - 1);
-        assertThat(hold).failsWithin(Duration.ofSeconds(5));
+        assertThat(hold).failsWithin(Duration.ofMinutes(1));
     }
 
     /** Returns the report after the sale, in which the shop counts as many orders as its customers do. */

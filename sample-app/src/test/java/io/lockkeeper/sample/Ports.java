@@ -15,7 +15,7 @@ import java.util.concurrent.locks.LockSupport;
 /** Where the servers of one test listen. */
 record Ports(int redis, int database) {
 
-    private static final Duration PATIENCE = Duration.ofSeconds(10);
+    private static final Duration PATIENCE = Duration.ofMinutes(1);
 
     static Ports free() {
         return new Ports(RedisServer.freePort(), RedisServer.freePort());

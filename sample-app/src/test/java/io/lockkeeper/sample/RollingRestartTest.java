@@ -28,13 +28,18 @@ class RollingRestartTest {
     /** Far longer than the test: a lock that is left behind stops the sale. */
     private static final Duration LEASE = Duration.ofMinutes(10);
 
+    /** Less than one phase of the shutdown may last. */
     private static final Duration TIME_TO_STOP = Duration.ofSeconds(20);
+
+    private static final Duration REDIS_TIMEOUT = Duration.ofSeconds(30);
 
     @Test
     void noOrderIsLostAndNoLockIsLeft() throws Exception {
         Ports ports = Ports.free();
         List<String> settings = new ArrayList<>(ports.settings());
         settings.add("--lockkeeper.lease-time=" + LEASE.toMillis() + "ms");
+        // Orders wait while an instance that holds the lock is stopped
+        settings.add("--lockkeeper.wait-time=2m");
         List<ShopProcess> shops = new ArrayList<>();
         try {
             shops.add(new ShopProcess("one", settings));
@@ -51,7 +56,7 @@ class RollingRestartTest {
                 customers.awaitOrdersOf("two");
                 for (int index = 0; index < shops.size(); index++) {
                     ShopProcess stopped = shops.get(index);
-                    stopWhileItHoldsTheLock(stopped);
+                    stopWhileItHoldsTheLock(stopped, ports);
                     shops.set(index, stopped.startAgain());
                     stopped.close();
                     shops.get(index).awaitLog("Started SampleApplication");
@@ -73,8 +78,9 @@ class RollingRestartTest {
         ports.awaitClosed();
     }
 
-    private static void stopWhileItHoldsTheLock(ShopProcess shop) throws Exception {
-        HttpResponse<Stream<String>> stream = shop.customer().listen().get(30, TimeUnit.SECONDS);
+    private static void stopWhileItHoldsTheLock(ShopProcess shop, Ports ports) throws Exception {
+        String redis = redisRun(ports);
+        HttpResponse<Stream<String>> stream = shop.customer().listen().get(3, TimeUnit.MINUTES);
         CompletableFuture<Reply> hold = shop.customer().postAsync("/hold?seconds=60");
         shop.awaitLog("Holding stock:lamp");
 
@@ -82,11 +88,22 @@ class RollingRestartTest {
         String log = shop.stop();
 
         assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(TIME_TO_STOP);
+        assertThat(redisRun(ports)).as("the Redis that all instances use").isEqualTo(redis);
         assertThat(log.substring(log.indexOf("Holding stock:lamp"))).doesNotContain(" WARN ", " ERROR ");
-        Reply held = hold.get(30, TimeUnit.SECONDS);
+        Reply held = hold.get(3, TimeUnit.MINUTES);
         assertThat(held.status()).isEqualTo(200);
         assertThat(held.body().get("stillHeld").asBoolean()).isTrue();
         assertThat(stream.body()).as("a stream that has ended").startsWith("retry: 1000");
+    }
+
+    private static String redisRun(Ports ports) {
+        try (RespConnection redis = new RespConnection("localhost", ports.redis(), REDIS_TIMEOUT)) {
+            return String.valueOf(redis.command("INFO", "server"))
+                    .lines()
+                    .filter(line -> line.startsWith("run_id"))
+                    .findFirst()
+                    .orElseThrow();
+        }
     }
 
     private static Set<Integer> ordersInDatabase(Ports ports) throws SQLException {
@@ -103,7 +120,7 @@ class RollingRestartTest {
     }
 
     private static List<Object> holdersAndWaitersInRedis(Ports ports) {
-        try (RespConnection redis = new RespConnection("localhost", ports.redis(), Duration.ofSeconds(10))) {
+        try (RespConnection redis = new RespConnection("localhost", ports.redis(), REDIS_TIMEOUT)) {
             List<Object> found = new ArrayList<>();
             for (Object key : (List<?>) redis.command("KEYS", "lockkeeper:lock:*")) {
                 found.addAll((List<?>) redis.command("HMGET", (String) key, "owner", "readers", "queue"));

@@ -16,7 +16,7 @@ import java.util.concurrent.TimeUnit;
 /** An instance of the shop in a JVM of its own. */
 final class ShopProcess implements AutoCloseable {
 
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final Duration PATIENCE = Duration.ofMinutes(3);
 
     private final String name;
     private final int port;
@@ -109,7 +109,7 @@ final class ShopProcess implements AutoCloseable {
     public void close() throws IOException {
         process.destroy();
         try {
-            if (!process.waitFor(30, TimeUnit.SECONDS)) {
+            if (!process.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
                 process.destroyForcibly();
             }
         } catch (InterruptedException hurried) {
