@@ -6,6 +6,7 @@ import static io.lockkeeper.interceptor.LockedApplication.whileHeldElsewhere;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lockkeeper.LockContext;
+import io.lockkeeper.LockInspector;
 import io.lockkeeper.LockLease;
 import io.lockkeeper.LockLostException;
 import io.lockkeeper.LockMode;
@@ -140,6 +141,12 @@ class PublisherTest {
 
     static class Shop {
 
+        private final LockInspector inspector;
+
+        Shop(LockInspector inspector) {
+            this.inspector = inspector;
+        }
+
         @DistributedLocked("shop")
         public Mono<Long> token(AtomicInteger calls) {
             calls.incrementAndGet();
@@ -166,9 +173,10 @@ class PublisherTest {
             return self.token(new AtomicInteger());
         }
 
-        @DistributedLocked(name = "shop", leaseTime = "100ms")
+        @DistributedLocked("shop")
         public Mono<Long> enterLost(Shop self) {
             LockLease lease = LockContext.require();
+            LockedApplication.beginLoss(inspector, "shop");
             return Mono.delay(Duration.ofMillis(10))
                     .repeat()
                     .takeUntil(tick -> !lease.isHeld())

@@ -4,6 +4,7 @@ package io.lockkeeper.interceptor;
 import static io.lockkeeper.interceptor.LockedApplication.runner;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lockkeeper.LockInspector;
 import io.lockkeeper.LockLease;
 import io.lockkeeper.LockListener;
 import io.lockkeeper.LockLostException;
@@ -74,6 +75,12 @@ class ReactiveTransactionTest {
 
     static class Shop {
 
+        private final LockInspector inspector;
+
+        Shop(LockInspector inspector) {
+            this.inspector = inspector;
+        }
+
         @Transactional
         @DistributedLocked("stock")
         public Mono<String> sell() {
@@ -81,18 +88,19 @@ class ReactiveTransactionTest {
         }
 
         @Transactional
-        @DistributedLocked(name = "stock", leaseTime = "100ms", onLost = LossPolicy.INTERRUPT)
+        @DistributedLocked(name = "stock", onLost = LossPolicy.INTERRUPT)
         public Mono<String> interrupted() {
-            return Mono.never();
+            return Mono.<String>never().doOnSubscribe(begun -> LockedApplication.beginLoss(inspector, "stock"));
         }
 
         @Transactional
-        @DistributedLocked(name = "stock", leaseTime = "100ms", onLost = LossPolicy.FAIL)
+        @DistributedLocked(name = "stock", onLost = LossPolicy.FAIL)
         public Mono<String> checking() {
             return Mono.deferContextual(context -> {
                 LockLease lease = context.get(LockLease.class);
                 CompletableFuture<String> lost = new CompletableFuture<>();
                 lease.onLost(loss -> lost.complete("sold"));
+                LockedApplication.beginLoss(inspector, "stock");
                 return Mono.fromFuture(lost).doOnNext(sold -> lease.ensureHeld());
             });
         }
