@@ -178,6 +178,10 @@ final class Acquisitions {
                 ? () -> {}
                 : scheduler.schedule(() -> expire(waiter), Math.max(0, waiter.nanosLeft(0, times.clock())));
         waiter.outcome.whenComplete((lease, failure) -> {
+            if (!StackRoom.isEnough()) {
+                // An error inside a lock of the platform would leave it locked; the next look does the rest.
+                return;
+            }
             pending.remove(waiter);
             timeout.cancel();
             if (waiter.outcome.isCancelled()) {

@@ -342,8 +342,7 @@ final class CohortLockEngine implements LockEngine {
     private HeldLease awaitUninterruptibly(LockRequest request) {
         Caller caller = callers.asks(request);
         boolean nested = !threadHolds.isEmpty();
-        CompletableFuture<HeldLease> acquisition =
-                begin(caller, () -> acquisitions.beginWaiting(request, nested));
+        CompletableFuture<HeldLease> acquisition = begin(caller, () -> acquisitions.beginWaiting(request, nested));
         HeldLease lease;
         try {
             lease = acquisition.join();
@@ -369,8 +368,7 @@ final class CohortLockEngine implements LockEngine {
             throw caller.failed(new LockInterruptedException(request.names(), null));
         }
         boolean nested = !threadHolds.isEmpty();
-        CompletableFuture<HeldLease> acquisition =
-                begin(caller, () -> acquisitions.beginWaiting(request, nested));
+        CompletableFuture<HeldLease> acquisition = begin(caller, () -> acquisitions.beginWaiting(request, nested));
         HeldLease lease;
         try {
             lease = acquisition.get();
