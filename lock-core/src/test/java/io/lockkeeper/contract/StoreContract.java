@@ -29,7 +29,7 @@ abstract class StoreContract {
     protected static final Duration SOON = LEASE.dividedBy(3);
 
     /** A lease of which a renewal comes soon. */
-    private static final Duration BRIEF = Duration.ofSeconds(9);
+    private static final Duration BRIEF = Duration.ofSeconds(6);
 
     protected final RecordingListener events = new RecordingListener();
     private final List<LockTemplate> templates = new ArrayList<>();
@@ -37,6 +37,11 @@ abstract class StoreContract {
 
     /** Returns a new store over the locks that all stores of one test share. */
     protected abstract LockStore store();
+
+    /** Returns a new store over the same locks, for a lease that is too short for the times of the other. */
+    protected LockStore storeOfBriefLeases() {
+        return store();
+    }
 
     @BeforeEach
     void nameTheLock(TestInfo test) {
@@ -55,12 +60,12 @@ abstract class StoreContract {
 
     /** Returns a new instance whose callers share a hold for a given time. */
     protected LockTemplate instance(Duration maxPassTime) {
-        return instance(LEASE, maxPassTime);
+        return instance(store(), LEASE, maxPassTime);
     }
 
     /** Returns a new instance whose leases are renewed soon. */
     protected LockTemplate renewing() {
-        return instance(BRIEF, Duration.ofMillis(50));
+        return instance(storeOfBriefLeases(), BRIEF, Duration.ofMillis(50));
     }
 
     /** Waits until a lock has been renewed, and asserts that its end has moved for its holder and for the store. */
@@ -76,8 +81,8 @@ abstract class StoreContract {
         assertThat(lease.isHeld()).isTrue();
     }
 
-    private LockTemplate instance(Duration lease, Duration maxPassTime) {
-        LockTemplate template = LockTemplate.builder(fencing.watch(store()))
+    private LockTemplate instance(LockStore store, Duration lease, Duration maxPassTime) {
+        LockTemplate template = LockTemplate.builder(fencing.watch(store))
                 .leaseTime(lease)
                 .handover(16, maxPassTime)
                 .shutdownWait(Duration.ZERO)

@@ -35,8 +35,7 @@ class RedisAsyncTest {
 
         @Override
         protected LockStore store() {
-            return new RedisLockStore(
-                    connections, RedisLockStore.Options.defaults().withCommandTimeout(Duration.ofSeconds(5)));
+            return new RedisLockStore(connections, RedisContracts.PATIENT);
         }
 
         @AfterEach

@@ -6,7 +6,6 @@ import io.lockkeeper.contract.DistributedLockWaitContract;
 import io.lockkeeper.store.LockStore;
 import io.lockkeeper.testing.Connections;
 import io.lockkeeper.testing.RedisServer;
-import java.time.Duration;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -38,8 +37,7 @@ class RedisDistributedLockTest {
 
         @Override
         protected LockStore store() {
-            return new RedisLockStore(
-                    connections, RedisLockStore.Options.defaults().withCommandTimeout(Duration.ofSeconds(5)));
+            return new RedisLockStore(connections, RedisContracts.PATIENT);
         }
 
         @AfterEach
@@ -72,8 +70,7 @@ class RedisDistributedLockTest {
 
         @Override
         protected LockStore store() {
-            return new RedisLockStore(
-                    connections, RedisLockStore.Options.defaults().withCommandTimeout(Duration.ofSeconds(5)));
+            return new RedisLockStore(connections, RedisContracts.PATIENT);
         }
 
         @AfterEach

@@ -5,7 +5,6 @@ import io.lockkeeper.contract.VirtualThreadsContract;
 import io.lockkeeper.store.LockStore;
 import io.lockkeeper.testing.Connections;
 import io.lockkeeper.testing.RedisServer;
-import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 
@@ -17,8 +16,7 @@ class RedisVirtualThreadsTest extends VirtualThreadsContract {
 
     @Override
     protected LockStore store() {
-        return new RedisLockStore(
-                connections, RedisLockStore.Options.defaults().withCommandTimeout(Duration.ofSeconds(5)));
+        return new RedisLockStore(connections, RedisContracts.PATIENT);
     }
 
     @AfterEach
