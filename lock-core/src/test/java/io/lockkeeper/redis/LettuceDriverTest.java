@@ -113,7 +113,7 @@ class LettuceDriverTest {
             driver.close();
 
             assertThat(silent)
-                    .failsWithin(Duration.ofSeconds(1))
+                    .failsWithin(Duration.ofMillis(2_500))
                     .withThrowableThat()
                     .withMessageContaining("closed");
             assertThat(driver.eval(LuaScript.INSPECT, List.of(key), List.of())).isCompletedExceptionally();

@@ -39,6 +39,10 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
 @Timeout(30)
 class RedisClusterStoreTest {
 
+    /** Polls come so seldom that a grant is told from them also on a slow machine. */
+    private static final RedisLockStore.Options PATIENT =
+            RedisLockStore.Options.defaults().withPollInterval(Duration.ofSeconds(25));
+
     private static RedisCluster cluster;
 
     private final List<RedisConnectionFactory> factories = new ArrayList<>();
@@ -60,12 +64,15 @@ class RedisClusterStoreTest {
     }
 
     private LockTemplate.Builder template(Connections driver) {
+        return template(driver, RedisLockStore.Options.defaults());
+    }
+
+    private LockTemplate.Builder template(Connections driver, RedisLockStore.Options options) {
         RedisConnectionFactory connections = driver.toCluster(cluster.ports());
         factories.add(connections);
         // The first one loads the classes of the client, which takes longer than a short command timeout.
         connections.getConnection().close();
-        return LockTemplate.builder(new RedisLockStore(connections, RedisLockStore.Options.defaults()))
-                .shutdownWait(Duration.ZERO);
+        return LockTemplate.builder(new RedisLockStore(connections, options)).shutdownWait(Duration.ZERO);
     }
 
     private static List<String> names(int count) {
@@ -85,7 +92,7 @@ class RedisClusterStoreTest {
     @ParameterizedTest
     @EnumSource
     void threeHundredLocksAreTakenRenewedAndReleased(Connections driver) {
-        Duration lease = Duration.ofMillis(1_500);
+        Duration lease = Duration.ofSeconds(3);
         RecordingListener events = new RecordingListener();
         try (LockTemplate template =
                 template(driver).leaseTime(lease).listener(events).build()) {
@@ -96,12 +103,10 @@ class RedisClusterStoreTest {
                             .map(name -> "lockkeeper:lock:" + name)
                             .toList());
             assertThat(new HashSet<>(keys.values())).hasSize(3);
-            long begin = System.nanoTime();
             Awaitility.await()
-                    .until(() -> System.nanoTime() - begin
-                            > lease.plus(lease.dividedBy(2)).toNanos());
+                    .atMost(lease.multipliedBy(10))
+                    .until(() -> events.events(LockListener.Renewed.class).size() >= 900);
             assertThat(events.events(LockListener.RenewalFailed.class)).isEmpty();
-            assertThat(events.events(LockListener.Renewed.class)).hasSizeGreaterThanOrEqualTo(900);
             assertThat(leases).allMatch(LockLease::isHeld).allMatch(LockLease::verify);
             assertThat(leases).allMatch(held -> held.release() == ReleaseResult.RELEASED);
             assertThat(events.events(LockListener.Lost.class)).isEmpty();
@@ -130,8 +135,8 @@ class RedisClusterStoreTest {
                 "{🔒}:ü",
                 "line\nbreak",
                 "x".repeat(512));
-        try (LockTemplate template = template(driver).build();
-                LockTemplate other = template(driver).build()) {
+        try (LockTemplate template = template(driver, PATIENT).build();
+                LockTemplate other = template(driver, PATIENT).build()) {
             awaitSubscriptions(2);
             for (String name : names) {
                 String key = "lockkeeper:lock:" + name;
@@ -145,8 +150,8 @@ class RedisClusterStoreTest {
                 CompletableFuture<LockLease> next = other.acquireAsync(LockRequest.of(name));
                 Awaitility.await().until(() -> !"".equals(cluster.masterOf(key).field(key, "queue")));
                 assertThat(lease.release()).as(name).isEqualTo(ReleaseResult.RELEASED);
-                // A poll would come after five seconds.
-                assertThat(next.get(2, TimeUnit.SECONDS).release()).as(name).isEqualTo(ReleaseResult.RELEASED);
+                // A poll would come later.
+                assertThat(next.get(20, TimeUnit.SECONDS).release()).as(name).isEqualTo(ReleaseResult.RELEASED);
             }
         }
     }
@@ -154,8 +159,8 @@ class RedisClusterStoreTest {
     @ParameterizedTest
     @EnumSource
     void aGrantReachesAWaiterWhateverNodeItListensTo(Connections driver) throws Exception {
-        try (LockTemplate holder = template(driver).build();
-                LockTemplate waiting = template(driver).build()) {
+        try (LockTemplate holder = template(driver, PATIENT).build();
+                LockTemplate waiting = template(driver, PATIENT).build()) {
             awaitSubscriptions(2);
             List<LockLease> held = names(30).stream().map(holder::acquire).toList();
             assertThat(held)
@@ -169,9 +174,9 @@ class RedisClusterStoreTest {
                     .noneMatch(key -> "".equals(cluster.masterOf(key).field(key, "queue"))));
             cluster.resetStatistics();
             held.forEach(LockLease::close);
-            // Polls come every five seconds.
+            // Polls come every 25 s.
             for (CompletableFuture<LockLease> lease : next) {
-                lease.get(2, TimeUnit.SECONDS).close();
+                lease.get(20, TimeUnit.SECONDS).close();
             }
             assertThat(cluster.calls("publish")).isEqualTo(30);
             assertThat(cluster.scriptCalls()).isEqualTo(60);

@@ -37,7 +37,7 @@ class RedisFaultTest {
     private static final Duration COMMAND_TIMEOUT = Duration.ofMillis(800);
     private static final String NAME = "late {lock}";
     private static final String KEY = "lockkeeper:lock:" + NAME;
-    private static final Duration PATIENCE = Duration.ofSeconds(5);
+    private static final Duration PATIENCE = Duration.ofSeconds(20);
     private static final Duration COPY_DELAY = Duration.ofMillis(400);
     private static final Predicate<RedisRequest> ACQUIRE = RedisRequest.containing(LuaScript.ACQUIRE.sha1());
     private static final Predicate<RedisRequest> RELEASE = RedisRequest.containing(LuaScript.RELEASE.sha1());
@@ -87,11 +87,11 @@ class RedisFaultTest {
                 .build();
     }
 
-    /** Another instance gets the lock within the command timeout, and some time for the way. */
+    /** Another instance gets the lock within the command timeout, and some time for the way, but before a lease or a grant ends. */
     private static void assertFreeSoon(LockTemplate sound) {
         long begin = System.nanoTime();
         sound.acquire(LockRequest.of(NAME).withWaitTime(LEASE.multipliedBy(2))).close();
-        assertThat(Duration.ofNanos(System.nanoTime() - begin)).isLessThan(COMMAND_TIMEOUT.plusMillis(500));
+        assertThat(Duration.ofNanos(System.nanoTime() - begin)).isLessThan(COMMAND_TIMEOUT.plusSeconds(2));
     }
 
     private void assertNobodyOwnsTheLock() {
@@ -252,8 +252,7 @@ class RedisFaultTest {
             caller.start();
             silence.awaitHits(1, PATIENCE);
             caller.interrupt();
-            assertThat(flag.get(COMMAND_TIMEOUT.toMillis(), TimeUnit.MILLISECONDS))
-                    .isTrue();
+            assertThat(flag.get(PATIENCE.toMillis(), TimeUnit.MILLISECONDS)).isTrue();
             assertNobodyOwnsTheLock();
         });
     }

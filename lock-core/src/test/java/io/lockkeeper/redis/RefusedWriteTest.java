@@ -87,7 +87,7 @@ class RefusedWriteTest {
             assertThat(held.release()).isEqualTo(ReleaseResult.UNKNOWN);
             Awaitility.await()
                     .during(Duration.ofMillis(500))
-                    .atMost(Duration.ofSeconds(2))
+                    .atMost(Duration.ofSeconds(10))
                     .until(() -> !waiting.isDone());
             accept();
             LockLease next = waiting.get(LEASE.toSeconds(), TimeUnit.SECONDS);

@@ -39,6 +39,7 @@ class ServerEventsTest {
 
     private static final Duration LEASE = Duration.ofSeconds(6);
     private static final Duration LONG_LEASE = Duration.ofSeconds(30);
+    private static final Duration LONG_POLL = Duration.ofSeconds(25);
     private static final Duration PATIENCE = Duration.ofSeconds(5);
 
     private final RecordingListener events = new RecordingListener();
@@ -63,7 +64,9 @@ class ServerEventsTest {
     private LockTemplate template(Connections driver, Duration lease) {
         RedisConnectionFactory connections = driver.to(server.port());
         factories.add(connections);
-        LockTemplate template = LockTemplate.builder(new RedisLockStore(connections, RedisLockStore.Options.defaults()))
+        RedisLockStore.Options options = RedisLockStore.Options.defaults();
+        LockTemplate template = LockTemplate.builder(new RedisLockStore(
+                        connections, lease.equals(LONG_LEASE) ? options.withPollInterval(LONG_POLL) : options))
                 .leaseTime(lease)
                 .shutdownWait(Duration.ZERO)
                 .listener(events)
@@ -184,16 +187,16 @@ class ServerEventsTest {
     @ParameterizedTest
     @EnumSource
     void aWaiterWhoseSubscriptionIsKilledHasItsTurnSoon(Connections driver) throws Exception {
-        try (LockTemplate template = template(driver);
-                LockTemplate other = template(driver)) {
+        try (LockTemplate template = template(driver, LONG_LEASE);
+                LockTemplate other = template(driver, LONG_LEASE)) {
             awaitSubscriptions(2);
             LockLease held = template.acquire("stock");
             CompletableFuture<LockLease> waiting = other.acquireAsync(LockRequest.of("stock"));
             Awaitility.await().until(() -> !"".equals(server.field("lockkeeper:lock:stock", "queue")));
             server.command("CLIENT", "KILL", "TYPE", "pubsub");
             held.close();
-            // A poll would come after three seconds.
-            waiting.get(2, TimeUnit.SECONDS).close();
+            // A poll would come later.
+            waiting.get(LONG_POLL.toSeconds() / 2, TimeUnit.SECONDS).close();
             awaitSubscriptions(2);
         }
     }
@@ -219,7 +222,7 @@ class ServerEventsTest {
             CompletableFuture<LockLease> waiting = other.acquireAsync(LockRequest.of("stock"));
             Awaitility.await().until(() -> !"".equals(server.field("lockkeeper:lock:stock", "queue")));
             held.close();
-            waiting.get(10, TimeUnit.SECONDS).close();
+            waiting.get(20, TimeUnit.SECONDS).close();
             Awaitility.await().during(Duration.ofMillis(700)).until(() -> lines.list.size() == 2);
             assertThat(lines.list).as("once for each instance").allMatch(line -> line.getFormattedMessage()
                     .contains("&<key-prefix>:grants:*"));
