@@ -122,14 +122,13 @@ class QuorumLockStoreTest {
 
     @Test
     void aMinimumHoldIsKeptByAMajority() {
-        LockRequest kept = LockRequest.of("kept").withMinHoldTime(Duration.ofMillis(600));
+        LockRequest kept = LockRequest.of("kept").withMinHoldTime(Duration.ofMillis(1_200));
         long begin = System.nanoTime();
         template.acquire(kept).close();
         assertThat(other.tryAcquire("kept")).isEmpty();
-        other.acquire(LockRequest.of("kept").withWaitTime(Duration.ofSeconds(2)))
+        other.acquire(LockRequest.of("kept").withWaitTime(Duration.ofSeconds(20)))
                 .close();
-        assertThat(Duration.ofNanos(System.nanoTime() - begin))
-                .isBetween(Duration.ofMillis(580), Duration.ofMillis(1_200));
+        assertThat(Duration.ofNanos(System.nanoTime() - begin)).isGreaterThanOrEqualTo(Duration.ofMillis(1_180));
     }
 
     @Test
@@ -161,7 +160,7 @@ class QuorumLockStoreTest {
         CompletableFuture<LockLostException> loss = new CompletableFuture<>();
         lease.onLost(loss::complete);
         assertThat(other.inspector().forceRelease("seen")).isTrue();
-        assertThat(loss.get(1, TimeUnit.SECONDS).name()).isEqualTo("seen");
+        assertThat(loss.get(20, TimeUnit.SECONDS).name()).isEqualTo("seen");
         assertThat(other.inspector().forceRelease("seen")).isFalse();
         assertThat(other.inspector().status("seen")).isEmpty();
     }
