@@ -68,7 +68,7 @@ class EndingsTest {
         LockLease lease = full.acquire(LockRequest.of("x").withLeaseTime(Duration.ofMillis(100)));
         CompletableFuture<Object> told = new CompletableFuture<>();
         lease.onLost(told::complete);
-        assertThat(told.get(5, TimeUnit.SECONDS)).isNotNull();
+        assertThat(told.get(20, TimeUnit.SECONDS)).isNotNull();
         full.close();
     }
 
@@ -76,13 +76,14 @@ class EndingsTest {
     void aLevelThatHasEndedHearsOfNoLoss() throws Exception {
         List<String> told = new CopyOnWriteArrayList<>();
         CountDownLatch lost = new CountDownLatch(1);
-        template.run(LockRequest.of("x").withLeaseTime(Duration.ofMillis(100)), outer -> {
+        template.run(LockRequest.of("x").withLeaseTime(Duration.ofMinutes(1)), outer -> {
             template.run("x", inner -> inner.onLost(loss -> told.add("inner")));
+            outer.extend(Duration.ofMillis(100));
             outer.onLost(loss -> {
                 told.add("outer");
                 lost.countDown();
             });
-            assertThat(lost.await(5, TimeUnit.SECONDS)).isTrue();
+            assertThat(lost.await(20, TimeUnit.SECONDS)).isTrue();
         });
         Awaitility.await().during(Duration.ofMillis(100)).until(() -> told, List.of("outer")::equals);
     }
@@ -104,8 +105,8 @@ class EndingsTest {
         Thread second = waitingFor("second", order);
         first.interrupt();
         held.close();
-        first.join(5_000);
-        second.join(5_000);
+        first.join(20_000);
+        second.join(20_000);
         assertThat(order).containsExactly("first interrupted", "second");
     }
 
