@@ -51,7 +51,7 @@ final class AsyncExecution<T extends @Nullable Object> {
         try {
             work.whenComplete((value, failure) -> release.accept(lease, () -> complete(value, failure)));
         } catch (Throwable failure) {
-            // A stage of somebody's own that cannot be followed.
+            // A stage of the caller's own that cannot be followed.
             release.accept(lease, () -> result.completeExceptionally(failure));
         }
     }

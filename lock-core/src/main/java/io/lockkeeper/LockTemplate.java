@@ -332,7 +332,7 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
          * @param executor the executor, which must have threads of its own: a task on the thread of the call would block
          *     the answers of the store. Unless set, daemon threads of the template: four suffice for any number of
          *     callbacks that do not block, there are more where those block, and losses come first. What a set
-         *     executor refuses runs on such threads too.
+         *     executor refuses, with whatever exception or error, runs on such threads too.
          * @return this builder
          */
         public Builder executor(Executor executor) {

@@ -76,7 +76,7 @@ final class StageExecution<B extends @Nullable Object, T extends @Nullable Objec
         try {
             stage.whenComplete((value, failure) -> complete(ended, value, failure));
         } catch (Throwable failure) {
-            // A stage of somebody's own that cannot be followed.
+            // A stage of the caller's own that cannot be followed.
             ended.completeExceptionally(failure);
         }
         result.whenComplete((value, failure) -> {

@@ -223,7 +223,7 @@ final class SurroundedEngine implements LockEngine {
         return lease;
     }
 
-    /** Whoever is to keep a level may refuse it, and nobody else would end it. */
+    /** Gives a level to the one that keeps it, or ends it where that fails. */
     private static void keep(LockLease level, Consumer<LockLease> keeper) {
         try {
             keeper.accept(level);

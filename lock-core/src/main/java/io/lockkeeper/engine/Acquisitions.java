@@ -155,7 +155,7 @@ final class Acquisitions {
         }
     }
 
-    /** Ends the waits of those of whom nobody knows any more, because of an error at some moment before the last look. */
+    /** Ends the waits of callers that an error made their cohort forget, at some moment before the last look. */
     void lookAfterForgotten() {
         pending.forEach(waiter -> {
             Cohort cohort = waiter.cohort();
@@ -178,10 +178,6 @@ final class Acquisitions {
                 ? () -> {}
                 : scheduler.schedule(() -> expire(waiter), Math.max(0, waiter.nanosLeft(0, times.clock())));
         waiter.outcome.whenComplete((lease, failure) -> {
-            if (!StackRoom.isEnough()) {
-                // An error inside a lock of the platform would leave it locked; the next look does the rest.
-                return;
-            }
             pending.remove(waiter);
             timeout.cancel();
             if (waiter.outcome.isCancelled()) {

@@ -110,8 +110,8 @@ final class Cohort extends Recovery.Task {
     }
 
     /**
-     * Decides under the monitor, and then has the decisions done. Where an error comes into the decision, nobody knows how
-     * much of it was made, and the cohort starts afresh a little later.
+     * Decides under the monitor, and then has the decisions done. Where an error comes into the decision, some of it
+     * may have been made, and the cohort starts afresh a little later.
      *
      * @param asked the attempt that is concerned; null: none but those that the cohort has
      * @return whether the decision was made
@@ -148,7 +148,7 @@ final class Cohort extends Recovery.Task {
         return decided;
     }
 
-    /** Starts afresh after an error: nothing is kept but a hold that somebody has. */
+    /** Starts afresh after an error: nothing is kept but a hold that a caller has. */
     @Override
     void recover() {
         Throwable failure;
@@ -412,7 +412,7 @@ final class Cohort extends Recovery.Task {
         return result;
     }
 
-    /** How far the release of a hold came, nobody knows: it ends for all who have it. */
+    /** The release of a hold failed somewhere in the middle: the hold ends for all who have it. */
     private void giveUp(Tenure ended, CompletableFuture<ReleaseResult> result) {
         Effects effects = new Effects(background, recovery);
         effects.answer(ended::lose);

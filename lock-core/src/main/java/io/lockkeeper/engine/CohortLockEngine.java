@@ -121,7 +121,7 @@ final class CohortLockEngine implements LockEngine {
         CompletableFuture<HeldLease> acquisition = begin(caller, () -> acquisitions.begin(request, false));
         acquisition.whenComplete((lease, failure) ->
                 leases.completions().execute(() -> answer(caller, result, lease, failure, received -> received)));
-        result.whenComplete((lease, failure) -> acquisition.cancel(false));
+        result.whenComplete(new Withdrawal(acquisition, leases.recovery()));
     }
 
     @Override
@@ -146,7 +146,7 @@ final class CohortLockEngine implements LockEngine {
         try {
             return level.closeAsync();
         } catch (Throwable failure) {
-            // Somebody waits for the end, with an error or without.
+            // The end is told, with an error or without.
             return CompletableFuture.failedFuture(failure);
         }
     }
@@ -171,7 +171,7 @@ final class CohortLockEngine implements LockEngine {
         try {
             return tell(caller, result, lease, failure, received);
         } catch (Throwable error) {
-            // Nobody can be told of the lease any more, if nobody was.
+            // Where the caller does not have the lease by now, it never will.
             boolean got = !result.completeExceptionally(error) && !result.isCompletedExceptionally();
             if (lease != null && !got) {
                 lease.giveBack();
@@ -271,7 +271,7 @@ final class CohortLockEngine implements LockEngine {
                 entry.closeAsync();
             }
         }));
-        result.whenComplete((level, failure) -> acquisition.cancel(false));
+        result.whenComplete(new Withdrawal(acquisition, leases.recovery()));
         return result;
     }
 

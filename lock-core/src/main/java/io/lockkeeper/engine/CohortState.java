@@ -207,8 +207,8 @@ final class CohortState {
     }
 
     /**
-     * An error came into a decision, and some of it may have been made: what nobody here has for certain is given back, and
-     * those who wait ask anew.
+     * An error came into a decision, and some of it may have been made: what no caller has for certain is given back, and those
+     * who wait ask anew.
      *
      * @param unknown attempts that may be known here no more; null: none
      */

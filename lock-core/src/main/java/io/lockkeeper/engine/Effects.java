@@ -8,8 +8,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What was decided under a lock, to be done after that: answers to callers at once, commands as it may be. Each is
- * somebody's answer, so one that fails is done again a little later, and does not keep the others from being done.
+ * What was decided under a lock, to be done after that: answers to callers at once, commands as it may be. Callers wait for
+ * each of them, so one that fails is done again a little later, and does not keep the others from being done.
  */
 final class Effects extends Recovery.Task {
 

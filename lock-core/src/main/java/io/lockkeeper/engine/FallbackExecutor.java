@@ -11,8 +11,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Runs every task exactly once, whatever its executor throws: a task that is forgotten is a lease that nobody releases, or
- * a loss that is never told. Where no thread can be had, tasks wait for the timer.
+ * Runs every task exactly once, whatever its executor throws: a forgotten task is a lease that is never released, or a
+ * loss that is never told. Where no thread can be had, tasks wait for the timer.
  */
 final class FallbackExecutor implements Executor, AutoCloseable {
 
@@ -102,7 +102,7 @@ final class FallbackExecutor implements Executor, AutoCloseable {
     }
 
     /** Something to run once, also where several executors have taken it; true when it has begun. */
-    @SuppressWarnings("serial") // Nobody writes it anywhere.
+    @SuppressWarnings("serial") // It is never written anywhere.
     private static final class Task extends AtomicBoolean implements Runnable {
 
         private final transient Runnable work;

@@ -107,6 +107,7 @@ final class Leases implements LeaseKeeper {
 
     @Override
     public void lose(Tenure tenure, String reason) {
+        StackRoom.require();
         Effects effects = new Effects(background, recovery);
         effects.answer(() -> tellHolders(tenure, reason));
         effects.answer(() -> tenure.cohort.lost(tenure));
@@ -149,6 +150,7 @@ final class Leases implements LeaseKeeper {
 
     @Override
     public boolean extend(HeldLease lease, long leaseMillis) {
+        StackRoom.require();
         Tenure tenure = lease.tenure();
         tenure.keepFromPassing();
         if (!lease.isHeld()) {

@@ -16,8 +16,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Goes on with what an error interrupted, such as one that says that the stack or the heap is at its end, and with answers
- * of the store of which nobody was told. The timer looks after both, as long as anything is going on.
+ * Goes on with what an error interrupted, such as one that says that the stack or the heap is at its end, and tells answers
+ * of the store that were not told. The timer looks after both, as long as anything is going on.
  */
 final class Recovery {
 
@@ -172,7 +172,7 @@ final class Recovery {
         private final long overdueNanos;
         private final BiConsumer<@Nullable T, @Nullable Throwable> then;
 
-        /** Whether somebody is being told; guarded by this. */
+        /** Whether the answer is being told; guarded by this. */
         private boolean telling;
 
         private volatile boolean told;
@@ -188,9 +188,10 @@ final class Recovery {
 
         private void await() {
             if (answer.isDone()) {
+                // On the thread that asked, which looked for room.
                 tell();
             } else {
-                answer.whenComplete((value, failure) -> tell());
+                answer.whenComplete((value, failure) -> tellIfRoom());
             }
             if (!told) {
                 open.add(this);
@@ -201,11 +202,14 @@ final class Recovery {
             }
         }
 
-        private void tell() {
-            if (!StackRoom.isEnough()) {
-                // The next look does it.
-                return;
+        /** Where there is no room on this thread, the next look tells it on another. */
+        private void tellIfRoom() {
+            if (StackRoom.isEnough()) {
+                tell();
             }
+        }
+
+        private void tell() {
             synchronized (this) {
                 if (told || telling) {
                     return;
@@ -265,7 +269,7 @@ final class Recovery {
         private void overdue() {
             try {
                 tell(null, new StoreException("the store has not answered within its time", null));
-                // It is told when it comes all the same; only nobody looks after it any more.
+                // If it comes all the same it is told, but it is not looked after any more.
                 open.remove(this);
             } catch (Throwable error) {
                 log.error("That the store has not answered could not be told, and is told again", error);

@@ -28,11 +28,11 @@ final class StackRoom {
      * @throws StackOverflowError if there is none
      */
     static void require() {
-        descend(LEVELS, 1, 2, 3, 4, 5, 6);
+        descend(LEVELS, 1, 2, 3, 4, 5, 6, 7, 8);
     }
 
     /** The arguments are needed after the call, so that each level takes its part of the stack. */
-    private static long descend(int levels, long a, long b, long c, long d, long e, long f) {
-        return levels == 0 ? a : descend(levels - 1, b, c, d, e, f, a) + (a ^ b ^ c ^ d ^ e ^ f);
+    private static long descend(int levels, long a, long b, long c, long d, long e, long f, long g, long h) {
+        return levels == 0 ? a : descend(levels - 1, a, b, c, d, e, f, g, h) + (a ^ b ^ c ^ d ^ e ^ f ^ g ^ h);
     }
 }

@@ -45,7 +45,7 @@ final class CombinedConnection {
     private final ExecutorService helper;
     private final WaitingCommands waiting;
     private final AtomicBoolean watched = new AtomicBoolean();
-    /** 1: somebody leads. That it ends is written without a call, for which there may be no room after an error. */
+    /** 1: there is a leader. That its turn ends is written without a call, for which there may be no room after an error. */
     private volatile int led;
 
     private volatile @Nullable JedisLink link;
@@ -203,7 +203,7 @@ final class CombinedConnection {
                 owner.demoted();
             }
         } catch (Throwable failure) {
-            // Before any call: whoever reads from it next would get the answer to another command.
+            // Before any call: the next one to read from it would get the answer to another command.
             JedisLink open = link;
             link = null;
             strandedLink = open;
@@ -338,7 +338,7 @@ final class CombinedConnection {
                 }
             }
             if (led == 0) {
-                // Whoever led may have had no room to hand on.
+                // The last leader may have had no room to hand on.
                 handOn();
             }
         } finally {

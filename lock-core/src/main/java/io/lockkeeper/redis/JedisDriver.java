@@ -38,7 +38,7 @@ final class JedisDriver extends DelegatingDriver {
                 System::nanoTime);
     }
 
-    /** Where no thread can be had, the timer completes what somebody waits for, or else the thread that has the answer. */
+    /** Where no thread can be had, the timer completes futures, or else the thread that has the answer. */
     private static Executor answers(ScheduledExecutorService timer) {
         Executor threads = DaemonThreads.limited("lockkeeper-redis-answers", ANSWERING_THREADS);
         return answer -> {

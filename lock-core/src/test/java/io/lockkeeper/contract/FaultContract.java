@@ -309,6 +309,31 @@ public abstract class FaultContract {
         isFreeInTheEnd(template, names());
     }
 
+    /** What a stack without room does with a future is the platform's: that it is ended counts, and what was asked. */
+    @Test
+    void aCallerMayGiveUpWhereTheStackIsNearlyExhausted() throws Exception {
+        LockTemplate template = template(store());
+        LockTemplate other = template(store());
+        List<CompletableFuture<LockLease>> futures = new ArrayList<>();
+        List<LockLease> held = new ArrayList<>();
+        eachWithLittleRoom((each, room) -> {
+            held.add(other.acquire(each));
+            CompletableFuture<LockLease> future = template.acquireAsync(LockRequest.of(each));
+            futures.add(future);
+            return DeepThread.run(room, () -> future.cancel(true));
+        });
+        held.forEach(LockLease::close);
+        for (CompletableFuture<LockLease> future : futures) {
+            // Again, where there was no room for the first time.
+            future.cancel(true);
+            if (!future.isCompletedExceptionally()) {
+                future.get(1, TimeUnit.SECONDS).close();
+            }
+        }
+        names().forEach(each -> isAnswered(template, waiting(each, LockMode.EXCLUSIVE)));
+        isFreeInTheEnd(template, names());
+    }
+
     /** Something on a thread that has room for so many frames. */
     private interface Deed {
         CompletableFuture<?> begin(String name, int room);
