@@ -50,7 +50,7 @@ class RedisAsyncTest {
         private final RedisConnectionFactory connections = Connections.JEDIS.to(server.port());
 
         Crowd() {
-            super(Duration.ofSeconds(15), true);
+            super(Duration.ofMinutes(1), true);
         }
 
         @Override
@@ -59,7 +59,8 @@ class RedisAsyncTest {
                     connections,
                     RedisLockStore.Options.defaults()
                             .withPollInterval(POLL_INTERVAL)
-                            .withCommandTimeout(Duration.ofSeconds(5)));
+                            .withGrantTime(Duration.ofSeconds(20))
+                            .withCommandTimeout(Duration.ofSeconds(20)));
         }
 
         @AfterEach
