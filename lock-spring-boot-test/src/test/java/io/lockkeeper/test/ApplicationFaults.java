@@ -20,7 +20,7 @@ import org.springframework.context.annotation.Import;
 @SpringBootTest(
         classes = ApplicationFaults.Application.class,
         webEnvironment = WebEnvironment.NONE,
-        properties = "lockkeeper.lease-time=2s")
+        properties = "lockkeeper.redis.command-timeout=10s")
 @ExtendWith(LockFaultsExtension.class)
 abstract class ApplicationFaults {
 
