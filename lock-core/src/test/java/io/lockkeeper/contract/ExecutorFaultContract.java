@@ -23,11 +23,14 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.TestInfo;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** An executor that throws, whatever it is and whenever: no lease, no loss and no caller is forgotten. */
+@Execution(ExecutionMode.CONCURRENT)
 @Timeout(60)
 public abstract class ExecutorFaultContract {
 

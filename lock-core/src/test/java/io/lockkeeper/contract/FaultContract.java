@@ -28,6 +28,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInfo;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -37,6 +39,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * Errors in the middle of everything: whoever asks is answered, later callers get the lock or end at their wait, and in the
  * end nothing is left behind.
  */
+@Execution(ExecutionMode.CONCURRENT)
 @Timeout(120)
 public abstract class FaultContract {
 
