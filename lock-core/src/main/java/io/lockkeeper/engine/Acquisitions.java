@@ -111,9 +111,11 @@ final class Acquisitions {
     /** Begins on a thread that does nothing but wait for the answers of the store, and no longer than the request does. */
     CompletableFuture<HeldLease> beginWaiting(LockRequest request, boolean nested) {
         Duration wait = waitOf(request);
-        return wait.isZero() || wait.compareTo(WITHOUT_LIMIT) > 0
-                ? CallerThread.waiting(() -> begin(request, nested))
-                : CallerThread.waitingFor(wait.toNanos(), () -> begin(request, nested));
+        if (wait.compareTo(WITHOUT_LIMIT) > 0) {
+            return CallerThread.waiting(() -> begin(request, nested));
+        }
+        long nanos = (wait.isZero() ? commandTimeout : wait).toNanos();
+        return CallerThread.waitingFor(nanos, () -> begin(request, nested));
     }
 
     private CompletableFuture<HeldLease> once(LockRequest request, boolean nested) {

@@ -57,9 +57,18 @@ final class FallbackExecutor implements Executor, AutoCloseable {
                 return;
             }
         }
-        log.warn("No thread can be had for a task, which waits for the timer: {}", refusal.toString());
+        if (!task.delayed) {
+            task.delayed = true;
+            log.warn("No thread can be had for a task, which waits for the timer: {}", refusal.toString());
+        }
         waiting.add(task);
-        scheduler.schedule(() -> takeUp(task), fallback == null ? 0 : RETRY_NANOS);
+        try {
+            scheduler.schedule(() -> takeUp(task), fallback == null ? 0 : RETRY_NANOS);
+        } catch (Throwable failure) {
+            // The caller hears of it, and may give the task again.
+            waiting.remove(task);
+            throw failure;
+        }
         if (closed) {
             runAll();
         }
@@ -106,6 +115,9 @@ final class FallbackExecutor implements Executor, AutoCloseable {
     private static final class Task extends AtomicBoolean implements Runnable {
 
         private final transient Runnable work;
+
+        /** Whether it had to wait before, which is said once. */
+        private boolean delayed;
 
         private Task(Runnable work) {
             this.work = work;

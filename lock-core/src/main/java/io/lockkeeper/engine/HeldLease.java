@@ -291,7 +291,12 @@ final class HeldLease extends Recovery.Task implements LockLease {
             owed = false;
         }
         if (release) {
-            keeper.release(this).thenApply(this::ended).whenComplete((result, never) -> events.report(result));
+            try {
+                keeper.release(this).thenApply(this::ended).whenComplete((result, never) -> events.report(result));
+            } catch (Throwable failure) {
+                owe(true);
+                throw failure;
+            }
         } else {
             ended(ReleaseResult.LOST);
         }

@@ -3,6 +3,7 @@ package io.lockkeeper.quorum;
 
 import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.StoreException;
+import io.lockkeeper.store.StoreNotReadyException;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -38,6 +39,9 @@ final class AcquisitionVotes {
     private final List<String> holders = new ArrayList<>();
     private boolean ended;
 
+    /** How many failed because they have never been reached. */
+    private int notReady;
+
     AcquisitionVotes(List<Master> masters) {
         this.majority = Tally.majorityOf(masters.size());
         masters.forEach(master -> standings.put(master, Standing.OPEN));
@@ -57,7 +61,11 @@ final class AcquisitionVotes {
     }
 
     void failed(Master master, @Nullable Throwable failure) {
-        faults.add(master.describe(Objects.requireNonNull(failure)));
+        Throwable fault = Objects.requireNonNull(failure);
+        faults.add(master.describe(fault));
+        if (fault instanceof StoreNotReadyException || fault.getCause() instanceof StoreNotReadyException) {
+            notReady++;
+        }
         stands(master, Standing.FAILED);
     }
 
@@ -161,13 +169,25 @@ final class AcquisitionVotes {
     @Nullable
     StoreException failure() {
         boolean lost = count(Standing.FAILED::equals) > standings.size() - majority;
-        return lost ? Tally.noMajority(standings.size(), faults) : null;
+        return lost ? noMajority(faults) : null;
     }
 
     /** Returns the failure of an acquisition whose time is over. */
     StoreException silence() {
         List<String> all = new ArrayList<>(faults);
         with(Standing.OPEN::equals).forEach(master -> all.add(master.describeSilence()));
-        return Tally.noMajority(standings.size(), all);
+        return noMajority(all);
+    }
+
+    /** Masters that have never been reached may be there soon: a caller who waits may ask again where these would do. */
+    private StoreException noMajority(List<String> all) {
+        StoreException failure = Tally.noMajority(standings.size(), all);
+        long neverReached = notReady
+                + with(Standing.OPEN::equals).stream()
+                        .filter(master -> !master.wasReached())
+                        .count();
+        return neverReached > 0 && count(AcquisitionVotes::isAnswer) + neverReached >= majority
+                ? new StoreNotReadyException(Objects.requireNonNull(failure.getMessage()), failure)
+                : failure;
     }
 }

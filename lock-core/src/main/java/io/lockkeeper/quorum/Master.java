@@ -26,6 +26,8 @@ final class Master {
     private volatile long lastAnswer = System.nanoTime();
     private volatile boolean silent;
 
+    private volatile boolean reached;
+
     /** What must have ended before the store may be closed; guarded by this. */
     private int duties;
 
@@ -80,6 +82,7 @@ final class Master {
     private <T> CompletableFuture<T> noted(CompletableFuture<T> answer, long sent) {
         return answer.whenComplete((reply, failure) -> {
             if (failure == null) {
+                reached = true;
                 lastAnswer = System.nanoTime();
                 silent = false;
             } else if (lastAnswer - sent < 0) {
@@ -94,6 +97,11 @@ final class Master {
         Throwable cause =
                 failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
         return "master " + number + ": " + (cause instanceof StoreException ? cause.getMessage() : cause);
+    }
+
+    /** Returns whether it has ever answered. */
+    boolean wasReached() {
+        return reached;
     }
 
     /** Says that it has not answered. */

@@ -37,6 +37,8 @@ final class CombinedConnection {
     /** A caller who must go sooner leaves the reading to the helper: a server that is well but slow must not cost connections. */
     private static final long SHORTEST_LEAD_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
+    private final long shortestLead;
+
     private final Duration limit;
     private final Supplier<JedisLink> connect;
     private final ScheduledExecutorService timer;
@@ -75,6 +77,7 @@ final class CombinedConnection {
             Executor answers,
             ConnectionOwner owner) {
         this.limit = limit;
+        this.shortestLead = Math.min(SHORTEST_LEAD_NANOS, limit.toNanos() / 2);
         this.connect = connect;
         this.timer = timer;
         this.answers = answers;
@@ -134,9 +137,9 @@ final class CombinedConnection {
 
     private void await(PendingCommand own) {
         while (!own.isOver()) {
-            if (link == null || (own.callerNanos() < SHORTEST_LEAD_NANOS && led == 0)) {
+            if (link == null || (own.callerNanos() < shortestLead && led == 0)) {
                 help();
-            } else if (own.callerNanos() >= SHORTEST_LEAD_NANOS && LED.compareAndSet(this, 0, 1)) {
+            } else if (own.callerNanos() >= shortestLead && LED.compareAndSet(this, 0, 1)) {
                 lead(own);
             }
             if (!own.isOver() && own.callerNanos() > 0) {

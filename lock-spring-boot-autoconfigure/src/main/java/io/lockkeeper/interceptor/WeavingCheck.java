@@ -12,9 +12,6 @@ import org.springframework.core.annotation.MergedAnnotations;
 /** Finds methods into which no lock was woven, or one that cannot be reached. */
 final class WeavingCheck {
 
-    /** What woven code calls; by name, because it stands above this package and needs AspectJ. */
-    private static final String ASPECT = "io.lockkeeper.weaving.DistributedLockedAspect";
-
     private static final int DEEPEST = 2;
 
     private WeavingCheck() {}
@@ -56,10 +53,10 @@ final class WeavingCheck {
         String problem = null;
         try {
             // As woven code does it: by name, in the class loader of its class.
-            Class<?> aspect = Class.forName(ASPECT, true, woven);
+            Class<?> aspect = Class.forName(AspectKnowledge.ASPECT, true, woven);
             aspect.getMethod("aspectOf").invoke(null);
             if (aspect.getClassLoader() != WeavingCheck.class.getClassLoader()) {
-                problem = "its class loader has a " + ASPECT + " of its own";
+                problem = "its class loader has a " + AspectKnowledge.ASPECT + " of its own";
             }
         } catch (ReflectiveOperationException | LinkageError unreachable) {
             problem = unreachable.toString();
@@ -72,18 +69,14 @@ final class WeavingCheck {
         }
     }
 
-    /**
-     * Returns whether AspectJ has moved the body of a method elsewhere, so that something can run around it. Advice in
-     * AspectJ's own language, such as that of transactions, brings a method of its own beside the body; ours does not.
-     */
+    /** Returns whether AspectJ has moved the body of a method elsewhere, so that our aspect can run around it. */
     static boolean isWoven(Method method) {
         String body = method.getName() + "_aroundBody";
-        List<String> woven = Arrays.stream(method.getDeclaringClass().getDeclaredMethods())
+        List<String> bodies = Arrays.stream(method.getDeclaringClass().getDeclaredMethods())
                 .filter(each -> each.getName().startsWith(body) && isBodyOf(method, each))
                 .map(Method::getName)
                 .toList();
-        long others = woven.stream().filter(name -> name.endsWith("$advice")).count();
-        return woven.size() - others > others;
+        return !bodies.isEmpty() && AspectKnowledge.isWovenInto(method.getDeclaringClass(), bodies);
     }
 
     /** The object comes first, then the parameters: methods of the same name have bodies of their own. */

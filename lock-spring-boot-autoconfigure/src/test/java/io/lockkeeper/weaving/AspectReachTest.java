@@ -41,15 +41,16 @@ class AspectReachTest {
                         "its class loader has a io.lockkeeper.weaving.DistributedLockedAspect" + " of its own"));
     }
 
-    /** What the weaver leaves of a class, as far as the start can see it. */
+    /** What a weaver leaves in a class file, as far as the start can see it. */
     static class Woven {
         @DistributedLocked("stock")
         void sell() {
-            sell_aroundBody0();
+            DistributedLockedAspect.aspectOf();
+            sell_aroundBody0(this);
         }
 
-        @SuppressWarnings("MethodName")
-        private static void sell_aroundBody0() {}
+        @SuppressWarnings({"MethodName", "UnusedVariable"})
+        private static void sell_aroundBody0(Woven self) {}
     }
 
     /** Has classes of this package of its own. */

@@ -43,9 +43,8 @@ final class RenewalWatch implements LockListener {
         failing.values().removeIf(end -> end - now < 0);
         Map<String, Long> remaining = held.stream()
                 .collect(Collectors.toMap(LockStatus::name, status -> nanos(status.remaining()), Math::max));
-        // The failure may have come here after the release, or after a renewal that worked: then the lock is not held,
-        // or
-        // until a later moment.
+        // The failure may have come here after the release, or after a renewal that worked: then the lock is not
+        // held, or until a later moment.
         return (int) failing.entrySet().stream()
                 .filter(hold -> hold.getKey().stream()
                         .allMatch(name -> remaining.getOrDefault(name, Long.MAX_VALUE)
@@ -61,7 +60,9 @@ final class RenewalWatch implements LockListener {
 
     @Override
     public void onRenewalFailed(RenewalFailed event) {
-        failing.put(Set.copyOf(event.names()), System.nanoTime() + nanos(event.remaining()));
+        long now = System.nanoTime();
+        failing.values().removeIf(end -> end - now < 0);
+        failing.put(Set.copyOf(event.names()), now + nanos(event.remaining()));
     }
 
     @Override
