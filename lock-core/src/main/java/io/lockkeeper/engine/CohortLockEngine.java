@@ -102,7 +102,7 @@ final class CohortLockEngine implements LockEngine {
 
     @Override
     public LockLease acquire(LockRequest request) {
-        StackRoom.require();
+        StackRoom.requireToBegin();
         limits.check(request);
         threadHolds.refuseHeld(request);
         return await(request);
@@ -110,7 +110,7 @@ final class CohortLockEngine implements LockEngine {
 
     @Override
     public void acquireAsync(LockRequest request, CompletableFuture<LockLease> result) {
-        StackRoom.require();
+        StackRoom.requireToBegin();
         try {
             limits.check(request);
         } catch (RuntimeException refusal) {
@@ -217,7 +217,7 @@ final class CohortLockEngine implements LockEngine {
 
     @Override
     public LockLease enter(LockRequest request) {
-        StackRoom.require();
+        StackRoom.requireToBegin();
         limits.check(request);
         Entry entry = new Entry(request, threadHolds.reenter(request, List.of()));
         LockRequest missing = entry.missing();
@@ -241,7 +241,7 @@ final class CohortLockEngine implements LockEngine {
 
     @Override
     public CompletableFuture<Level> enterAsync(LockRequest request, Collection<? extends LockLease> enclosing) {
-        StackRoom.require();
+        StackRoom.requireToBegin();
         limits.check(request);
         boolean nested = threadHolds.isInside(enclosing);
         Entry entry = new Entry(request, threadHolds.reenter(request, enclosing));
@@ -282,7 +282,7 @@ final class CohortLockEngine implements LockEngine {
 
     @Override
     public void lock(LockRequest request, boolean interruptibly) {
-        StackRoom.require();
+        StackRoom.requireToBegin();
         limits.check(request);
         if (!threadHolds.relock(request)) {
             HeldLease lease = interruptibly ? await(request) : awaitUninterruptibly(request);
@@ -297,7 +297,7 @@ final class CohortLockEngine implements LockEngine {
 
     @Override
     public void unlock(String name, LockMode mode) {
-        StackRoom.require();
+        StackRoom.requireToEnd();
         ThreadHold hold = threadHolds.entered(name);
         if (hold == null || !hold.unlock(mode)) {
             throw new IllegalMonitorStateException("Lock '" + name + "' is not locked by this thread");

@@ -85,6 +85,10 @@ final class HeldLease extends Recovery.Task implements LockLease {
         }
     }
 
+    Recovery recovery() {
+        return recovery;
+    }
+
     Tenure tenure() {
         return tenure;
     }

@@ -107,7 +107,7 @@ final class Leases implements LeaseKeeper {
 
     @Override
     public void lose(Tenure tenure, String reason) {
-        StackRoom.require();
+        StackRoom.requireToEnd();
         Effects effects = new Effects(background, recovery);
         effects.answer(() -> tellHolders(tenure, reason));
         effects.answer(() -> tenure.cohort.lost(tenure));
@@ -150,7 +150,7 @@ final class Leases implements LeaseKeeper {
 
     @Override
     public boolean extend(HeldLease lease, long leaseMillis) {
-        StackRoom.require();
+        StackRoom.requireToEnd();
         Tenure tenure = lease.tenure();
         tenure.keepFromPassing();
         if (!lease.isHeld()) {

@@ -14,13 +14,14 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** One level of a hold: the lease that all levels share, but for its end. */
-final class LevelLease implements EnteredLevel {
+final class LevelLease extends Recovery.Task implements EnteredLevel {
 
     private final Hold hold;
     private final ThreadHolds holder;
     private final LockMode mode;
     private final List<String> names;
     private final boolean outermost;
+    private final Recovery recovery;
     private final AtomicBoolean released = new AtomicBoolean();
     private final List<Consumer<LockLostException>> callbacks = new ArrayList<>(0);
 
@@ -34,6 +35,7 @@ final class LevelLease implements EnteredLevel {
         this.mode = mode;
         this.names = names;
         this.outermost = outermost;
+        this.recovery = hold.lease().recovery();
     }
 
     @Override
@@ -149,7 +151,17 @@ final class LevelLease implements EnteredLevel {
 
     @Override
     public ReleaseResult release() {
-        StackRoom.require();
+        if (!StackRoom.isEnough()) {
+            // Without a call: a thread that has room ends the level.
+            synchronized (recovery) {
+                if (!noted) {
+                    noted = true;
+                    next = recovery.first;
+                    recovery.first = this;
+                }
+            }
+            return ReleaseResult.UNKNOWN;
+        }
         if (!released.compareAndSet(false, true)) {
             return ReleaseResult.ALREADY_RELEASED;
         }
@@ -178,7 +190,17 @@ final class LevelLease implements EnteredLevel {
 
     @Override
     public void close() {
-        StackRoom.require();
+        if (!StackRoom.isEnough()) {
+            // Without a call: a thread that has room ends the level.
+            synchronized (recovery) {
+                if (!noted) {
+                    noted = true;
+                    next = recovery.first;
+                    recovery.first = this;
+                }
+            }
+            return;
+        }
         if (released.compareAndSet(false, true)) {
             try {
                 leave();
@@ -186,6 +208,11 @@ final class LevelLease implements EnteredLevel {
                 hold.leaveAndLog(mode);
             }
         }
+    }
+
+    @Override
+    void recover() {
+        closeAsync();
     }
 
     @Override

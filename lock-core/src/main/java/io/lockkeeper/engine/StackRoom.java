@@ -10,12 +10,15 @@ final class StackRoom {
     /** Some 5 KB of compiled code, and more where code is interpreted, as the steps need more then. */
     private static final int LEVELS = 64;
 
+    /** What begins must find room for its end, too, which may be called from a few frames further down. */
+    private static final int LEVELS_TO_BEGIN = 80;
+
     private StackRoom() {}
 
-    /** Returns whether there is room. */
+    /** Returns whether there is room for a step. */
     static boolean isEnough() {
         try {
-            require();
+            requireToEnd();
             return true;
         } catch (StackOverflowError none) {
             return false;
@@ -23,11 +26,20 @@ final class StackRoom {
     }
 
     /**
-     * Looks for room.
+     * Looks for the room that an acquisition needs, and its release.
      *
      * @throws StackOverflowError if there is none
      */
-    static void require() {
+    static void requireToBegin() {
+        descend(LEVELS_TO_BEGIN, 1, 2, 3, 4, 5, 6, 7, 8);
+    }
+
+    /**
+     * Looks for the room that a step needs.
+     *
+     * @throws StackOverflowError if there is none
+     */
+    static void requireToEnd() {
         descend(LEVELS, 1, 2, 3, 4, 5, 6, 7, 8);
     }
 

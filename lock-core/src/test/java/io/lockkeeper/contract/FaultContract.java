@@ -40,14 +40,14 @@ import org.junit.jupiter.params.provider.MethodSource;
  * end nothing is left behind.
  */
 @Execution(ExecutionMode.CONCURRENT)
-@Timeout(120)
+@Timeout(240)
 public abstract class FaultContract {
 
-    private static final Duration LEASE = Duration.ofSeconds(3);
+    private static final Duration LEASE = Duration.ofSeconds(9);
     private static final Duration WAIT = Duration.ofMillis(200);
 
     /** Longer than a store needs to be given up, and a lease to end, on a machine that is busy. */
-    private static final Duration BOUND = Duration.ofSeconds(25);
+    private static final Duration BOUND = Duration.ofSeconds(60);
 
     /** A stack with room for so many small frames has room for any step. */
     private static final int MOST_ROOM = 400;
@@ -87,29 +87,25 @@ public abstract class FaultContract {
 
     /** Asks for a lock on another thread, and gives it back; what comes of it does not matter, but that it comes. */
     private static void isAnswered(LockTemplate template, LockRequest request) {
-        CompletableFuture<String> answer = CompletableFuture.supplyAsync(() -> {
-            try (LockLease lease = template.acquire(request)) {
-                return lease.name();
-            } catch (LockException refused) {
-                return refused.toString();
-            }
-        });
+        CompletableFuture<String> answer = CompletableFuture.supplyAsync(() -> outcome(template, request));
         assertThat(answer).succeedsWithin(BOUND);
     }
 
-    /** Somebody else gets the lock, and the instance keeps nothing for it. */
+    private static String outcome(LockTemplate template, LockRequest request) {
+        try (LockLease lease = template.acquire(request)) {
+            return lease.name();
+        } catch (LockException refused) {
+            return refused.toString();
+        }
+    }
+
+    /** Another instance gets each lock, and this one keeps nothing for any. */
     private void isFreeInTheEnd(LockTemplate template, List<String> names) {
         LockTemplate other = template(store());
         for (String free : names) {
-            Awaitility.await()
-                    .pollDelay(Duration.ZERO)
-                    .atMost(BOUND)
-                    .ignoreExceptionsInstanceOf(LockException.class)
-                    .until(() -> {
-                        try (LockLease lease = other.acquire(waiting(free, LockMode.EXCLUSIVE))) {
-                            return lease.isHeld();
-                        }
-                    });
+            Awaitility.await().pollDelay(Duration.ZERO).atMost(BOUND).untilAsserted(() -> assertThat(
+                            outcome(other, waiting(free, LockMode.EXCLUSIVE)))
+                    .isEqualTo(free));
         }
         Awaitility.await().atMost(BOUND).untilAsserted(() -> assertThat(template.toString())
                 .contains("held=0", "names=0"));
@@ -138,7 +134,7 @@ public abstract class FaultContract {
     void aReleaseThatFailsFreesTheLock(Fault fault, LockMode mode) {
         FaultyStore store = new FaultyStore(store());
         LockTemplate template = template(store);
-        LockLease lease = template.acquire(waiting(name, mode));
+        LockLease lease = template.acquire(LockRequest.of(name).withMode(mode));
         store.failNext(1, Method.RELEASE, fault);
         assertThat(CompletableFuture.runAsync(lease::close)).succeedsWithin(BOUND);
         assertThat(store.hasFailed()).isTrue();
@@ -211,7 +207,8 @@ public abstract class FaultContract {
         other.inspector().forceRelease(name);
         assertThat(told).succeedsWithin(BOUND);
         isAnswered(template, waiting(name, LockMode.EXCLUSIVE));
-        CompletableFuture<LockLease> future = template.acquireAsync(waiting(name, LockMode.FAIR));
+        CompletableFuture<LockLease> future =
+                template.acquireAsync(LockRequest.of(name).withMode(LockMode.FAIR));
         assertThat(future).succeedsWithin(BOUND).satisfies(LockLease::close);
         isFreeInTheEnd(template, List.of(name));
     }
@@ -239,6 +236,7 @@ public abstract class FaultContract {
     void answersMayComeWhereTheStackIsNearlyExhausted() {
         FaultyStore store = new FaultyStore(store());
         LockTemplate template = template(store);
+        warmUp(template);
         AtomicInteger room = new AtomicInteger();
         store.answering = new FaultyStore.Answering() {
             @Override
@@ -271,6 +269,27 @@ public abstract class FaultContract {
         isFreeInTheEnd(template, names);
     }
 
+    /**
+     * Uses everything once. A class whose initialization has no room can never be used again, whatever its users do; that is
+     * the platform's way, and not what is tried here.
+     */
+    private void warmUp(LockTemplate template) {
+        LockTemplate other = template(store());
+        Stream.of(LockMode.EXCLUSIVE, LockMode.FAIR, LockMode.READ).forEach(mode -> {
+            isAnswered(template, waiting(name, mode));
+            LockLease held = other.acquire(name);
+            isAnswered(template, waiting(name, mode));
+            CompletableFuture<LockLease> next =
+                    template.acquireAsync(LockRequest.of(name).withMode(mode));
+            CompletableFuture<LockLease> cancelled =
+                    template.acquireAsync(LockRequest.of(name).withMode(mode));
+            cancelled.cancel(true);
+            held.close();
+            assertThat(next).succeedsWithin(BOUND).satisfies(LockLease::close);
+            template.run(LockRequest.of(name).withMode(mode), lease -> {});
+        });
+    }
+
     private List<String> names() {
         return IntStream.range(0, MOST_ROOM / STEP)
                 .mapToObj(i -> name + "-" + i)
@@ -281,6 +300,7 @@ public abstract class FaultContract {
     @EnumSource(names = {"EXCLUSIVE", "FAIR", "READ"})
     void aCallerMayComeWhereItsStackIsNearlyExhausted(LockMode mode) {
         LockTemplate template = template(store());
+        warmUp(template);
         eachWithLittleRoom((each, room) ->
                 DeepThread.run(room, () -> template.acquire(waiting(each, mode)).close()));
         names().forEach(each -> isAnswered(template, waiting(each, mode)));
@@ -290,6 +310,7 @@ public abstract class FaultContract {
     @Test
     void aBodyMayBeginWhereTheStackIsNearlyExhausted() {
         LockTemplate template = template(store());
+        warmUp(template);
         eachWithLittleRoom((each, room) ->
                 DeepThread.run(room, () -> template.run(waiting(each, LockMode.EXCLUSIVE), lease -> {})));
         names().forEach(each -> isAnswered(template, waiting(each, LockMode.EXCLUSIVE)));
@@ -299,6 +320,7 @@ public abstract class FaultContract {
     @Test
     void aReleaseMayComeWhereTheStackIsNearlyExhausted() {
         LockTemplate template = template(store());
+        warmUp(template);
         eachWithLittleRoom((each, room) -> {
             LockLease lease = template.acquire(each);
             return DeepThread.run(room, lease::close).thenAccept(failure -> {
@@ -316,6 +338,7 @@ public abstract class FaultContract {
     @Test
     void aCallerMayGiveUpWhereTheStackIsNearlyExhausted() throws Exception {
         LockTemplate template = template(store());
+        warmUp(template);
         LockTemplate other = template(store());
         List<CompletableFuture<LockLease>> futures = new ArrayList<>();
         List<LockLease> held = new ArrayList<>();
