@@ -187,9 +187,7 @@ final class CombinedConnection {
                 batch = batch.stream().filter(command -> !command.isOver()).toList();
             }
             begin(batch, own);
-            for (PendingCommand command : batch) {
-                open.send(command);
-            }
+            batch.forEach(open::send);
             boolean demoted = false;
             while (read < batch.size()) {
                 Object reply = open.read();
@@ -201,9 +199,7 @@ final class CombinedConnection {
                 answered(batch.get(read++), reply);
             }
             if (demoted) {
-                // Whatever has this address now, this connection leads to a server that was a master once.
-                drop();
-                owner.demoted();
+                leaveDemoted();
             }
         } catch (Throwable failure) {
             // Before any call: the next one to read from it would get the answer to another command.
@@ -211,16 +207,18 @@ final class CombinedConnection {
             link = null;
             strandedLink = open;
             stranded = batch;
-            if (own != null && own.callerNanos() <= 0) {
-                // The server may be well: it was this caller who did not wait for it.
-                batch.subList(read, batch.size()).forEach(PendingCommand::notAwaited);
-            }
-            broken(batch.subList(read, batch.size()), failure, open);
+            broken(own, batch.subList(read, batch.size()), failure, open);
             stranded = null;
             strandedLink = null;
         } finally {
             flight = null;
         }
+    }
+
+    /** Whatever has this address now, this connection leads to a server that was a master once. */
+    private void leaveDemoted() {
+        drop();
+        owner.demoted();
     }
 
     private void begin(List<PendingCommand> batch, @Nullable PendingCommand own) {
@@ -259,7 +257,15 @@ final class CombinedConnection {
     }
 
     /** The helper goes on: it makes a new connection, and has more patience than a caller. */
-    private void broken(List<PendingCommand> unanswered, Throwable failure, @Nullable JedisLink open) {
+    private void broken(
+            @Nullable PendingCommand own,
+            List<PendingCommand> unanswered,
+            Throwable failure,
+            @Nullable JedisLink open) {
+        if (own != null && own.callerNanos() <= 0) {
+            // The server may be well: it was this caller who did not wait for it.
+            unanswered.forEach(PendingCommand::notAwaited);
+        }
         if (open != null) {
             open.cut();
         }
@@ -278,7 +284,7 @@ final class CombinedConnection {
             JedisLink open = strandedLink;
             stranded = null;
             strandedLink = null;
-            broken(left, new StoreException("an error came while Redis answered", null), open);
+            broken(null, left, new StoreException("an error came while Redis answered", null), open);
         }
     }
 
