@@ -42,7 +42,7 @@ public final class LockContext {
      * @return takes the thread out again; to be called on the same thread, in the reverse order
      */
     public static Runnable enterThread(LockLease lease) {
-        Runnable leave = lease instanceof LockEngine.Level level ? level.enterThread() : () -> {};
+        Runnable leave = lease instanceof EnteredLease level ? level.enterThread() : () -> {};
         enter(lease);
         return () -> {
             leave();

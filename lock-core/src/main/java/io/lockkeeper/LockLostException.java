@@ -14,6 +14,7 @@ public final class LockLostException extends LockException {
     private final String name;
     private final long fencingToken;
     private final Duration heldFor;
+    private final String reason;
 
     /**
      * Creates the exception.
@@ -31,6 +32,20 @@ public final class LockLostException extends LockException {
         this.name = name;
         this.fencingToken = fencingToken;
         this.heldFor = heldFor;
+        this.reason = reason;
+    }
+
+    /**
+     * Creates the exception for a caller who meets a loss that is known already.
+     *
+     * @param loss the loss, which becomes the cause
+     */
+    public LockLostException(LockLostException loss) {
+        super(String.valueOf(loss.getMessage()), loss);
+        this.name = loss.name;
+        this.fencingToken = loss.fencingToken;
+        this.heldFor = loss.heldFor;
+        this.reason = loss.reason;
     }
 
     /** Returns the name of the lost lock. */
@@ -46,5 +61,10 @@ public final class LockLostException extends LockException {
     /** Returns how long the lock was held before it was lost. */
     public Duration heldFor() {
         return heldFor;
+    }
+
+    /** Returns what ended the lock, in a few words. */
+    public String reason() {
+        return reason;
     }
 }

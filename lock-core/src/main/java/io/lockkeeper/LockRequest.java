@@ -160,6 +160,11 @@ public record LockRequest(
         return new LockRequest(names, mode, waitTime, leaseTime, retryCount, retryDelay, minHoldTime, label);
     }
 
+    /** Returns the same request for some of the names. */
+    LockRequest withNames(List<String> some) {
+        return new LockRequest(some, mode, waitTime, leaseTime, retryCount, retryDelay, minHoldTime, label);
+    }
+
     private static void checkName(String name) {
         if (name.isBlank()) {
             throw new IllegalArgumentException("A lock name must not be blank");

@@ -23,11 +23,13 @@ import org.jspecify.annotations.Nullable;
  */
 public final class LockTemplate implements LockOperations, AutoCloseable {
 
-    private final LockEngine engine;
+    private final LockManager manager;
+    private final LockEntrance entrance;
     private final Defaults defaults;
 
-    LockTemplate(LockEngine engine, Defaults defaults) {
-        this.engine = engine;
+    LockTemplate(LockManager manager, @Nullable LockSurroundings surroundings, Defaults defaults) {
+        this.manager = manager;
+        this.entrance = new LockEntrance(manager, surroundings);
         this.defaults = defaults;
     }
 
@@ -48,12 +50,12 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
      * @return a template that needs no store and no {@link #close()}
      */
     public static LockTemplate withoutLocking() {
-        return new LockTemplate(new UnlockedEngine(), new Defaults(Duration.ZERO, Duration.ofMillis(1)));
+        return new LockTemplate(new UnlockedManager(), null, new Defaults(Duration.ZERO, Duration.ofMillis(1)));
     }
 
     @Override
     public LockLease acquire(LockRequest request) {
-        return engine.acquire(defaults.waiting(request));
+        return entrance.acquire(defaults.waiting(request));
     }
 
     @Override
@@ -64,7 +66,7 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
     @Override
     public Optional<LockLease> tryAcquire(LockRequest request) {
         try {
-            return Optional.of(engine.acquire(defaults.trying(request)));
+            return Optional.of(entrance.acquire(defaults.trying(request)));
         } catch (LockNotAcquiredException heldByOthers) {
             return Optional.empty();
         }
@@ -78,14 +80,14 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
     @Override
     public CompletableFuture<LockLease> acquireAsync(LockRequest request) {
         CompletableFuture<LockLease> result = new CompletableFuture<>();
-        engine.acquireAsync(defaults.waiting(request), result);
+        entrance.acquireAsync(defaults.waiting(request), result);
         return result;
     }
 
     @Override
     public <T extends @Nullable Object, X extends Throwable> T execute(LockRequest request, LockedAction<T, X> action)
             throws X {
-        return runUnder(engine.enter(defaults.waiting(request)), action);
+        return runUnder(entrance.enter(defaults.waiting(request)), action);
     }
 
     @Override
@@ -96,7 +98,7 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
 
     @Override
     public <X extends Throwable> void run(LockRequest request, LockedTask<X> task) throws X {
-        runUnder(engine.enter(defaults.waiting(request)), returning(task));
+        runUnder(entrance.enter(defaults.waiting(request)), returning(task));
     }
 
     @Override
@@ -106,9 +108,9 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
 
     @Override
     public <X extends Throwable> boolean tryRun(LockRequest request, LockedTask<X> task) throws X {
-        LockLease lease;
+        EnteredLease lease;
         try {
-            lease = engine.enter(defaults.trying(request));
+            lease = entrance.enter(defaults.trying(request));
         } catch (LockNotAcquiredException heldByOthers) {
             return false;
         }
@@ -123,8 +125,8 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
     @Override
     public <T extends @Nullable Object> CompletableFuture<T> executeAsync(
             LockRequest request, Function<LockLease, ? extends CompletionStage<T>> action) {
-        AsyncExecution<T> execution = new AsyncExecution<>(action, engine::releaseAsync);
-        engine.acquireAsync(defaults.waiting(request), execution.acquisition());
+        AsyncExecution<T> execution = new AsyncExecution<>(action, entrance::releaseAsync);
+        entrance.acquireAsync(defaults.waiting(request), execution.acquisition());
         return execution.result();
     }
 
@@ -134,9 +136,9 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
             Collection<? extends LockLease> enclosing,
             LockedAction<? extends B, ?> action,
             Function<? super B, ? extends @Nullable CompletionStage<T>> end) {
-        StageExecution<B, T> execution = new StageExecution<>(action, end, engine::body, engine::releaseAsync);
+        StageExecution<B, T> execution = new StageExecution<>(action, end, entrance::body, entrance::releaseAsync);
         try {
-            return execution.run(engine.enterAsync(defaults.waiting(request), enclosing));
+            return execution.run(entrance.enterAsync(defaults.waiting(request), enclosing));
         } catch (RuntimeException refused) {
             // Such as an upgrade: whoever waits for a stage looks for failures nowhere else.
             return CompletableFuture.failedFuture(refused);
@@ -145,43 +147,43 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
 
     @Override
     public DistributedLock lock(String name) {
-        return new ThreadOwnedLock(engine, LockRequest.of(name));
+        return new ThreadOwnedLock(entrance, LockRequest.of(name));
     }
 
     @Override
     public DistributedLock fairLock(String name) {
-        return new ThreadOwnedLock(engine, LockRequest.of(name).withMode(LockMode.FAIR));
+        return new ThreadOwnedLock(entrance, LockRequest.of(name).withMode(LockMode.FAIR));
     }
 
     /** Returns what looks at the locks of this template's store, and ends a hold by force. */
     public LockInspector inspector() {
-        return engine.inspector();
+        return manager.inspector();
     }
 
     @Override
     public DistributedReadWriteLock readWriteLock(String name) {
         LockRequest request = LockRequest.of(name);
         return new ReadWriteView(
-                new ThreadOwnedLock(engine, request.withMode(LockMode.READ)),
-                new ThreadOwnedLock(engine, request.withMode(LockMode.WRITE)));
+                new ThreadOwnedLock(entrance, request.withMode(LockMode.READ)),
+                new ThreadOwnedLock(entrance, request.withMode(LockMode.WRITE)));
     }
 
     /** Refuses new work, waits for work that holds locks, releases what is left and closes the store. Idempotent. */
     @Override
     public void close() {
-        engine.close();
+        manager.close();
     }
 
     @Override
     public String toString() {
-        return "LockTemplate[" + engine + "]";
+        return "LockTemplate[" + manager + "]";
     }
 
-    private <T extends @Nullable Object, X extends Throwable> T runUnder(LockLease lease, LockedAction<T, X> action)
+    private <T extends @Nullable Object, X extends Throwable> T runUnder(EnteredLease lease, LockedAction<T, X> action)
             throws X {
         // The body is over when the release begins: close() never throws, so it cannot mask what the body threw.
         try (lease;
-                LockEngine.Body body = engine.body(lease)) {
+                LockEntrance.Body body = entrance.body(lease)) {
             LockContext.enter(lease);
             try {
                 return action.run(lease);
@@ -371,22 +373,19 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
          * @throws IllegalStateException if the store serves another template already
          */
         public LockTemplate build() {
-            LockEngine.Settings settings = settings();
-            LockEngine engine = ServiceLoader.load(LockEngine.Factory.class, LockTemplate.class.getClassLoader())
+            LockManager manager = ServiceLoader.load(LockManager.Factory.class, LockTemplate.class.getClassLoader())
                     .findFirst()
                     .orElseThrow(() ->
-                            new IllegalStateException("No lock engine on the class path: the file META-INF/services/"
-                                    + LockEngine.Factory.class.getName()
+                            new IllegalStateException("No lock manager on the class path: the file META-INF/services/"
+                                    + LockManager.Factory.class.getName()
                                     + " of lock-core is missing, perhaps after repackaging"))
-                    .create(store, settings);
-            return new LockTemplate(
-                    surroundings == null ? engine : new SurroundedEngine(engine, surroundings, settings.executor()),
-                    new Defaults(waitTime, retryDelay));
+                    .create(store, settings());
+            return new LockTemplate(manager, surroundings, new Defaults(waitTime, retryDelay));
         }
 
-        private LockEngine.Settings settings() {
+        private LockManager.Settings settings() {
             Executor callbacks = executor == null ? new CallbackThreads() : executor;
-            return new LockEngine.Settings(
+            return new LockManager.Settings(
                     leaseTime,
                     maxPasses,
                     maxPassTime,

@@ -18,22 +18,22 @@ final class StageExecution<B extends @Nullable Object, T extends @Nullable Objec
 
     private final LockedAction<? extends B, ?> action;
     private final Function<? super B, ? extends @Nullable CompletionStage<T>> end;
-    private final Function<LockEngine.Level, LockEngine.Body> bodies;
-    private final BiConsumer<LockEngine.Level, Runnable> release;
+    private final Function<EnteredLease, LockEntrance.Body> bodies;
+    private final BiConsumer<EnteredLease, Runnable> release;
     private final CompletableFuture<T> result = new CompletableFuture<>();
 
     StageExecution(
             LockedAction<? extends B, ?> action,
             Function<? super B, ? extends @Nullable CompletionStage<T>> end,
-            Function<LockEngine.Level, LockEngine.Body> bodies,
-            BiConsumer<LockEngine.Level, Runnable> release) {
+            Function<EnteredLease, LockEntrance.Body> bodies,
+            BiConsumer<EnteredLease, Runnable> release) {
         this.action = action;
         this.end = end;
         this.bodies = bodies;
         this.release = release;
     }
 
-    CompletableFuture<T> run(CompletableFuture<LockEngine.Level> entering) {
+    CompletableFuture<T> run(CompletableFuture<EnteredLease> entering) {
         entering.whenComplete((level, failure) -> {
             if (level == null) {
                 result.completeExceptionally(failure);
@@ -48,7 +48,7 @@ final class StageExecution<B extends @Nullable Object, T extends @Nullable Objec
         return result;
     }
 
-    private CompletionStage<T> begin(LockEngine.Level level) {
+    private CompletionStage<T> begin(EnteredLease level) {
         CompletionStage<T> stage;
         try {
             stage = end.apply(inside(level));
@@ -60,9 +60,9 @@ final class StageExecution<B extends @Nullable Object, T extends @Nullable Objec
         return work;
     }
 
-    private B inside(LockEngine.Level level) throws Throwable {
+    private B inside(EnteredLease level) throws Throwable {
         Runnable leave = LockContext.enterThread(level);
-        try (LockEngine.Body body = bodies.apply(level)) {
+        try (LockEntrance.Body body = bodies.apply(level)) {
             return action.run(level);
         } finally {
             leave.run();
@@ -70,7 +70,7 @@ final class StageExecution<B extends @Nullable Object, T extends @Nullable Objec
     }
 
     /** The level ends once, with the stage or with the result, whichever is first; the result waits for the release. */
-    private void follow(CompletionStage<T> stage, LockEngine.Level level) {
+    private void follow(CompletionStage<T> stage, EnteredLease level) {
         CompletableFuture<T> ended = new CompletableFuture<>();
         ended.whenComplete((value, failure) -> release.accept(level, () -> complete(result, value, failure)));
         try {

@@ -11,22 +11,22 @@ final class ThreadOwnedLock implements DistributedLock {
 
     private static final Duration WITHOUT_LIMIT = Duration.ofSeconds(Long.MAX_VALUE);
 
-    private final LockEngine engine;
+    private final LockEntrance entrance;
     private final LockRequest request;
 
-    ThreadOwnedLock(LockEngine engine, LockRequest request) {
-        this.engine = engine;
+    ThreadOwnedLock(LockEntrance entrance, LockRequest request) {
+        this.entrance = entrance;
         this.request = request;
     }
 
     @Override
     public void lock() {
-        engine.lock(request.withWaitTime(WITHOUT_LIMIT), false);
+        entrance.lock(request.withWaitTime(WITHOUT_LIMIT), false);
     }
 
     @Override
     public void lock(Duration leaseTime) {
-        engine.lock(request.withWaitTime(WITHOUT_LIMIT).withLeaseTime(leaseTime), false);
+        entrance.lock(request.withWaitTime(WITHOUT_LIMIT).withLeaseTime(leaseTime), false);
     }
 
     @Override
@@ -42,7 +42,7 @@ final class ThreadOwnedLock implements DistributedLock {
     @Override
     public boolean tryLock() {
         try {
-            engine.lock(request.withWaitTime(Duration.ZERO), false);
+            entrance.lock(request.withWaitTime(Duration.ZERO), false);
             return true;
         } catch (LockNotAcquiredException heldByOthers) {
             return false;
@@ -66,7 +66,7 @@ final class ThreadOwnedLock implements DistributedLock {
 
     @Override
     public void unlock() {
-        engine.unlock(request.names().get(0), request.mode());
+        entrance.unlock(request.names().get(0), request.mode());
     }
 
     @Override
@@ -76,7 +76,7 @@ final class ThreadOwnedLock implements DistributedLock {
 
     @Override
     public boolean isLocked() {
-        return isHeldByCurrentThread() || engine.isLocked(request.names().get(0), request.mode());
+        return isHeldByCurrentThread() || entrance.isLocked(request.names().get(0), request.mode());
     }
 
     @Override
@@ -86,12 +86,12 @@ final class ThreadOwnedLock implements DistributedLock {
 
     @Override
     public int getHoldCount() {
-        return engine.holdCount(request.names().get(0), request.mode());
+        return entrance.holdCount(request.names().get(0), request.mode());
     }
 
     @Override
     public Optional<LockLease> currentLease() {
-        return engine.held(request.names().get(0), request.mode());
+        return entrance.held(request.names().get(0), request.mode());
     }
 
     @Override
@@ -113,7 +113,7 @@ final class ThreadOwnedLock implements DistributedLock {
             throw new InterruptedException();
         }
         try {
-            engine.lock(attempt, true);
+            entrance.lock(attempt, true);
         } catch (LockInterruptedException interrupted) {
             Thread.interrupted();
             InterruptedException thrown = new InterruptedException(interrupted.getMessage());

@@ -4,33 +4,67 @@ package io.lockkeeper;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 
 /** A lease of nothing: held until it is released. */
-final class UnlockedLease implements LockEngine.Level {
+final class UnlockedLease implements LockManager.Lease {
 
     private static final Duration FOREVER = Duration.ofSeconds(Long.MAX_VALUE);
 
-    private static final AtomicLong TOKENS = new AtomicLong();
-
     private final LockRequest request;
-    private final long token = nextToken();
+    private final long token;
     private final AtomicBoolean released = new AtomicBoolean();
 
-    UnlockedLease(LockRequest request) {
+    UnlockedLease(LockRequest request, long token) {
         this.request = request;
-    }
-
-    /** Strictly increasing within this process, and close to what a store would give. */
-    private static long nextToken() {
-        return TOKENS.updateAndGet(last -> Math.max(last + 1, System.currentTimeMillis() * 1_000));
+        this.token = token;
     }
 
     @Override
-    public Runnable enterThread() {
-        return () -> {};
+    public long acquisition() {
+        return 0;
+    }
+
+    @Override
+    public boolean isFixed() {
+        return false;
+    }
+
+    @Override
+    public boolean hasEndedAsAsked() {
+        return false;
+    }
+
+    @Override
+    public boolean isReleased() {
+        return released.get();
+    }
+
+    @Override
+    public CompletableFuture<ReleaseResult> closeAsync() {
+        return CompletableFuture.completedFuture(release());
+    }
+
+    @Override
+    public CompletableFuture<Boolean> extendAsync(Duration leaseTime) {
+        return CompletableFuture.completedFuture(extend(leaseTime));
+    }
+
+    @Override
+    public CompletableFuture<?> downgrade() {
+        return CompletableFuture.completedFuture(null);
+    }
+
+    @Override
+    public void forget(Consumer<LockLostException> callback) {
+        // Nothing is kept that could be called.
+    }
+
+    @Override
+    public void giveBack() {
+        release();
     }
 
     @Override

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 /** The directions in which packages may depend on each other. */
 class ArchitectureTest {
 
-    private static final Set<String> PUBLIC_INTERNALS = Set.of("CohortLockEngineFactory");
+    private static final Set<String> PUBLIC_INTERNALS = Set.of("LeaseManagerFactory");
 
     private final JavaClasses core = new ClassFileImporter()
             .withImportOption(new ImportOption.DoNotIncludeTests())

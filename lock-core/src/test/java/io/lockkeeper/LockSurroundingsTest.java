@@ -5,13 +5,18 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.lockkeeper.memory.DelegatingStore;
 import io.lockkeeper.memory.MemoryLockStore;
+import io.lockkeeper.store.RenewCommand;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
@@ -199,6 +204,83 @@ class LockSurroundingsTest {
             assertThatIllegalStateException()
                     .isThrownBy(() -> failing.lock("stock").lock());
             assertThat(elsewhere.tryAcquire("stock")).isPresent();
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aFixedLeaseIsKeptWithoutAskingTheStoreAgain(FixedForm form) {
+        ExecutorService one = Executors.newSingleThreadExecutor();
+        AtomicInteger renewals = new AtomicInteger();
+        DelegatingStore counting = new DelegatingStore(store.peer()) {
+            @Override
+            public List<CompletableFuture<Boolean>> renew(List<RenewCommand> commands) {
+                renewals.addAndGet(commands.size());
+                return super.renew(commands);
+            }
+        };
+        LockLease other = elsewhere.acquire("stock");
+        try (LockTemplate keeping = LockTemplate.builder(counting)
+                .executor(one)
+                .shutdownWait(Duration.ZERO)
+                .surroundings((request, reentry) -> kept::add)
+                .build()) {
+            LockRequest request = LockRequest.of("stock").withLeaseTime(Duration.ofSeconds(20));
+            CompletableFuture<?> done = form.lockAndRelease(keeping, request);
+            Awaitility.await().until(() -> !elsewhere
+                    .inspector()
+                    .status("stock")
+                    .orElseThrow()
+                    .waiters()
+                    .isEmpty());
+            other.close();
+
+            assertThat(done).succeedsWithin(Duration.ofSeconds(30));
+            assertThat(kept).hasSize(1);
+            assertThat(renewals).hasValue(0);
+        } finally {
+            one.shutdownNow();
+        }
+    }
+
+    enum FixedForm {
+        RUN {
+            @Override
+            CompletableFuture<?> lockAndRelease(LockTemplate template, LockRequest request) {
+                return CompletableFuture.runAsync(() -> template.run(request, lease -> {}));
+            }
+        },
+        STAGE {
+            @Override
+            CompletableFuture<?> lockAndRelease(LockTemplate template, LockRequest request) {
+                return template.executeStage(request, lease -> CompletableFuture.completedFuture("done"));
+            }
+        },
+        ACQUIRE_ASYNC {
+            @Override
+            CompletableFuture<?> lockAndRelease(LockTemplate template, LockRequest request) {
+                return template.acquireAsync(request).thenAccept(LockLease::close);
+            }
+        };
+
+        abstract CompletableFuture<?> lockAndRelease(LockTemplate template, LockRequest request);
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aKeeperThatThrowsReachesTheCallerAndTheLockIsFree(Form form) {
+        IllegalStateException failure = new IllegalStateException("no transaction takes it, as the test wants it");
+        try (LockTemplate refusing = LockTemplate.builder(store.peer())
+                .surroundings((request, reentry) -> lease -> {
+                    throw failure;
+                })
+                .build()) {
+            assertThatThrownBy(() -> form.lockAndRelease(refusing))
+                    .satisfiesAnyOf(thrown -> assertThat(thrown).isSameAs(failure), thrown -> assertThat(thrown)
+                            .hasRootCause(failure));
+            assertThat(elsewhere.tryAcquire(LockRequest.of("stock").withWaitTime(Duration.ofSeconds(20))))
+                    .isPresent();
+            assertThat(refusing).hasToString("LockTemplate[held=0, names=0]");
         }
     }
 }

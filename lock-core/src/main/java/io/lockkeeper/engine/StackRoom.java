@@ -11,7 +11,7 @@ final class StackRoom {
     private static final int LEVELS = 64;
 
     /** What begins must find room for its end, too, which may be called from a few frames further down. */
-    private static final int LEVELS_TO_BEGIN = 80;
+    private static final int LEVELS_TO_BEGIN = 112;
 
     private StackRoom() {}
 

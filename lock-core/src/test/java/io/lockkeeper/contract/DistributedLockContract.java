@@ -12,9 +12,11 @@ import ch.qos.logback.core.read.ListAppender;
 import io.lockkeeper.DistributedLock;
 import io.lockkeeper.LockLease;
 import io.lockkeeper.LockLostException;
+import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockTemplate;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
@@ -199,15 +201,12 @@ public abstract class DistributedLockContract extends LockViews {
 
     @Test
     void aHoldThatWasLostIsUnlockedWithAWarning() throws Exception {
-        DistributedLock lock = lock();
+        LockTemplate template = instance();
+        DistributedLock lock = view.of(template, name);
         DistributedLock elsewhere = lock();
-        lock.lock(Duration.ofMillis(200));
         lock.lock();
-        LockLease lease = lock.currentLease().orElseThrow();
-        Awaitility.await().until(() -> !lease.isHeld());
-        assertThat(lock.isHeldByCurrentThread()).isFalse();
-        assertThatThrownBy(lock::lock).isInstanceOf(LockLostException.class);
-        assertThatThrownBy(lock::tryLock).isInstanceOf(LockLostException.class);
+        lock.lock();
+        losesItsHold(template, lock);
         assertThat(elsewhere.tryLock(20, TimeUnit.SECONDS)).isTrue();
 
         assertThat(warnings(lock::unlock)).isEmpty();
@@ -218,6 +217,149 @@ public abstract class DistributedLockContract extends LockViews {
         elsewhere.unlock();
         assertThat(lock.tryLock()).isTrue();
         lock.unlock();
+    }
+
+    @Test
+    void aHoldThatWasLostIsReportedOnceAndThenBeginsAnew() throws Exception {
+        LockTemplate template = instance();
+        DistributedLock lock = view.of(template, name);
+        lock.lock();
+        lock.lock();
+        losesItsHold(template, lock);
+
+        assertThatThrownBy(lock::lock)
+                .isInstanceOf(LockLostException.class)
+                .hasStackTraceContaining("aHoldThatWasLostIsReportedOnceAndThenBeginsAnew");
+        assertThat(lock.tryLock(20, TimeUnit.SECONDS)).isTrue();
+
+        assertThat(lock.getHoldCount()).isEqualTo(1);
+        assertThat(warnings(lock::unlock)).isEmpty();
+        assertThat(lock.isHeldByCurrentThread()).isFalse();
+        assertThat(warnings(lock::unlock)).hasSize(1);
+        assertThat(warnings(lock::unlock)).hasSize(1);
+        assertThatThrownBy(lock::unlock).isInstanceOf(IllegalMonitorStateException.class);
+    }
+
+    private static void losesItsHold(LockTemplate template, DistributedLock lock) {
+        LockLease lease = lock.currentLease().orElseThrow();
+        assertThat(template.inspector().forceRelease(lease.name())).isTrue();
+        Awaitility.await().until(() -> !lease.isHeld());
+        assertThat(lock.isHeldByCurrentThread()).isFalse();
+        assertThat(lock.getHoldCount()).isZero();
+        assertThat(lock.currentLease()).isEmpty();
+    }
+
+    @Test
+    void aFixedLeaseThatEndedAsAskedBeginsAnewAtTheNextLock() throws Exception {
+        DistributedLock lock = lock();
+        lock.lock(Duration.ofMillis(200));
+        ends(lock);
+
+        assertThat(warnings(() -> assertThat(tryLock(lock)).isTrue()))
+                .singleElement()
+                .asString()
+                .contains(name, "unlock");
+
+        assertThat(lock.getHoldCount()).isEqualTo(1);
+        assertThat(warnings(lock::unlock)).isEmpty();
+        assertThat(warnings(lock::unlock)).hasSize(1);
+        assertThatThrownBy(lock::unlock).isInstanceOf(IllegalMonitorStateException.class);
+    }
+
+    @Test
+    void aFixedLeaseThatEndedInsideABodyIsLostThere() {
+        LockTemplate template = instance();
+        DistributedLock lock = view.of(template, name);
+        LockRequest shortly = LockRequest.of(name).withLeaseTime(Duration.ofMillis(200));
+        template.run(shortly, lease -> {
+            Awaitility.await().until(() -> !lease.isHeld());
+            assertThatThrownBy(lock::tryLock).isInstanceOf(LockLostException.class);
+            assertThatThrownBy(() -> template.run(name, inner -> {})).isInstanceOf(LockLostException.class);
+        });
+        assertThat(tryLock(lock)).isTrue();
+        lock.unlock();
+    }
+
+    @Test
+    void aFixedLeaseThatEndedAsAskedIsEnteredAnewByABody() {
+        LockTemplate template = instance();
+        DistributedLock lock = view.of(template, name);
+        lock.lock(Duration.ofMillis(200));
+        ends(lock);
+
+        LockRequest waiting = LockRequest.of(name).withWaitTime(Duration.ofSeconds(20));
+        template.run(waiting, lease -> assertThat(lease.isHeld()).isTrue());
+
+        assertThat(lock.isHeldByCurrentThread()).isFalse();
+        assertThat(warnings(lock::unlock)).hasSize(1);
+    }
+
+    private static void ends(DistributedLock lock) {
+        LockLease lease = lock.currentLease().orElseThrow();
+        Awaitility.await().until(() -> !lease.isHeld());
+        assertThat(lock.isHeldByCurrentThread()).isFalse();
+        assertThat(lock.getHoldCount()).isZero();
+        assertThat(lock.currentLease()).isEmpty();
+    }
+
+    private static boolean tryLock(DistributedLock lock) {
+        try {
+            return lock.tryLock(20, TimeUnit.SECONDS);
+        } catch (InterruptedException foreign) {
+            throw new IllegalStateException(foreign);
+        }
+    }
+
+    @Test
+    void anInnerLeaseTimeExtendsAFixedHoldAndNeverShortensIt() {
+        DistributedLock lock = lock();
+        lock.lock(Duration.ofSeconds(5));
+        long token = lock.currentLease().orElseThrow().fencingToken();
+
+        lock.lock(Duration.ofSeconds(60));
+        assertThat(remaining(lock)).isBetween(Duration.ofSeconds(30), Duration.ofSeconds(60));
+        lock.lock(Duration.ofSeconds(1));
+        lock.lock();
+        assertThat(remaining(lock)).isBetween(Duration.ofSeconds(30), Duration.ofSeconds(60));
+
+        assertThat(lock.currentLease().orElseThrow().fencingToken()).isEqualTo(token);
+        for (int level = 4; level >= 1; level--) {
+            assertThat(lock.getHoldCount()).isEqualTo(level);
+            assertThat(remaining(lock)).isGreaterThan(Duration.ofSeconds(20));
+            lock.unlock();
+        }
+        assertThat(lock.isHeldByCurrentThread()).isFalse();
+    }
+
+    @Test
+    void anInnerLeaseTimeLeavesARenewedHoldRenewed() {
+        LockTemplate template = instance();
+        template.run(name, outer -> {
+            template.run(LockRequest.of(name).withLeaseTime(Duration.ofMillis(100)), inner -> {});
+            assertThat(outer.remaining()).isGreaterThan(Duration.ofSeconds(10));
+        });
+    }
+
+    @Test
+    void anInnerBodyExtendsAFixedHold() {
+        LockTemplate template = instance();
+        template.run(LockRequest.of(name).withLeaseTime(Duration.ofSeconds(5)), outer -> {
+            template.run(
+                    LockRequest.of(name).withLeaseTime(Duration.ofSeconds(60)),
+                    inner -> assertThat(inner.remaining()).isGreaterThan(Duration.ofSeconds(30)));
+            assertThat(outer.remaining()).isGreaterThan(Duration.ofSeconds(30));
+            template.executeUntil(
+                            LockRequest.of(name).withLeaseTime(Duration.ofSeconds(120)),
+                            List.of(),
+                            inner -> inner.remaining(),
+                            CompletableFuture::completedFuture)
+                    .thenAccept(left -> assertThat(left).isGreaterThan(Duration.ofSeconds(90)))
+                    .join();
+        });
+    }
+
+    private static Duration remaining(DistributedLock lock) {
+        return lock.currentLease().orElseThrow().remaining();
     }
 
     private static List<String> warnings(Runnable work) {

@@ -12,6 +12,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -21,6 +22,7 @@ import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInfo;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.parallel.Execution;
@@ -195,6 +197,38 @@ public abstract class ExecutorFaultContract {
         isFree(template);
     }
 
+    @Test
+    void callbacksThatBlockTakeAFewThreadsOnly() {
+        int losses = 100;
+        LockTemplate template = template(Refusal.REJECTED, When.ALWAYS);
+        LockTemplate other = template();
+        CountDownLatch end = new CountDownLatch(1);
+        CountDownLatch told = new CountDownLatch(losses);
+        AtomicInteger begun = new AtomicInteger();
+        for (int i = 0; i < losses; i++) {
+            LockLease lease = template.acquire(name + i);
+            lease.onLost(loss -> {
+                begun.incrementAndGet();
+                awaitUninterruptibly(end);
+                told.countDown();
+            });
+            other.inspector().forceRelease(name + i);
+            Awaitility.await().atMost(SOON).until(() -> !lease.isHeld());
+            lease.close();
+        }
+        assertThat(begun.get()).isBetween(1, losses / 2);
+        end.countDown();
+        Awaitility.await().atMost(SOON).until(() -> told.getCount() == 0);
+    }
+
+    private static void awaitUninterruptibly(CountDownLatch end) {
+        try {
+            end.await();
+        } catch (InterruptedException foreign) {
+            throw new IllegalStateException(foreign);
+        }
+    }
+
     @ParameterizedTest
     @MethodSource("refusals")
     void aLossIsToldOnceToEachAndThoseWhoWaitGoOn(Refusal refusal, When when) {
@@ -212,5 +246,26 @@ public abstract class ExecutorFaultContract {
         isFree(template);
         assertThat(first).hasValue(1);
         assertThat(second).hasValue(1);
+    }
+
+    @Test
+    void aCallerWhomTheExecutorNeverTellsCanStillCancel() {
+        LockTemplate silent = LockTemplate.builder(store())
+                .leaseTime(LEASE)
+                .shutdownWait(Duration.ZERO)
+                .executor(task -> {})
+                .build();
+        templates.add(silent);
+        LockTemplate other = LockTemplate.builder(store())
+                .leaseTime(LEASE)
+                .shutdownWait(Duration.ZERO)
+                .build();
+        templates.add(other);
+        CompletableFuture<LockLease> lost = silent.acquireAsync(LockRequest.of(name));
+        Awaitility.await().until(() -> silent.inspector().heldHere().size() == 1);
+
+        lost.cancel(true);
+
+        assertThat(other.tryAcquire(LockRequest.of(name).withWaitTime(SOON))).isPresent();
     }
 }

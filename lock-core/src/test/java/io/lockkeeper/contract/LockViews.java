@@ -9,6 +9,7 @@ import io.lockkeeper.store.LockStore;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -91,12 +92,14 @@ abstract class LockViews {
     /** Work on a thread of its own, and what came of it. */
     record Running<T>(Thread thread, CompletableFuture<T> outcome) {
 
+        private static final Set<Thread.State> WAITING = Set.of(Thread.State.WAITING, Thread.State.TIMED_WAITING);
+
         /** Returns when the thread waits for something. */
         Running<T> waiting() {
             Awaitility.await()
                     .pollDelay(Duration.ZERO)
                     .pollInterval(Duration.ofMillis(1))
-                    .until(() -> thread.getState() == Thread.State.WAITING);
+                    .until(() -> WAITING.contains(thread.getState()));
             return this;
         }
 

@@ -2,38 +2,47 @@
 package io.lockkeeper.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import io.lockkeeper.LockLease;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockStoreException;
+import io.lockkeeper.LockTemplate;
+import io.lockkeeper.memory.DelegatingStore;
 import io.lockkeeper.memory.MemoryLockStore;
 import java.time.Duration;
+import java.util.HashSet;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Collectors;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 
-/** No caller is left waiting for an engine that has closed. */
+/** No caller is left waiting for a template that has closed. */
 class EngineCloseTest {
 
+    private static final Set<Thread.State> WAITING = Set.of(Thread.State.WAITING, Thread.State.TIMED_WAITING);
     private static final LockRequest HELD_BY_OTHERS = LockRequest.of("orders").withWaitTime(Duration.ofMinutes(1));
 
     private final MemoryLockStore store = new MemoryLockStore();
-    private final CohortLockEngine engine = engine(store);
-    private final CohortLockEngine other = engine(store.peer());
+    private final LockTemplate template = template(store);
+    private final LockTemplate other = template(store.peer());
 
     @Test
     void aCallerWhoHoldsALockAndWaitsForAnotherIsRefusedWhenTheTimeToFinishIsOver() {
         LockLease theirs = other.acquire(HELD_BY_OTHERS);
         AtomicReference<Thread> caller = new AtomicReference<>();
         CompletableFuture<LockLease> nested = CompletableFuture.supplyAsync(() -> {
-            engine.lock(LockRequest.of("stock").withWaitTime(Duration.ZERO), true);
+            template.lock("stock").lock();
             caller.set(Thread.currentThread());
-            return engine.acquire(HELD_BY_OTHERS);
+            return template.acquire(HELD_BY_OTHERS);
         });
-        Awaitility.await().until(() -> caller.get() != null && caller.get().getState() == Thread.State.WAITING);
+        Awaitility.await()
+                .until(() ->
+                        caller.get() != null && WAITING.contains(caller.get().getState()));
 
-        engine.close();
+        template.close();
 
         assertThat(nested)
                 .failsWithin(Duration.ofSeconds(5))
@@ -43,7 +52,34 @@ class EngineCloseTest {
         other.close();
     }
 
-    private static CohortLockEngine engine(MemoryLockStore store) {
-        return CohortLockEngine.open(store, CohortFixture.settings(new Events()), TimeSource.SYSTEM);
+    private static LockTemplate template(MemoryLockStore store) {
+        return LockTemplate.builder(store).shutdownWait(Duration.ZERO).build();
+    }
+
+    @Test
+    void theThreadsEndWhereTheStoreCannotBeClosed() {
+        DelegatingStore failing = new DelegatingStore(new MemoryLockStore()) {
+            @Override
+            public void close() {
+                super.close();
+                throw new IllegalStateException("gone");
+            }
+        };
+        Set<Thread> before = timers();
+        LockTemplate closing = LockTemplate.builder(failing).build();
+        closing.run("stock", lease -> {});
+        Set<Thread> started = timers();
+        started.removeAll(before);
+        assertThat(started).isNotEmpty();
+
+        assertThatIllegalStateException().isThrownBy(closing::close).withMessage("gone");
+
+        Awaitility.await().untilAsserted(() -> assertThat(started).noneMatch(Thread::isAlive));
+    }
+
+    private static Set<Thread> timers() {
+        return Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().startsWith("lockkeeper-timer"))
+                .collect(Collectors.toCollection(HashSet::new));
     }
 }

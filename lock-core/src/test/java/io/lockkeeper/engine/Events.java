@@ -4,6 +4,7 @@ package io.lockkeeper.engine;
 import io.lockkeeper.LockListener;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
 
 /** Keeps what a listener hears. */
 final class Events implements LockListener {
@@ -13,6 +14,9 @@ final class Events implements LockListener {
     final List<Lost> lost = new ArrayList<>();
     final List<Renewed> renewed = new ArrayList<>();
     final List<RenewalFailed> failedRenewals = new ArrayList<>();
+
+    /** Hears of downgrades at once. */
+    Consumer<Downgraded> uponDowngrade = event -> {};
 
     @Override
     public void onAcquired(Acquired event) {
@@ -37,5 +41,10 @@ final class Events implements LockListener {
     @Override
     public void onRenewalFailed(RenewalFailed event) {
         failedRenewals.add(event);
+    }
+
+    @Override
+    public void onDowngraded(Downgraded event) {
+        uponDowngrade.accept(event);
     }
 }

@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
 /** One lock without time: an owner and a queue, answered at once. Grants are messages that wait to be delivered. */
 final class ModelStore implements LockStore {
 
-    private static final String CLIENT = "CLIENT000000";
+    static final String CLIENT = "CLIENT000000";
 
     private final ArrayDeque<AcquireCommand> queue = new ArrayDeque<>();
     private final ArrayDeque<Grant> messages = new ArrayDeque<>();
@@ -122,7 +122,7 @@ final class ModelStore implements LockStore {
     }
 
     private AcquireReply acquired() {
-        return new AcquireReply.Acquired(CohortFixture.LEASE_MILLIS, List.of(firstToken));
+        return new AcquireReply.Acquired(EngineFixture.LEASE_MILLIS, List.of(firstToken));
     }
 
     private void own(AcquireCommand command) {

@@ -16,10 +16,11 @@ import io.lockkeeper.store.StoreTraits;
 import io.lockkeeper.store.StoredInstance;
 import io.lockkeeper.store.StoredLock;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 
 /** A store that keeps every command until the test answers it. */
@@ -40,14 +41,29 @@ final class RecordingStore implements LockStore {
         }
     }
 
-    final List<Sent<AcquireCommand, AcquireReply>> acquires = new ArrayList<>();
-    final List<Sent<HandOverCommand, HandOverReply>> handOvers = new ArrayList<>();
-    final List<Sent<ReleaseCommand, ReleaseReply>> releases = new ArrayList<>();
-    final List<Sent<RenewCommand, Boolean>> renewals = new ArrayList<>();
-    final List<Integer> renewalBatches = new ArrayList<>();
+    final List<Sent<AcquireCommand, AcquireReply>> acquires = new CopyOnWriteArrayList<>();
+    final List<Sent<HandOverCommand, HandOverReply>> handOvers = new CopyOnWriteArrayList<>();
+    final List<Sent<ReleaseCommand, ReleaseReply>> releases = new CopyOnWriteArrayList<>();
+    final List<Sent<RenewCommand, Boolean>> renewals = new CopyOnWriteArrayList<>();
+    final List<Integer> renewalBatches = new CopyOnWriteArrayList<>();
 
     /** Runs when a renewal has come, before the store's method returns. */
     Consumer<Sent<RenewCommand, Boolean>> uponRenewal = sent -> {};
+
+    /** Runs when a question has come, before the store's method returns. */
+    Consumer<Sent<AcquireCommand, AcquireReply>> uponAcquire = sent -> {};
+
+    /** Runs when a hold is handed over, before the store's method returns. */
+    Consumer<Sent<HandOverCommand, HandOverReply>> uponHandOver = sent -> {};
+
+    /** Runs when a release has come, before the store's method returns. */
+    Consumer<Sent<ReleaseCommand, ReleaseReply>> uponRelease = sent -> {};
+
+    /** How many batches of renewals get no answers at all, which no store should do. */
+    int renewalsUnanswered;
+
+    /** How often the store was closed. */
+    final AtomicInteger closes = new AtomicInteger();
 
     Optional<StoredLock> stored = Optional.empty();
 
@@ -61,17 +77,23 @@ final class RecordingStore implements LockStore {
 
     @Override
     public CompletableFuture<AcquireReply> acquire(AcquireCommand command) {
-        return keep(acquires, command);
+        CompletableFuture<AcquireReply> reply = keep(acquires, command);
+        uponAcquire.accept(last(acquires));
+        return reply;
     }
 
     @Override
     public CompletableFuture<HandOverReply> handOver(HandOverCommand command) {
-        return keep(handOvers, command);
+        CompletableFuture<HandOverReply> reply = keep(handOvers, command);
+        uponHandOver.accept(last(handOvers));
+        return reply;
     }
 
     @Override
     public CompletableFuture<ReleaseReply> release(ReleaseCommand command) {
-        return keep(releases, command);
+        CompletableFuture<ReleaseReply> reply = keep(releases, command);
+        uponRelease.accept(last(releases));
+        return reply;
     }
 
     @Override
@@ -80,7 +102,7 @@ final class RecordingStore implements LockStore {
         List<CompletableFuture<Boolean>> replies =
                 commands.stream().map(command -> keep(renewals, command)).toList();
         uponRenewal.accept(last(renewals));
-        return replies;
+        return renewalsUnanswered-- > 0 ? List.of() : replies;
     }
 
     @Override
@@ -104,7 +126,9 @@ final class RecordingStore implements LockStore {
     }
 
     @Override
-    public void close() {}
+    public void close() {
+        closes.incrementAndGet();
+    }
 
     static StoredLock ownedBy(String attempt) {
         return new StoredLock("stock", ClaimMode.EXCLUSIVE, List.of(attempt), 1, 30_000, List.of());

@@ -20,12 +20,13 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 /** A store in memory that can be cut off. */
-class DelegatingStore implements LockStore {
+public class DelegatingStore implements LockStore {
 
     final MemoryLockStore inner;
     volatile boolean down;
 
-    DelegatingStore(MemoryLockStore inner) {
+    /** Passes everything on. */
+    public DelegatingStore(MemoryLockStore inner) {
         this.inner = inner;
     }
 

@@ -13,6 +13,7 @@ import io.lockkeeper.LockTemplate;
 import io.lockkeeper.contract.RecordingListener;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
@@ -24,6 +25,8 @@ import org.junit.jupiter.api.Test;
 
 /** Waits and holds that end in unusual ways: by a caller's own timeout, by closing, on a full executor. */
 class EndingsTest {
+
+    private static final Set<Thread.State> WAITING = Set.of(Thread.State.WAITING, Thread.State.TIMED_WAITING);
 
     private final MemoryLockStore store = new MemoryLockStore();
     private final RecordingListener events = new RecordingListener();
@@ -118,7 +121,7 @@ class EndingsTest {
             lock.unlock();
         });
         thread.start();
-        Awaitility.await().until(() -> thread.getState() == Thread.State.WAITING);
+        Awaitility.await().until(() -> WAITING.contains(thread.getState()));
         return thread;
     }
 }

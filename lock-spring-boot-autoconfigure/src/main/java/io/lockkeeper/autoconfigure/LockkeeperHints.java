@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.autoconfigure;
 
-import io.lockkeeper.LockEngine;
+import io.lockkeeper.LockManager;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aot.hint.MemberCategory;
 import org.springframework.aot.hint.RuntimeHints;
@@ -15,10 +15,10 @@ final class LockkeeperHints implements RuntimeHintsRegistrar {
     public void registerHints(RuntimeHints hints, @Nullable ClassLoader classLoader) {
         hints.resources()
                 .registerPattern("io/lockkeeper/redis/*.lua")
-                .registerPattern("META-INF/services/" + LockEngine.Factory.class.getName());
+                .registerPattern("META-INF/services/" + LockManager.Factory.class.getName());
         hints.reflection()
                 .registerType(
-                        TypeReference.of("io.lockkeeper.engine.CohortLockEngineFactory"),
+                        TypeReference.of("io.lockkeeper.engine.LeaseManagerFactory"),
                         MemberCategory.INVOKE_PUBLIC_CONSTRUCTORS);
     }
 }

@@ -34,10 +34,13 @@ final class Losses {
         }
     }
 
-    static boolean isIn(Throwable sought, Throwable failure) {
+    /** Returns whether a failure tells of a loss: each look at a lost lease makes an exception of its own. */
+    static boolean isIn(LockLostException lost, Throwable failure) {
         Throwable cause = failure;
         for (int i = 0; cause != null && i < MAX_CAUSES; i++) {
-            if (cause == sought) {
+            if (cause instanceof LockLostException known
+                    && known.fencingToken() == lost.fencingToken()
+                    && known.name().equals(lost.name())) {
                 return true;
             }
             cause = cause.getCause();

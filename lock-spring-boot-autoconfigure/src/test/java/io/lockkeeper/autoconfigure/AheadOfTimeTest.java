@@ -3,7 +3,7 @@ package io.lockkeeper.autoconfigure;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.lockkeeper.LockEngine;
+import io.lockkeeper.LockManager;
 import io.lockkeeper.LockMode;
 import io.lockkeeper.LockNotAcquiredException;
 import io.lockkeeper.annotation.DistributedLocked;
@@ -52,8 +52,8 @@ class AheadOfTimeTest {
     @Test
     void theEngineIsFoundByItsServiceFile() {
         assertKept(RuntimeHintsPredicates.resource()
-                .forResource("META-INF/services/" + LockEngine.Factory.class.getName()));
-        for (LockEngine.Factory factory : ServiceLoader.load(LockEngine.Factory.class)) {
+                .forResource("META-INF/services/" + LockManager.Factory.class.getName()));
+        for (LockManager.Factory factory : ServiceLoader.load(LockManager.Factory.class)) {
             assertKept(RuntimeHintsPredicates.reflection()
                     .onType(factory.getClass())
                     .withMemberCategory(MemberCategory.INVOKE_PUBLIC_CONSTRUCTORS));

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper;
+
+import io.lockkeeper.store.LockStore;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.function.Consumer;
+import java.util.function.Function;
+
+/**
+ * The only door from a {@link LockTemplate} to the machinery below it: leases, never reentrant. For the library's own use;
+ * every request that arrives here has its defaults filled in.
+ */
+public interface LockManager extends AutoCloseable {
+
+    /**
+     * Refuses what cannot be asked for here, before the store is asked for anything.
+     *
+     * @param request what to lock, complete
+     * @throws RuntimeException if it cannot be asked for
+     */
+    default void check(LockRequest request) {}
+
+    /** Returns whether locks exclude others at all; false: nothing is refused and nothing is lost. */
+    default boolean excludes() {
+        return true;
+    }
+
+    /**
+     * Acquires a lease, blocking the thread.
+     *
+     * @param request what to lock, complete
+     * @param nested whether the caller holds another lock, and may go on while the manager closes
+     * @param interruptibly whether an interrupt ends the wait; false: it keeps its place, and the flag is set at the end
+     * @return the lease
+     * @throws LockException as {@link LockOperations#acquire(LockRequest)} says
+     */
+    Lease acquire(LockRequest request, boolean nested, boolean interruptibly);
+
+    /**
+     * Acquires a lease without blocking.
+     *
+     * @param request what to lock, complete
+     * @param nested whether the caller holds another lock, and may go on while the manager closes
+     * @param result completed with what the caller receives; gives up the place when it is completed before. What hangs on it
+     *     already is sure to run on the executor, too.
+     * @param received makes of the lease what the caller receives
+     * @param atOnce whether the result may be completed on this thread where the lock is there at once
+     */
+    <T> void acquireAsync(
+            LockRequest request,
+            boolean nested,
+            CompletableFuture<T> result,
+            Function<Lease, T> received,
+            boolean atOnce);
+
+    /** Runs a task on the executor of asynchronous completions, at some time in any case. */
+    void execute(Runnable task);
+
+    /**
+     * Asks the store whether a name is held.
+     *
+     * @param name the lock's name
+     * @param mode READ: whether readers hold it; WRITE: whether one holder alone does; another mode: whether it is held
+     * @throws LockStoreException if the store failed or did not answer
+     */
+    boolean isLocked(String name, LockMode mode);
+
+    /** Returns what looks at the locks of this manager's store. */
+    LockInspector inspector();
+
+    /** Returns what hears of everything; it never throws. */
+    LockListener listener();
+
+    /** Refuses new work, waits for what is held as the settings say, releases the rest and closes the store. */
+    @Override
+    void close();
+
+    /** A lease as the layer above the manager needs it. */
+    interface Lease extends LockLease {
+
+        /** Returns the number of its acquisition, which listeners know. */
+        long acquisition();
+
+        /** Returns whether it has a fixed end, and is not renewed. */
+        boolean isFixed();
+
+        /** Returns whether it had a fixed end, which has passed. */
+        boolean hasEndedAsAsked();
+
+        /** Returns whether it was released. */
+        boolean isReleased();
+
+        /** Releases as {@link #close()}, but without waiting for the store. */
+        CompletableFuture<ReleaseResult> closeAsync();
+
+        /** Extends as {@link #extend}, but without waiting for the store. */
+        CompletableFuture<Boolean> extendAsync(Duration leaseTime);
+
+        /** Goes on as a reader's lease; returns what is completed when the store knows, or does not answer. */
+        CompletableFuture<?> downgrade();
+
+        /** Takes back the last of what {@link #onLost} was given, unless it was called already. */
+        void forget(Consumer<LockLostException> callback);
+
+        /** Releases a lease that no caller received, without waiting for the store. */
+        void giveBack();
+    }
+
+    /**
+     * What a manager works with.
+     *
+     * @param leaseTime the lease of a hold that is renewed
+     * @param maxPasses how often a lock may pass between the callers of this instance before others have their turn
+     * @param maxPassTime how long it may stay with the callers of this instance before others have their turn
+     * @param shutdownWait how long {@link LockManager#close()} waits for work that holds locks
+     * @param application the name of this instance, for people who ask who holds a lock
+     * @param executor where callbacks and asynchronous completions run
+     * @param listener hears what happens; never throws
+     */
+    record Settings(
+            Duration leaseTime,
+            int maxPasses,
+            Duration maxPassTime,
+            Duration shutdownWait,
+            String application,
+            Executor executor,
+            LockListener listener) {
+
+        /** Returns where the callbacks of losses run: what waits on the executor does not delay them where it can be helped. */
+        public Executor urgent() {
+            return executor instanceof CallbackThreads ours ? ours.urgent() : executor;
+        }
+    }
+
+    /** Makes managers; found through {@link java.util.ServiceLoader}, so that this package does not depend on one. */
+    interface Factory {
+
+        /**
+         * Makes a manager over a store, which it closes with itself.
+         *
+         * @param store where the locks are kept
+         * @param settings what the manager works with
+         * @return the manager
+         */
+        LockManager create(LockStore store, Settings settings);
+    }
+}

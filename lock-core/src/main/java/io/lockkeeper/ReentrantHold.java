@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper;
+
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A lease and the levels that share it, whichever owners they belong to. The last level to end releases the lease. When the
+ * last exclusive level ends and levels that read are left, the hold goes on as that of a reader.
+ */
+final class ReentrantHold {
+
+    private static final CompletableFuture<?> NOTHING_TO_DO = CompletableFuture.completedFuture(null);
+
+    private final LockManager.Lease lease;
+    private int exclusiveLevels;
+    private int readLevels;
+
+    /** How many of the levels are those of bodies, which are on a stack or under way. */
+    private int bodies;
+
+    private boolean over;
+
+    ReentrantHold(LockManager.Lease lease) {
+        this.lease = lease;
+    }
+
+    LockManager.Lease lease() {
+        return lease;
+    }
+
+    /** Returns whether work runs that entered the hold by a body. */
+    synchronized boolean hasBodies() {
+        return bodies > 0;
+    }
+
+    /** Returns whether the last level has ended. */
+    synchronized boolean isOver() {
+        return over;
+    }
+
+    /**
+     * Begins a level; false: the last one has ended, perhaps on another thread.
+     *
+     * @throws LockUpgradeException if the hold is that of a reader, and the level asks for more
+     */
+    synchronized boolean enter(LockMode mode, boolean body) {
+        if (over) {
+            return false;
+        }
+        if (lease.mode() == LockMode.READ && mode != LockMode.READ) {
+            throw new LockUpgradeException(lease.name(), mode);
+        }
+        count(mode, 1);
+        bodies += body ? 1 : 0;
+        return true;
+    }
+
+    /** Ends a level and waits for the store; the last one releases the lease. A lost lease is reported by every level. */
+    ReleaseResult leave(LockMode mode, boolean body) {
+        CompletableFuture<?> downgrade = leaveLevel(mode, body);
+        if (downgrade == null) {
+            return lease.release();
+        }
+        downgrade.join();
+        return lease.isHeld() || lease.isReleased() ? ReleaseResult.RELEASED : ReleaseResult.LOST;
+    }
+
+    /** Ends a level without waiting for the store. */
+    CompletableFuture<?> leaveAsync(LockMode mode) {
+        CompletableFuture<?> downgrade = leaveLevel(mode, true);
+        return downgrade == null ? lease.closeAsync() : downgrade;
+    }
+
+    /** Ends a level; returns what is completed when that is known, null where it was the last one. */
+    private synchronized @Nullable CompletableFuture<?> leaveLevel(LockMode mode, boolean body) {
+        count(mode, -1);
+        bodies -= body ? 1 : 0;
+        over = exclusiveLevels + readLevels == 0;
+        if (over) {
+            return null;
+        }
+        return exclusiveLevels == 0 && isDowngradable() ? lease.downgrade() : NOTHING_TO_DO;
+    }
+
+    /** A set of locks stays as it is until its last level ends. */
+    private boolean isDowngradable() {
+        return lease.mode() != LockMode.READ && lease.names().size() == 1;
+    }
+
+    private void count(LockMode mode, int change) {
+        if (mode == LockMode.READ) {
+            readLevels += change;
+        } else {
+            exclusiveLevels += change;
+        }
+    }
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.engine;
+
+import io.lockkeeper.LockMode;
+import io.lockkeeper.LockRequest;
+import io.lockkeeper.store.AcquireCommand;
+import io.lockkeeper.store.ClaimMode;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+
+/**
+ * What the attempts of a local lock ask the store for.
+ *
+ * @param names the locks' names, in the global order
+ * @param mode how the locks are shared
+ * @param leaseMillis how long the store keeps a hold: the time until the local deadline, and a margin
+ * @param fixed whether the hold ends by itself instead of being renewed
+ * @param maxPasses how often a hold may pass to another local caller while others wait in the store; 0: never
+ */
+record AcquireSpec(List<String> names, ClaimMode mode, long leaseMillis, boolean fixed, int maxPasses) {
+
+    private static final Duration LONGEST = Duration.ofDays(36_500);
+
+    /** Returns what the callers of one name share who ask for nothing special. */
+    static AcquireSpec shared(LockRequest request, long leaseMillis, int maxPasses) {
+        boolean reads = request.mode() == LockMode.READ;
+        ClaimMode mode = reads ? ClaimMode.READ : ClaimMode.EXCLUSIVE;
+        return new AcquireSpec(request.names(), mode, leaseMillis, false, reads ? 0 : maxPasses);
+    }
+
+    /** Returns what one request asks for alone. */
+    static AcquireSpec single(LockRequest request, long leaseMillis) {
+        List<String> names = request.names().size() == 1 ? request.names() : inGlobalOrder(request.names());
+        ClaimMode mode = ClaimMode.valueOf(request.mode().name());
+        Duration lease = request.leaseTime();
+        return lease == null
+                ? new AcquireSpec(names, mode, leaseMillis, false, 0)
+                : fixed(names, mode, bounded(lease).toMillis());
+    }
+
+    /** Returns a hold that ends by itself. */
+    static AcquireSpec fixed(List<String> names, ClaimMode mode, long believedMillis) {
+        return new AcquireSpec(names, mode, believedMillis + marginMillis(believedMillis), true, 0);
+    }
+
+    /** Every instance takes several locks in this order, so that no two wait for each other: that of their UTF-8 bytes. */
+    private static List<String> inGlobalOrder(List<String> names) {
+        return names.stream()
+                .sorted(Comparator.comparing(name -> name.getBytes(StandardCharsets.UTF_8), Arrays::compareUnsigned))
+                .toList();
+    }
+
+    /** Returns a time that fits into every unit and clock: 100 years instead of a longer one. */
+    static Duration bounded(Duration time) {
+        return time.compareTo(LONGEST) > 0 ? LONGEST : time;
+    }
+
+    /** Returns how long a holder stops believing before the store does: for clocks that drift and threads that are late. */
+    static long marginMillis(long leaseMillis) {
+        return Math.max(100, leaseMillis / 100);
+    }
+
+    /** Returns the first name, which stands for all in messages. */
+    String name() {
+        return names.get(0);
+    }
+
+    /** Returns whether callers of this JVM hold the lock together. */
+    boolean isShared() {
+        return mode == ClaimMode.READ;
+    }
+
+    /** Returns the mode as callers name it. */
+    LockMode lockMode() {
+        return LockMode.valueOf(mode.name());
+    }
+
+    /** Returns how often a hold may pass to another local caller while the store's queue is empty. */
+    int maxPassesUncontended() {
+        return maxPasses == 0 ? 0 : AcquireCommand.MOST_TOKENS - 1;
+    }
+
+    /**
+     * Returns the question of an attempt.
+     *
+     * @param queue whether it waits where the lock is held
+     * @param passes how often its hold may pass: each local holder needs a fencing token
+     */
+    AcquireCommand command(String attempt, boolean queue, int passes) {
+        return new AcquireCommand(names, attempt, mode, leaseMillis, queue, passes + 1);
+    }
+}

@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.engine;
+
+import io.lockkeeper.LockInstance;
+import io.lockkeeper.LockNotAcquiredException;
+import io.lockkeeper.ReleaseResult;
+import io.lockkeeper.store.AcquireReply;
+import io.lockkeeper.store.HandOverCommand;
+import io.lockkeeper.store.LockStore;
+import io.lockkeeper.store.ReleaseCommand;
+import io.lockkeeper.store.ReleaseReply;
+import io.lockkeeper.store.StoreException;
+import io.lockkeeper.store.StoreTraits;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Executes the actions of local locks, in order, outside their monitors, and brings them their events. An action that throws
+ * anything is executed again a little later, and a question that throws is a failed one: nothing ends in silence.
+ */
+final class ActionExecutor {
+
+    private static final Logger log = LoggerFactory.getLogger(ActionExecutor.class);
+
+    /** How long a refusal may wait for the name of the holder. */
+    private static final long NAME_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
+    /** The latest moment after the end of a wait at which its caller is told the name of the holder. */
+    private static final long LAST_WORD_NANOS = TimeUnit.MILLISECONDS.toNanos(80);
+
+    /** How long a caller waits at most until its place is gone. */
+    static final long PLACE_GONE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+
+    private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+    private static final int MOST_TRIES = 40;
+
+    /** For so many polls a store keeps what a waiting attempt has. */
+    private static final int ALIVE_POLLS = 3;
+
+    /** What the actions concern beside the store and the callers. */
+    interface Owner {
+
+        /** Makes the lease of a caller. */
+        ManagedLease lease(LockAction.Grant grant);
+
+        /** Renews a hold. */
+        void watch(StoreHold hold);
+
+        /** A caller was refused and has tries left. */
+        void retry(PendingRequest request);
+
+        /** A lock takes no callers any more. */
+        void retired(LocalLock lock);
+
+        /** The next fair caller may ask. */
+        void gateOpened(LocalLock lock);
+    }
+
+    /** Something that happens to a lock. */
+    @FunctionalInterface
+    interface Event {
+
+        /** Returns what is to be done; null: nothing has happened. */
+        @Nullable
+        List<LockAction> apply(LocalLock lock, ClockReading now);
+    }
+
+    private final LockStore store;
+    private final EngineContext context;
+    private final StoreCalls calls;
+    private final LeaseRegistry registry;
+    private final PendingRequests pending;
+    private final InstanceDirectory instances;
+    private final Owner owner;
+
+    /** Known when the store is open, which is before the first command. */
+    private volatile StoreTraits traits = new StoreTraits(Duration.ZERO, Duration.ZERO, Duration.ZERO, true);
+
+    ActionExecutor(
+            LockStore store,
+            EngineContext context,
+            StoreCalls calls,
+            LeaseRegistry registry,
+            PendingRequests pending,
+            InstanceDirectory instances,
+            Owner owner) {
+        this.store = store;
+        this.context = context;
+        this.calls = calls;
+        this.registry = registry;
+        this.pending = pending;
+        this.instances = instances;
+        this.owner = owner;
+    }
+
+    /** Says what the store has said of itself when it was opened. */
+    void opened(StoreTraits opened) {
+        traits = opened;
+    }
+
+    /** Brings an event to a lock and executes what follows; commands run in the background. Returns whether it happened. */
+    boolean on(LocalLock lock, Event event) {
+        return on(lock, context.background(), null, event);
+    }
+
+    /**
+     * Brings an event to a lock and executes what follows.
+     *
+     * @param commands where commands to the store run, which may block: the caller itself, or other threads
+     * @param released completed when a hold that ends with the event is known to have ended; null: no one waits for that
+     * @return whether the event happened; false: it came too late
+     */
+    boolean on(LocalLock lock, Executor commands, @Nullable CompletableFuture<ReleaseResult> released, Event event) {
+        List<LockAction> actions = decide(lock, event);
+        if (actions == null) {
+            return false;
+        }
+        execute(lock, actions, commands, released);
+        return true;
+    }
+
+    private @Nullable List<LockAction> decide(LocalLock lock, Event event) {
+        synchronized (lock) {
+            try {
+                return event.apply(lock, context.now());
+            } catch (Throwable error) {
+                log.error("An error came into a decision about {}, whose callers fail", lock.spec.names(), error);
+                return lock.broken();
+            }
+        }
+    }
+
+    private void execute(
+            LocalLock lock,
+            List<LockAction> actions,
+            Executor commands,
+            @Nullable CompletableFuture<ReleaseResult> released) {
+        boolean ends = false;
+        for (LockAction action : actions) {
+            ends |= action instanceof LockAction.Release || action instanceof LockAction.HandOver;
+            execute(lock, action, commands, released, 0);
+        }
+        if (released != null && !ends) {
+            released.complete(ReleaseResult.RELEASED);
+        }
+        if (lock.isBroken()) {
+            failCallersOf(lock);
+        }
+    }
+
+    /** The callers of a broken lock may be unknown there, and its hold may have no owner. */
+    void failCallersOf(LocalLock broken) {
+        pending.forEach((caller, lock) -> {
+            if (lock == broken) {
+                fail(caller, new StoreException("an error came into the answer", null));
+            }
+        });
+        StoreHold hold = broken.hold();
+        if (hold != null && hold.leases().isEmpty()) {
+            lose(hold, "an error came into its release");
+        }
+    }
+
+    private void execute(
+            LocalLock lock,
+            LockAction action,
+            Executor commands,
+            @Nullable CompletableFuture<ReleaseResult> released,
+            int tries) {
+        try {
+            execute(lock, action, commands, released);
+        } catch (Throwable error) {
+            if (tries == 0) {
+                log.error("{} failed, and is executed again", action, error);
+            }
+            if (tries < MOST_TRIES) {
+                context.scheduler()
+                        .schedule(() -> execute(lock, action, context.background(), released, tries + 1), RETRY_NANOS);
+            }
+        }
+    }
+
+    private void execute(
+            LocalLock lock, LockAction action, Executor commands, @Nullable CompletableFuture<ReleaseResult> released) {
+        if (action instanceof LockAction.Grant grant) {
+            grant(grant);
+        } else if (action instanceof LockAction.Watch watch) {
+            owner.watch(watch.hold());
+        } else if (action instanceof LockAction.Ask ask) {
+            calls.run(commands, () -> ask(lock, ask));
+        } else if (action instanceof LockAction.TimeoutAfter timeout) {
+            timeout(timeout.waiter(), timeout.nanos());
+        } else if (action instanceof LockAction.Release release) {
+            calls.run(commands, () -> release(release, released));
+        } else if (action instanceof LockAction.HandOver handOver) {
+            calls.run(commands, () -> handOver(lock, handOver, released));
+        } else if (action instanceof LockAction.PollAfter poll) {
+            pollAfter(lock, poll);
+        } else if (action instanceof LockAction.StopPolling stop) {
+            stop.attempt().stopPolling();
+        } else if (action instanceof LockAction.Forget forget) {
+            forget(forget.attempt());
+        } else if (action instanceof LockAction.Cancel cancel) {
+            forget(cancel.attempt());
+            calls.run(commands, () -> cancel(lock.spec, cancel.attempt().id, cancel.leaver()));
+        } else if (action instanceof LockAction.Refuse refuse) {
+            refuse(refuse);
+        } else if (action instanceof LockAction.Fail fail) {
+            fail(fail.waiter(), fail.failure());
+        } else if (action instanceof LockAction.PlaceGone gone) {
+            gone.leaver().leaving().complete(null);
+        } else if (action instanceof LockAction.OpenGate) {
+            owner.gateOpened(lock);
+        } else if (action instanceof LockAction.Retire) {
+            owner.retired(lock);
+        }
+    }
+
+    // ---- callers ----
+
+    private void grant(LockAction.Grant grant) {
+        PendingRequest waiter = grant.waiter();
+        ManagedLease lease = waiter.lease;
+        if (lease == null) {
+            lease = owner.lease(grant);
+            waiter.lease = lease;
+        }
+        answered(waiter);
+        // Where this is executed again, the caller may have the lease already.
+        boolean complete = waiter.complete(lease) || (!waiter.isCompletedExceptionally() && waiter.join() == lease);
+        if (!complete || waiter.abandoned) {
+            calls.run(context.background(), lease::giveBack);
+        }
+    }
+
+    private void refuse(LockAction.Refuse refuse) {
+        PendingRequest waiter = refuse.waiter();
+        if (waiter.mayRetry() && !waiter.isDone()) {
+            waiter.stopTimeout();
+            owner.retry(waiter);
+        } else if (refuse.whenPlaceGone()) {
+            CompletableFuture<@Nullable Void> gone = waiter.leaving();
+            if (!gone.isDone()) {
+                context.scheduler().schedule(() -> gone.complete(null), PLACE_GONE_NANOS);
+            }
+            gone.whenComplete((told, never) -> refuse(waiter, refuse.holder()));
+        } else {
+            refuse(waiter, refuse.holder());
+        }
+    }
+
+    private void refuse(PendingRequest waiter, @Nullable String holder) {
+        if (holder == null || holder.isEmpty()) {
+            refuse(waiter, (LockInstance) null);
+            return;
+        }
+        long left = waiter.isLimited()
+                ? waiter.patienceNanos + LAST_WORD_NANOS - (context.now().nanos() - waiter.tried.nanos())
+                : Long.MAX_VALUE;
+        instances
+                .find(holder, context.scheduler(), Math.max(0, Math.min(left, NAME_NANOS)))
+                .whenComplete((known, failure) -> refuse(waiter, known));
+    }
+
+    private void refuse(PendingRequest waiter, @Nullable LockInstance holder) {
+        fail(
+                waiter,
+                new LockNotAcquiredException(
+                        waiter.request.names(), waiter.asked.until(context.now()), waiter.tries, holder));
+    }
+
+    private void fail(PendingRequest waiter, RuntimeException failure) {
+        answered(waiter);
+        waiter.completeExceptionally(failure);
+    }
+
+    private void answered(PendingRequest waiter) {
+        waiter.stopTimeout();
+        pending.remove(waiter);
+    }
+
+    private void timeout(PendingRequest waiter, long nanos) {
+        if (waiter.blocking) {
+            waiter.timeoutNanos = context.now().nanos() + nanos;
+            waiter.timed = true;
+        } else {
+            waiter.timeoutBy(() -> context.scheduler().schedule(() -> timeOut(waiter), nanos));
+        }
+    }
+
+    /** The time of a caller is up. */
+    void timeOut(PendingRequest waiter) {
+        LocalLock lock = pending.lockOf(waiter);
+        waiter.timed = false;
+        if (lock != null) {
+            on(lock, (known, now) -> known.timedOut(waiter, now, calls.heardNanos()));
+        }
+    }
+
+    /** A caller leaves; returns what is completed when it has no place in the store any more. */
+    CompletableFuture<@Nullable Void> leave(PendingRequest waiter) {
+        CompletableFuture<@Nullable Void> gone = waiter.leaving();
+        LocalLock lock = pending.lockOf(waiter);
+        answered(waiter);
+        if (lock == null || !on(lock, (known, now) -> known.left(waiter))) {
+            gone.complete(null);
+        }
+        return gone;
+    }
+
+    // ---- the one way to lose a hold ----
+
+    /** Makes a hold lost, unless it is over: its holders are told, and those who wait for the lock ask again. */
+    void lose(StoreHold hold, String reason) {
+        LocalLock lock = registry.lockOf(hold.attempt);
+        if (lock == null) {
+            return;
+        }
+        long keep = hold.leases().stream()
+                .mapToLong(StoreHold.Holder::keepMillis)
+                .max()
+                .orElse(0);
+        List<LockAction> actions = decide(lock, (known, now) -> known.lost(hold, reason, now));
+        if (actions == null) {
+            return;
+        }
+        registry.untrack(hold.attempt);
+        hold.leases().forEach(holder -> holder.lost(reason));
+        // What the store may still keep goes back now: other locks of the same request, or a lease that is over for
+        // us only. The answer does not matter: where it never comes, the store ends the hold by itself.
+        ReleaseCommand giveBack = new ReleaseCommand(hold.spec.names(), hold.attempt, 0, keep);
+        context.background().execute(() -> StoreCalls.safely(() -> store.release(giveBack)));
+        execute(lock, actions, context.background(), null);
+    }
+
+    // ---- commands ----
+
+    private void ask(LocalLock lock, LockAction.Ask ask) {
+        AcquireAttempt attempt = ask.attempt();
+        if (attempt.isOver()) {
+            return;
+        }
+        registry.track(attempt.id, lock);
+        if (attempt.isOver() && !isHeldBy(lock, attempt)) {
+            // It ended meanwhile, and its end may have come before this.
+            registry.untrack(attempt.id);
+            return;
+        }
+        ClockReading sent = context.now();
+        calls.send(
+                () -> store.acquire(lock.spec.command(attempt.id, ask.queue(), attempt.passes)),
+                (reply, failure) -> tell(lock, attempt, sent, reply, failure));
+    }
+
+    private static boolean isHeldBy(LocalLock lock, AcquireAttempt attempt) {
+        StoreHold hold = lock.hold();
+        return hold != null && hold.attempt.equals(attempt.id);
+    }
+
+    private void tell(
+            LocalLock lock,
+            AcquireAttempt attempt,
+            ClockReading sent,
+            @Nullable AcquireReply reply,
+            @Nullable Throwable failure) {
+        on(
+                lock,
+                reply != null
+                        ? (known, now) -> known.replied(attempt, sent, reply, now)
+                        : (known, now) -> known.failed(attempt, StoreCalls.storeFailure(failure), now));
+    }
+
+    private void pollAfter(LocalLock lock, LockAction.PollAfter poll) {
+        long due = Math.min(traits.pollInterval().toMillis(), Math.max(0, poll.millis()));
+        long jitter = context.random().applyAsLong(5, 25 + due / 20);
+        AcquireAttempt attempt = poll.attempt();
+        attempt.pollBy(poll, () -> context.scheduler()
+                .schedule(
+                        () -> on(lock, (known, now) -> known.pollDue(attempt, now)),
+                        TimeUnit.MILLISECONDS.toNanos(due + jitter)));
+    }
+
+    private void forget(AcquireAttempt attempt) {
+        attempt.stopPolling();
+        registry.untrack(attempt.id);
+    }
+
+    private void handOver(
+            LocalLock lock, LockAction.HandOver handOver, @Nullable CompletableFuture<ReleaseResult> released) {
+        StoreHold ended = handOver.hold();
+        AcquireAttempt next = handOver.next();
+        registry.untrack(ended.attempt);
+        registry.track(next.id, lock);
+        ClockReading sent = context.now();
+        ClockReading lastArrival = lastArrival();
+        HandOverCommand command = new HandOverCommand(
+                ended.attempt, handOver.lastToken(), lock.spec.command(next.id, true, next.passes), false);
+        calls.send(() -> store.handOver(command), (reply, failure) -> {
+            tell(lock, next, sent, reply == null ? null : reply.next(), failure);
+            if (reply == null) {
+                releaseUntil(
+                        new ReleaseCommand(ended.spec.names(), ended.attempt, handOver.lastToken(), 0),
+                        ended.deadline(),
+                        null);
+                complete(released, ReleaseResult.UNKNOWN);
+                return;
+            }
+            if (!reply.wasHeld()) {
+                releaseAgain(ended.spec, ended.attempt, lastArrival);
+            }
+            complete(released, reply.wasHeld() ? ReleaseResult.RELEASED : ReleaseResult.LOST);
+        });
+    }
+
+    private void release(LockAction.Release release, @Nullable CompletableFuture<ReleaseResult> released) {
+        StoreHold ended = release.hold();
+        String before = ended.unconfirmed;
+        if (before != null) {
+            // Nothing was heard of the downgrade yet: the lock may be held by either of the attempts.
+            cancel(ended.spec, before, null);
+        }
+        registry.untrack(ended.attempt);
+        AcquireSpec spec = ended.spec;
+        ReleaseCommand command =
+                new ReleaseCommand(spec.names(), ended.attempt, release.lastToken(), release.keepMillis());
+        ClockReading lastArrival = lastArrival();
+        calls.send(() -> store.release(command), (answer, failure) -> {
+            if (answer == null) {
+                retryRelease(command, context.now().plusMillis(spec.leaseMillis()), null);
+            } else if (answer == ReleaseReply.NOT_HELD) {
+                releaseAgain(spec, ended.attempt, lastArrival);
+            }
+            boolean wasHeld = answer != ReleaseReply.NOT_HELD || before != null;
+            complete(
+                    released,
+                    answer == null ? ReleaseResult.UNKNOWN : wasHeld ? ReleaseResult.RELEASED : ReleaseResult.LOST);
+            if (release.leaver() != null) {
+                release.leaver().leaving().complete(null);
+            }
+        });
+    }
+
+    private static void complete(@Nullable CompletableFuture<ReleaseResult> released, ReleaseResult result) {
+        if (released != null) {
+            released.complete(result);
+        }
+    }
+
+    /** Returns the last moment at which the store may run what was sent so far. */
+    private ClockReading lastArrival() {
+        return context.now().plusMillis(traits.commandTimeout().toMillis());
+    }
+
+    /** The store remembers nothing of the attempt: a poll that is still on its way would get the lock for a whole lease. */
+    private void releaseAgain(AcquireSpec spec, String attempt, ClockReading lastArrival) {
+        ReleaseCommand again = new ReleaseCommand(spec.names(), attempt, 0, 0);
+        releaseAt(lastArrival, again, lastArrival.plusMillis(spec.leaseMillis()));
+    }
+
+    private void releaseAt(ClockReading time, ReleaseCommand command, ClockReading end) {
+        context.scheduler()
+                .schedule(
+                        () -> context.background().execute(() -> releaseUntil(command, end, null)),
+                        Math.max(0, time.nanos() - context.now().nanos()));
+    }
+
+    /** Ends whatever an attempt may have, for as long as a command of it may still arrive. */
+    void cancel(AcquireSpec spec, String attempt, @Nullable PendingRequest leaver) {
+        // A command of the attempt may still be on its way until the store refuses it as late.
+        ClockReading lastArrival = lastArrival();
+        // What a waiting attempt has may be kept for longer than its lease.
+        ClockReading end = lastArrival.plusMillis(
+                Math.max(spec.leaseMillis(), ALIVE_POLLS * traits.pollInterval().toMillis()));
+        CompletableFuture<?> told = releaseUntil(new ReleaseCommand(spec.names(), attempt, 0, 0), end, lastArrival);
+        if (leaver != null) {
+            told.whenComplete((done, never) -> leaver.leaving().complete(null));
+        }
+    }
+
+    /** The grant of an attempt that has ended: a late copy of a command took a place. */
+    void cancelGrant(String name, String attempt) {
+        // Or the news is old, and the token was used: so nothing is taken back.
+        ReleaseCommand giveBack = new ReleaseCommand(List.of(name), attempt, 0, 0);
+        context.background()
+                .execute(() -> releaseUntil(
+                        giveBack, context.now().plusMillis(traits.grantTime().toMillis()), null));
+    }
+
+    /** Releases once for certain, and again after the last moment at which something may arrive; until a given end. */
+    private CompletableFuture<?> releaseUntil(
+            ReleaseCommand command, ClockReading end, @Nullable ClockReading lastArrival) {
+        CompletableFuture<@Nullable Void> told = new CompletableFuture<>();
+        calls.send(() -> store.release(command), (reply, failure) -> {
+            if (reply == null) {
+                retryRelease(command, end, lastArrival);
+            } else if (lastArrival != null) {
+                releaseAt(lastArrival, command, end);
+            }
+            told.complete(null);
+        });
+        return told;
+    }
+
+    private void retryRelease(ReleaseCommand command, ClockReading end, @Nullable ClockReading lastArrival) {
+        // By the monotonic clock alone: a wall clock that was set forward says nothing of the store.
+        if (end.isAfter(context.now())) {
+            context.scheduler()
+                    .schedule(
+                            () -> context.background().execute(() -> releaseUntil(command, end, lastArrival)),
+                            TimeUnit.MILLISECONDS.toNanos(context.random().applyAsLong(100, 300)));
+        }
+    }
+}

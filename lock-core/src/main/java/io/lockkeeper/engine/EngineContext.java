@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.engine;
+
+import io.lockkeeper.LockListener;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.LongBinaryOperator;
+
+/**
+ * What an engine has from the platform, all of it replaced in tests.
+ *
+ * @param clock the two clocks
+ * @param scheduler the timer
+ * @param background runs what never blocks and is waited for by no thread
+ * @param callbacks runs the callbacks of losses
+ * @param completions runs what callers hang on futures
+ * @param listener hears what happens; never throws
+ * @param random returns a number between two others, the second one excluded
+ * @param giveWay lets another thread go first
+ */
+record EngineContext(
+        Clock clock,
+        Scheduler scheduler,
+        Executor background,
+        Executor callbacks,
+        Executor completions,
+        LockListener listener,
+        LongBinaryOperator random,
+        Runnable giveWay) {
+
+    static long random(long origin, long bound) {
+        return ThreadLocalRandom.current().nextLong(origin, bound);
+    }
+
+    /** Reads both clocks. */
+    ClockReading now() {
+        return clock.now();
+    }
+}

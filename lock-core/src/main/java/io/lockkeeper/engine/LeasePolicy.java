@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.engine;
+
+import io.lockkeeper.LockManager;
+import io.lockkeeper.store.AcquireReply;
+import io.lockkeeper.store.Grant;
+import io.lockkeeper.store.StoreTraits;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How long holds last, and for how long they stay in this JVM.
+ *
+ * @param pollMillis how often a waiting attempt asks again
+ * @param maxPassNanos how long a hold may be passed on locally
+ * @param claims whether a grant must be confirmed by the store before it is believed
+ */
+record LeasePolicy(long pollMillis, long maxPassNanos, boolean claims) {
+
+    private static final long ASK_AGAIN_MILLIS = 500;
+    private static final long BUSY_MILLIS = 50;
+
+    /** Takes the times of a store and of an engine. */
+    static LeasePolicy of(StoreTraits traits, LockManager.Settings settings) {
+        return new LeasePolicy(
+                traits.pollInterval().toMillis(), settings.maxPassTime().toNanos(), traits.claims());
+    }
+
+    /** Returns how soon to ask again after a failure: what failed may have been about a grant, which does not last long. */
+    long askAgainMillis() {
+        return Math.min(pollMillis, ASK_AGAIN_MILLIS);
+    }
+
+    /** Returns how soon to ask again where the store keeps no place for those who wait. */
+    long busyMillis() {
+        return BUSY_MILLIS;
+    }
+
+    /** Returns the local deadline of a hold that was asked for at a given moment. */
+    static ClockReading deadline(long leaseMillis, ClockReading sent) {
+        return sent.plusMillis(leaseMillis - AcquireSpec.marginMillis(leaseMillis));
+    }
+
+    /** Returns a hold that the store gave in answer to a question: counted from before the question was sent. */
+    static StoreHold hold(
+            AcquireSpec spec, String attempt, AcquireReply.Acquired reply, ClockReading sent, ClockReading now) {
+        return new StoreHold(
+                spec,
+                attempt,
+                reply.firstTokens(),
+                now,
+                deadline(reply.leaseMillis(), sent),
+                spec.fixed() ? deadline(spec.leaseMillis(), sent) : null);
+    }
+
+    /**
+     * Returns a hold that the store gave by a grant; null where the store must confirm it: always, or because its end cannot
+     * be told in local time, or has come, or because the grant is one of several locks.
+     */
+    @Nullable
+    StoreHold hold(
+            AcquireSpec spec, String attempt, AcquireAttempt.State.Queued waiting, Grant grant, ClockReading now) {
+        if (claims || spec.names().size() > 1) {
+            return null;
+        }
+        ClockReading end =
+                waiting.localTimeOf(grant.untilStoreMillis(), now, TimeUnit.MILLISECONDS.toNanos(2 * pollMillis));
+        if (end == null) {
+            return null;
+        }
+        ClockReading fixedEnd = spec.fixed() ? deadline(spec.leaseMillis(), now) : null;
+        ClockReading granted = end.plusMillis(-AcquireSpec.marginMillis(0));
+        ClockReading deadline = fixedEnd == null ? granted : granted.orEarlier(fixedEnd);
+        StoreHold begun = new StoreHold(spec, attempt, List.of(grant.firstToken()), now, deadline, fixedEnd);
+        return begun.isValid(now) ? begun : null;
+    }
+
+    /** Returns whether a hold may go on with the next local caller. */
+    boolean mayPass(StoreHold hold, ClockReading now) {
+        return hold.hasPasses() && mayJoin(hold, now);
+    }
+
+    /** Returns whether a hold may stay in this JVM for another caller: for a while, and while it is safe. */
+    boolean mayJoin(StoreHold hold, ClockReading now) {
+        return !hold.isPinned()
+                && now.nanos() - hold.begunNanos < maxPassNanos
+                && hold.fixedEnd() == null
+                && hold.isValid(now)
+                && hold.deadline().nanosFrom(now) > TimeUnit.MILLISECONDS.toNanos(2 * AcquireSpec.marginMillis(0));
+    }
+}

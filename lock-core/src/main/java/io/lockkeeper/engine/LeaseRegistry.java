@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.engine;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** What this instance asks for, waits for and holds: the local locks by the ids of their attempts, and how many leases there are. */
+final class LeaseRegistry {
+
+    private final Map<String, LocalLock> locks = new ConcurrentHashMap<>();
+    private final AtomicInteger leases = new AtomicInteger();
+    private final CompletableFuture<@Nullable Void> drained = new CompletableFuture<>();
+    private volatile boolean draining;
+
+    /** Messages about an attempt, and about its hold, concern a lock from now on. */
+    void track(String attempt, LocalLock lock) {
+        locks.put(attempt, lock);
+    }
+
+    /** An attempt has ended, and so has its hold. */
+    void untrack(String attempt) {
+        locks.remove(attempt);
+    }
+
+    /** Returns the lock of an attempt; null: the attempt has ended. */
+    @Nullable
+    LocalLock lockOf(String attempt) {
+        return locks.get(attempt);
+    }
+
+    void forEachLock(Consumer<LocalLock> action) {
+        locks.values().forEach(action);
+    }
+
+    /** Returns how many attempts ask, wait or hold. */
+    int attempts() {
+        return locks.size();
+    }
+
+    /** Returns the leases that callers have now. */
+    List<ManagedLease> held() {
+        List<ManagedLease> held = new ArrayList<>();
+        for (LocalLock lock : locks.values()) {
+            StoreHold hold = lock.hold();
+            if (hold != null) {
+                for (StoreHold.Holder holder : hold.leases()) {
+                    held.add((ManagedLease) holder);
+                }
+            }
+        }
+        return held;
+    }
+
+    void begun() {
+        leases.incrementAndGet();
+    }
+
+    void over() {
+        if (leases.decrementAndGet() == 0 && draining) {
+            drained.complete(null);
+        }
+    }
+
+    /** Returns how many leases have begun and are not over. */
+    int leases() {
+        return leases.get();
+    }
+
+    /** Waits until no lease is left, at most for a given time. */
+    void awaitNone(long millis) {
+        draining = true;
+        if (leases.get() == 0) {
+            drained.complete(null);
+        }
+        drained.copy().completeOnTimeout(null, millis, TimeUnit.MILLISECONDS).join();
+    }
+}

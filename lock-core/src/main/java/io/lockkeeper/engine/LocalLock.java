@@ -1,0 +1,710 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.engine;
+
+import io.lockkeeper.LockListener;
+import io.lockkeeper.store.AcquireReply;
+import io.lockkeeper.store.Grant;
+import io.lockkeeper.store.StoreException;
+import io.lockkeeper.store.StoreNotReadyException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The callers of one JVM who share one place in the store's queue for a lock, or for a set of locks, and one hold after the
+ * other: a pure state machine. Each method is an event; it changes the state and returns what is to be done. It knows no
+ * store, no clock, no future and no thread; callers of its methods own its monitor.
+ *
+ * <p>The local queue is first in, first out. A released hold passes to the next local caller within a budget of passes and
+ * time (Dice, Marathe and Shavit, "Lock Cohorting", PPoPP 2012; abortable as there: the last waiter who leaves gives the
+ * place up). Readers are all let in together; for a while others may join them, then callers need another local lock: so
+ * readers have one hold each time.
+ *
+ * <pre>
+ *                                   replied: Queued            replied: Acquired, or granted
+ *   empty --enter--> attempt Asking ---------------> attempt Queued ---------------> hold
+ *                        |   ^  ^                      |    ^ failed, Busy: asks again  | released: to the next local caller,
+ *        replied: Acquired   |  +---- pollDue ---------+                               |   or to the store: a new attempt asks
+ *                        v   +-------------------------------------------------------- + lost: a new attempt asks
+ *                       hold                                  no waiter is left: retired
+ * </pre>
+ *
+ * There is never both an attempt and a hold. The class is longer than most, because it is all that decides: what is in two
+ * places elsewhere is the cause of most errors in locks.
+ */
+final class LocalLock {
+
+    /** A store that is well answers sooner, also on a machine that is busy. */
+    private static final long SILENT_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+
+    /** How long a caller whose time is up still waits for an answer that the store owes. */
+    private static final long GRACE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+
+    /** The part of it that is left also where the end of the wait came late: what came meanwhile must be heard first. */
+    private static final long LEAST_GRACE_NANOS = TimeUnit.MILLISECONDS.toNanos(25);
+
+    private static final String TOO_SLOW = "the store's answer came only after the lease had ended";
+
+    /** Where a fair caller stands who has to get its place in the store after those who came before. */
+    private enum Gate {
+        /** It may ask at any time. */
+        NONE,
+        /** Another one asks first. */
+        CLOSED,
+        /** It asks, and the next one waits until it has its place. */
+        PASSED
+    }
+
+    final AcquireSpec spec;
+    private final LeasePolicy policy;
+    private final Supplier<String> attemptIds;
+    private final WaitQueue waiters = new WaitQueue();
+    private Gate gate;
+
+    /** What asks or waits in the store now; null: nothing does. */
+    private @Nullable AcquireAttempt attempt;
+
+    /** Whether the attempt wants a place where the lock is held. */
+    private boolean asksForPlace = true;
+
+    /** What the callers hold now; null: nothing. */
+    private volatile @Nullable StoreHold hold;
+
+    /** Whether it takes no callers any more. */
+    private boolean retired;
+
+    /** The last caller, who left before the store's first answer; null: there is none. */
+    private @Nullable PendingRequest leaver;
+
+    /** The last attempt whose hold went on as that of a reader; null: none. */
+    private @Nullable String downgraded;
+
+    private volatile boolean broken;
+
+    /**
+     * Creates an empty lock.
+     *
+     * @param spec what its attempts ask for
+     * @param policy how long holds last
+     * @param gated whether its only caller has to wait for its {@link #turn}
+     * @param attemptIds makes the ids of attempts
+     */
+    LocalLock(AcquireSpec spec, LeasePolicy policy, boolean gated, Supplier<String> attemptIds) {
+        this.spec = spec;
+        this.policy = policy;
+        this.gate = gated ? Gate.CLOSED : Gate.NONE;
+        this.attemptIds = attemptIds;
+    }
+
+    /** Creates a lock around the hold of a reader who held exclusively before. */
+    LocalLock(StoreHold reader, LeasePolicy policy, Supplier<String> attemptIds) {
+        this(reader.spec, policy, false, attemptIds);
+        reader.holders = 1;
+        this.hold = reader;
+    }
+
+    /** Returns what the callers hold now; null: nothing. Needs no monitor. */
+    @Nullable
+    StoreHold hold() {
+        return hold;
+    }
+
+    /** Returns whether an error came into a decision, and callers may be unknown. Needs no monitor. */
+    boolean isBroken() {
+        return broken;
+    }
+
+    /** Returns the attempt that asks or waits now, if it has a given id. */
+    @Nullable
+    AcquireAttempt attempt(String id) {
+        return attempt != null && attempt.id.equals(id) ? attempt : null;
+    }
+
+    // ---- callers ----
+
+    /** A caller wants the lock; null: this lock takes no callers any more, and it needs another one. */
+    @Nullable
+    List<LockAction> enter(PendingRequest waiter, ClockReading now) {
+        List<LockAction> actions = new ArrayList<>(3);
+        StoreHold held = hold;
+        if (retired || (held != null && spec.isShared() && !policy.mayJoin(held, now))) {
+            return null;
+        }
+        if (held != null && spec.isShared()) {
+            grant(waiter, held, LockListener.Way.ANSWER, actions);
+        } else if (attempt == null && held == null) {
+            wait(waiter, now, actions);
+            if (gate == Gate.NONE) {
+                ask(true, now, actions);
+            }
+        } else if (waiter.waits || isAsking()) {
+            wait(waiter, now, actions);
+        } else {
+            refuse(waiter, actions);
+        }
+        return actions;
+    }
+
+    private void wait(PendingRequest waiter, ClockReading now, List<LockAction> actions) {
+        waiters.add(waiter);
+        if (waiter.isLimited()) {
+            long elapsed = now.nanos() - waiter.tried.nanos();
+            actions.add(new LockAction.TimeoutAfter(waiter, Math.max(0, waiter.patienceNanos - elapsed)));
+        }
+    }
+
+    /** The fair callers who came before have their places in the store. */
+    List<LockAction> turn(ClockReading now) {
+        List<LockAction> actions = new ArrayList<>(1);
+        if (retired) {
+            // Its caller left before it stood in the gate: the next one must not wait for it.
+            actions.add(new LockAction.OpenGate());
+        } else if (gate == Gate.CLOSED) {
+            gate = Gate.PASSED;
+            ask(true, now, actions);
+        }
+        return actions;
+    }
+
+    /** A caller has left, or must: it was cancelled, interrupted, or the engine closes. */
+    List<LockAction> left(PendingRequest waiter) {
+        List<LockAction> actions = new ArrayList<>(2);
+        waiters.remove(waiter);
+        giveUpUnneededPlace(waiter, actions);
+        return actions;
+    }
+
+    /**
+     * The time of a caller is up. Where the store owes it an answer, it waits for another moment; the answer then ends the wait
+     * also where the lock is held.
+     *
+     * @param heardNanos when the store answered last, to whatever question, on the monotonic clock
+     */
+    List<LockAction> timedOut(PendingRequest waiter, ClockReading now, long heardNanos) {
+        List<LockAction> actions = new ArrayList<>(3);
+        if (!waiter.inGrace && (!waiter.queued || owesAnswer(waiter, now, heardNanos))) {
+            waiter.inGrace = true;
+            waiter.waits = false;
+            long elapsed = now.nanos() - waiter.tried.nanos();
+            actions.add(new LockAction.TimeoutAfter(
+                    waiter, Math.max(LEAST_GRACE_NANOS, waiter.patienceNanos + GRACE_NANOS - elapsed)));
+            return actions;
+        }
+        // One that is not in the queue has its answer on the way, perhaps on a thread that has no processor.
+        StoreException failure = waiter.queued
+                ? failureFor(waiter, now, heardNanos)
+                : broken ? new StoreException("an error came into the answer", null) : null;
+        String holder = holder();
+        waiters.remove(waiter);
+        giveUpUnneededPlace(waiter, actions);
+        actions.add(
+                failure == null
+                        ? new LockAction.Refuse(waiter, holder, !waiter.inGrace)
+                        : new LockAction.Fail(waiter, failure));
+        return actions;
+    }
+
+    /** Returns whether an answer that may come at any moment is better than what is known of the lock now. */
+    private boolean owesAnswer(PendingRequest waiter, ClockReading now, long heardNanos) {
+        return isAsking() || (failure() == null && isSilentTo(waiter, now, heardNanos));
+    }
+
+    /** Returns what a caller is told of the store whose wait is over; null: the store is well. */
+    private @Nullable StoreException failureFor(PendingRequest waiter, ClockReading now, long heardNanos) {
+        StoreException failure = failure();
+        if (failure == null && isSilentTo(waiter, now, heardNanos)) {
+            long millis = TimeUnit.NANOSECONDS.toMillis(waiter.patienceNanos);
+            return new StoreException("the store has not answered within " + millis + " ms", null);
+        }
+        return failure;
+    }
+
+    /**
+     * Returns whether a caller has asked in vain. One whose question has not been sent, because others come first, goes by any
+     * answer that the store has given meanwhile.
+     */
+    private boolean isSilentTo(PendingRequest waiter, ClockReading now, long heardNanos) {
+        boolean outside = gate == Gate.CLOSED;
+        ClockReading asked = outside ? waiter.tried : attempt == null ? null : attempt.unanswered();
+        if (asked == null) {
+            return false;
+        }
+        boolean heardSince = heardNanos - waiter.tried.nanos() >= 0;
+        long last = outside && heardSince ? heardNanos : asked.nanos();
+        boolean isQueued = attempt != null && attempt.queued() != null;
+        return now.nanos() - last >= SILENT_NANOS || !(heardSince || isQueued);
+    }
+
+    private void giveUpUnneededPlace(PendingRequest gone, List<LockAction> actions) {
+        AcquireAttempt waiting = attempt;
+        if (!waiters.isEmpty() || retired || hold != null) {
+            actions.add(new LockAction.PlaceGone(gone));
+        } else if (waiting == null) {
+            actions.add(new LockAction.PlaceGone(gone));
+            retire(actions);
+        } else if (waiting.asking() != null && leaver == null) {
+            leaver = gone;
+        } else if (waiting.asking() != null) {
+            actions.add(new LockAction.PlaceGone(gone));
+        } else {
+            giveUpPlace(waiting, gone, actions);
+        }
+    }
+
+    private void giveUpPlace(AcquireAttempt waiting, @Nullable PendingRequest gone, List<LockAction> actions) {
+        end(waiting);
+        actions.add(new LockAction.Cancel(waiting, gone));
+        retire(actions);
+    }
+
+    // ---- the store's answers ----
+
+    /** The store has answered to the question of an attempt, which was sent at a given moment. */
+    List<LockAction> replied(AcquireAttempt asked, ClockReading sent, AcquireReply reply, ClockReading now) {
+        List<LockAction> actions = new ArrayList<>(4);
+        if (asked != attempt) {
+            repliedAfterTheEnd(asked, sent, reply, now, actions);
+        } else if (asked.revoked || reply instanceof AcquireReply.Ended) {
+            startOver(asked, now, actions);
+        } else if (reply instanceof AcquireReply.Acquired acquired) {
+            StoreHold begun = LeasePolicy.hold(spec, asked.id, acquired, sent, now);
+            if (begun.isValid(now)) {
+                begin(asked, begun, actions);
+            } else {
+                failedWithoutPlace(asked, new StoreException(TOO_SLOW, null), actions);
+            }
+        } else if (reply instanceof AcquireReply.Queued place) {
+            queued(asked, place, sent, now, actions);
+        } else if (reply instanceof AcquireReply.Busy busy) {
+            busy(asked, busy.holder(), now, actions);
+        }
+        return actions;
+    }
+
+    /** The store has not answered to the question of an attempt. */
+    List<LockAction> failed(AcquireAttempt asked, StoreException failure, ClockReading now) {
+        List<LockAction> actions = new ArrayList<>(3);
+        if (asked != attempt) {
+            if (!isHeldBy(asked)) {
+                actions.add(new LockAction.Cancel(asked, null));
+            }
+            return actions;
+        }
+        AcquireAttempt.State.Queued waiting = asked.queued();
+        if (waiting != null) {
+            waiting.askedAgain = null;
+            waiting.failure = failure;
+            pollAfter(asked, policy.askAgainMillis(), actions);
+        } else {
+            failedWithoutPlace(asked, failure, actions);
+        }
+        return actions;
+    }
+
+    /** The callers fail who hear of the store for the first time; those who waited before go on. */
+    private void failedWithoutPlace(AcquireAttempt asked, StoreException failure, List<LockAction> actions) {
+        boolean sent = !(failure instanceof StoreNotReadyException);
+        end(asked);
+        actions.add(sent ? new LockAction.Cancel(asked, null) : new LockAction.Forget(asked));
+        List<PendingRequest> failing = asked.first && sent ? waiters.takeAll() : waiters.takeImpatient();
+        failing.forEach(waiter -> actions.add(new LockAction.Fail(waiter, failure)));
+        if (waiters.isEmpty()) {
+            retire(actions);
+        } else {
+            askLater(null, failure, policy.askAgainMillis(), actions);
+        }
+    }
+
+    /** Another attempt holds the lock, and the store gives no place. Callers who wait ask again and again. */
+    private void busy(AcquireAttempt asked, String holder, ClockReading now, List<LockAction> actions) {
+        boolean queues = asksForPlace;
+        end(asked);
+        actions.add(new LockAction.Forget(asked));
+        refuse(waiters.takeImpatient(), holder, actions);
+        if (waiters.isEmpty()) {
+            retire(actions);
+        } else if (queues) {
+            askLater(holder, null, policy.busyMillis(), actions);
+        } else {
+            ask(false, now, actions);
+        }
+    }
+
+    private void queued(
+            AcquireAttempt asked,
+            AcquireReply.Queued place,
+            ClockReading sent,
+            ClockReading now,
+            List<LockAction> actions) {
+        AcquireAttempt.State.Asking asking = asked.asking();
+        AcquireAttempt.State.Queued waiting = asked.queued(place, sent);
+        openGate(actions);
+        refuse(waiters.takeImpatient(), place.holder(), actions);
+        if (waiters.isEmpty()) {
+            giveUpPlace(asked, takeLeaver(), actions);
+        } else if (asking != null && asking.grant != null) {
+            granted(asked, waiting, asking.grant, now, actions);
+        } else if (asking != null && asking.messagesMissed) {
+            poll(asked, waiting, now, actions);
+        } else {
+            long freeIn = asking == null ? Long.MAX_VALUE : asking.freeInMillis;
+            waiting.announced |= freeIn != Long.MAX_VALUE;
+            pollAfter(asked, Math.min(place.remainingMillis(), freeIn), actions);
+        }
+    }
+
+    /** An attempt has ended without our doing. What a late command of a revoked one may have in the store is given back. */
+    private void startOver(AcquireAttempt ended, ClockReading now, List<LockAction> actions) {
+        end(ended);
+        actions.add(ended.revoked ? new LockAction.Cancel(ended, null) : new LockAction.Forget(ended));
+        askOrRetire(now, actions);
+    }
+
+    private void repliedAfterTheEnd(
+            AcquireAttempt asked, ClockReading sent, AcquireReply reply, ClockReading now, List<LockAction> actions) {
+        StoreHold held = hold;
+        if (!isHeldBy(asked)) {
+            if (reply instanceof AcquireReply.Acquired || reply instanceof AcquireReply.Queued) {
+                actions.add(new LockAction.Cancel(asked, null));
+            }
+        } else if (reply instanceof AcquireReply.Acquired acquired && held != null && held.fixedEnd() == null) {
+            // A poll that crossed the grant: the store has refreshed the lease.
+            held.renewed(LeasePolicy.deadline(acquired.leaseMillis(), sent), sent, now);
+        }
+    }
+
+    /** Returns whether the hold is that of an attempt, or went on as that of a reader. */
+    private boolean isHeldBy(AcquireAttempt asked) {
+        StoreHold held = hold;
+        return asked.id.equals(downgraded) || (held != null && held.attempt.equals(asked.id));
+    }
+
+    /** It is time to ask again, if the attempt still waits. */
+    List<LockAction> pollDue(AcquireAttempt waiting, ClockReading now) {
+        List<LockAction> actions = new ArrayList<>(1);
+        AcquireAttempt.State.Queued state = waiting.queued();
+        if (waiting == attempt && state != null) {
+            poll(waiting, state, now, actions);
+        }
+        return actions;
+    }
+
+    private static void pollAfter(AcquireAttempt waiting, long millis, List<LockAction> actions) {
+        LockAction.PollAfter poll = new LockAction.PollAfter(waiting, millis);
+        waiting.decided(poll);
+        actions.add(poll);
+    }
+
+    private void poll(
+            AcquireAttempt waiting, AcquireAttempt.State.Queued state, ClockReading now, List<LockAction> actions) {
+        state.askedAgain = now;
+        actions.add(new LockAction.Ask(waiting, true));
+    }
+
+    private void ask(boolean first, ClockReading now, List<LockAction> actions) {
+        AcquireAttempt next =
+                new AcquireAttempt(attemptIds.get(), first, spec.maxPasses(), new AcquireAttempt.State.Asking(now));
+        attempt = next;
+        asksForPlace = waiters.anyWaits();
+        actions.add(new LockAction.Ask(next, asksForPlace));
+    }
+
+    private void askLater(
+            @Nullable String holder, @Nullable StoreException failure, long millis, List<LockAction> actions) {
+        AcquireAttempt.State.Queued state = new AcquireAttempt.State.Queued();
+        state.holder = holder;
+        state.failure = failure;
+        AcquireAttempt next = new AcquireAttempt(attemptIds.get(), false, spec.maxPasses(), state);
+        attempt = next;
+        asksForPlace = true;
+        pollAfter(next, millis, actions);
+    }
+
+    private void askOrRetire(ClockReading now, List<LockAction> actions) {
+        if (waiters.isEmpty()) {
+            retire(actions);
+        } else {
+            ask(false, now, actions);
+        }
+    }
+
+    // ---- the store's messages ----
+
+    /** The store has granted the lock to a waiting attempt. */
+    List<LockAction> granted(Grant grant, ClockReading now) {
+        List<LockAction> actions = new ArrayList<>(4);
+        AcquireAttempt waiting = attempt(grant.attempt());
+        if (waiting == null || waiting.revoked) {
+            return actions;
+        }
+        AcquireAttempt.State.Asking asking = waiting.asking();
+        AcquireAttempt.State.Queued queued = waiting.queued();
+        if (asking != null) {
+            asking.grant = grant;
+        } else if (queued != null) {
+            granted(waiting, queued, grant, now, actions);
+        }
+        return actions;
+    }
+
+    private void granted(
+            AcquireAttempt waiting,
+            AcquireAttempt.State.Queued state,
+            Grant grant,
+            ClockReading now,
+            List<LockAction> actions) {
+        state.granted = true;
+        StoreHold begun = policy.hold(spec, waiting.id, state, grant, now);
+        if (begun == null) {
+            poll(waiting, state, now, actions);
+        } else {
+            begin(waiting, begun, actions);
+        }
+    }
+
+    /** The hold of the attempt that asks or waits was taken away by force: the news overtook the grant, or the answer. */
+    List<LockAction> revoked(String id, ClockReading now) {
+        List<LockAction> actions = new ArrayList<>(2);
+        AcquireAttempt waiting = attempt(id);
+        if (waiting != null) {
+            waiting.revoked = true;
+            if (waiting.queued() != null) {
+                startOver(waiting, now, actions);
+            }
+        }
+        return actions;
+    }
+
+    /** The hold for which an attempt waits ends sooner than it was told. */
+    List<LockAction> freeIn(String id, long remainingMillis) {
+        List<LockAction> actions = new ArrayList<>(1);
+        AcquireAttempt waiting = attempt(id);
+        if (waiting == null) {
+            return actions;
+        }
+        AcquireAttempt.State.Asking asking = waiting.asking();
+        AcquireAttempt.State.Queued queued = waiting.queued();
+        if (asking != null) {
+            asking.freeInMillis = remainingMillis;
+        } else if (queued != null) {
+            queued.announced = true;
+            pollAfter(waiting, remainingMillis, actions);
+        }
+        return actions;
+    }
+
+    /** Others wait in the store now for the hold of an attempt. */
+    List<LockAction> contended(String id) {
+        StoreHold held = hold;
+        AcquireAttempt waiting = attempt(id);
+        if (held != null && held.attempt.equals(id)) {
+            held.contended();
+        } else if (waiting != null) {
+            waiting.contended = true;
+        }
+        return List.of();
+    }
+
+    /** Messages may have been missed. */
+    List<LockAction> messagesMissed(ClockReading now) {
+        StoreHold held = hold;
+        AcquireAttempt waiting = attempt;
+        if (held != null) {
+            held.contended();
+        }
+        if (waiting == null) {
+            return List.of();
+        }
+        AcquireAttempt.State.Asking asking = waiting.asking();
+        if (asking == null) {
+            return pollDue(waiting, now);
+        }
+        // What was missed may be younger than the answer that is on its way.
+        asking.messagesMissed = true;
+        waiting.contended = true;
+        return List.of();
+    }
+
+    // ---- holds ----
+
+    private void begin(AcquireAttempt asked, StoreHold begun, List<LockAction> actions) {
+        LockListener.Way path = asked.path();
+        if (asked.isUncontended()) {
+            begun.uncontended(asked.passes);
+        }
+        if (asked.queued() != null) {
+            actions.add(new LockAction.StopPolling(asked));
+        }
+        end(asked);
+        PendingRequest next = waiters.next();
+        if (next == null) {
+            // The last caller left before the answer: no token was used.
+            begun.end();
+            actions.add(new LockAction.Release(begun, begun.token() - 1, 0, takeLeaver()));
+            retire(actions);
+            return;
+        }
+        hold = begun;
+        openGate(actions);
+        actions.add(new LockAction.Watch(begun));
+        grant(next, begun, path, actions);
+        if (spec.isShared()) {
+            waiters.takeAll().forEach(reader -> grant(reader, begun, path, actions));
+        } else {
+            refuse(waiters.takeImpatient(), begun.attempt, actions);
+        }
+    }
+
+    private static void grant(PendingRequest next, StoreHold held, LockListener.Way path, List<LockAction> actions) {
+        held.holders++;
+        actions.add(new LockAction.Grant(next, held, held.tokens(), path));
+    }
+
+    /**
+     * One of the holders has released the lock: the hold passes to the next local caller, is handed over in the store, or
+     * ends there; or the other readers go on.
+     *
+     * @return null: the hold had ended before
+     */
+    @Nullable
+    List<LockAction> released(StoreHold ended, long keepMillis, ClockReading now) {
+        if (ended != hold || ended.isOver()) {
+            return null;
+        }
+        List<LockAction> actions = new ArrayList<>(2);
+        ended.holders--;
+        if (ended.holders > 0) {
+            return actions;
+        }
+        PendingRequest next = policy.mayPass(ended, now) ? waiters.next() : null;
+        if (next != null) {
+            ended.pass();
+            grant(next, ended, LockListener.Way.PASS, actions);
+            return actions;
+        }
+        ended.end();
+        hold = null;
+        // Of several locks nothing is reserved beyond the tokens that were given out.
+        long lastToken = spec.names().size() > 1 ? 0 : ended.token();
+        if (waiters.isEmpty()) {
+            retire(actions);
+            actions.add(new LockAction.Release(ended, lastToken, keepMillis, null));
+        } else {
+            AcquireAttempt asking = new AcquireAttempt(
+                    attemptIds.get(), false, ended.passesOfNext(), new AcquireAttempt.State.Asking(now));
+            attempt = asking;
+            asksForPlace = true;
+            actions.add(new LockAction.HandOver(ended, lastToken, asking));
+        }
+        return actions;
+    }
+
+    /**
+     * A hold is lost: its callers start over.
+     *
+     * @return null: the hold had ended before
+     */
+    @Nullable
+    List<LockAction> lost(StoreHold gone, String reason, ClockReading now) {
+        if (!gone.lose(reason)) {
+            return null;
+        }
+        List<LockAction> actions = new ArrayList<>(2);
+        if (gone == hold) {
+            hold = null;
+            askOrRetire(now, actions);
+        }
+        return actions;
+    }
+
+    /**
+     * A hold goes on as that of a reader, in another local lock; until the store knows that, it is still that of its attempt.
+     * Those who wait here ask anew.
+     *
+     * @return null: the hold had ended before
+     */
+    @Nullable
+    List<LockAction> downgraded(StoreHold gone, ClockReading now) {
+        if (gone != hold || !gone.end()) {
+            return null;
+        }
+        List<LockAction> actions = new ArrayList<>(2);
+        downgraded = gone.attempt;
+        hold = null;
+        askOrRetire(now, actions);
+        return actions;
+    }
+
+    /** An error came into a decision, some of which may have been made: this lock takes no callers any more. */
+    List<LockAction> broken() {
+        broken = true;
+        retired = true;
+        List<LockAction> actions = new ArrayList<>(3);
+        AcquireAttempt unknown = attempt;
+        if (unknown != null) {
+            end(unknown);
+            actions.add(new LockAction.Cancel(unknown, null));
+        }
+        actions.add(new LockAction.OpenGate());
+        actions.add(new LockAction.Retire());
+        return actions;
+    }
+
+    // ---- steps ----
+
+    private void end(AcquireAttempt ended) {
+        ended.end();
+        attempt = null;
+    }
+
+    private void retire(List<LockAction> actions) {
+        retired = true;
+        openGate(actions);
+        PendingRequest gone = takeLeaver();
+        if (gone != null) {
+            actions.add(new LockAction.PlaceGone(gone));
+        }
+        actions.add(new LockAction.Retire());
+    }
+
+    private void openGate(List<LockAction> actions) {
+        if (gate != Gate.NONE) {
+            gate = Gate.NONE;
+            actions.add(new LockAction.OpenGate());
+        }
+    }
+
+    private @Nullable PendingRequest takeLeaver() {
+        PendingRequest gone = leaver;
+        leaver = null;
+        return gone;
+    }
+
+    /** A caller who does not wait is refused where the lock is held. */
+    private void refuse(PendingRequest waiter, List<LockAction> actions) {
+        StoreException failure = failure();
+        actions.add(
+                failure == null
+                        ? new LockAction.Refuse(waiter, holder(), false)
+                        : new LockAction.Fail(waiter, failure));
+    }
+
+    private static void refuse(List<PendingRequest> refused, @Nullable String holder, List<LockAction> actions) {
+        refused.forEach(waiter -> actions.add(new LockAction.Refuse(waiter, holder, false)));
+    }
+
+    private boolean isAsking() {
+        return attempt != null && attempt.asking() != null;
+    }
+
+    private @Nullable StoreException failure() {
+        return attempt == null ? null : attempt.failure();
+    }
+
+    private @Nullable String holder() {
+        StoreHold held = hold;
+        return held != null ? held.attempt : attempt == null ? null : attempt.holder();
+    }
+}

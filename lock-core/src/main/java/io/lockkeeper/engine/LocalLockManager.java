@@ -1,0 +1,597 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.engine;
+
+import io.lockkeeper.LockException;
+import io.lockkeeper.LockInterruptedException;
+import io.lockkeeper.LockListener;
+import io.lockkeeper.LockManager;
+import io.lockkeeper.LockMode;
+import io.lockkeeper.LockRequest;
+import io.lockkeeper.LockStoreException;
+import io.lockkeeper.LockTemplate;
+import io.lockkeeper.store.CallerThread;
+import io.lockkeeper.store.ClientIds;
+import io.lockkeeper.store.Grant;
+import io.lockkeeper.store.LockStore;
+import io.lockkeeper.store.StoreException;
+import io.lockkeeper.store.StoreListener;
+import io.lockkeeper.store.StoreTraits;
+import io.lockkeeper.store.StoredInstance;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The local locks of one instance. Each name has one that plain requests share; a request that cannot share (fair, for
+ * writing, for several names, with a fixed lease or a minimum hold) has one of its own.
+ */
+final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
+
+    private static final Logger log = LoggerFactory.getLogger(LockTemplate.class);
+    private static final int MOST_NAMED = 10;
+    private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
+
+    private final LockStore store;
+    private final LockManager.Settings settings;
+    private final EngineContext context;
+    private final StoreCalls calls;
+    private final LeaseRegistry registry = new LeaseRegistry();
+    private final PendingRequests pending = new PendingRequests();
+    private final ActionExecutor executor;
+    private final LeaseRenewer renewer;
+    private final LeaseOperations leases;
+    private final InstanceDirectory instances;
+    private final StoreTraits traits;
+    private final LeasePolicy policy;
+    private final Supplier<String> attemptIds;
+    private final Map<String, LocalLock> plain = new ConcurrentHashMap<>();
+    private final Map<String, LocalLock> readers = new ConcurrentHashMap<>();
+    private final FifoGate gate = new FifoGate();
+
+    /** What answers the callers who do not wait on their thread, until it has begun. */
+    private final Map<PendingRequest, Runnable> unanswered = new ConcurrentHashMap<>();
+
+    private final Queue<CompletableFuture<?>> placesGone = new ConcurrentLinkedQueue<>();
+    private final AtomicBoolean closing = new AtomicBoolean();
+    private final CompletableFuture<@Nullable Void> closed = new CompletableFuture<>();
+    private final AtomicBoolean looks = new AtomicBoolean();
+    private volatile boolean refusesNew;
+    private volatile boolean refusesAll;
+
+    /** Opens a store for an engine of this process. */
+    LocalLockManager(LockStore store, LockManager.Settings settings, EngineContext context) {
+        this(store, settings, context, StoredInstance.ofThisProcess(ClientIds.next(), settings.application()));
+    }
+
+    /** Opens a store for an engine. */
+    LocalLockManager(LockStore store, LockManager.Settings settings, EngineContext context, StoredInstance instance) {
+        this.store = store;
+        this.settings = settings;
+        this.context = context;
+        this.calls = new StoreCalls(context);
+        this.attemptIds = attemptIds(instance.clientId());
+        this.instances = new InstanceDirectory(store, instance);
+        this.executor = new ActionExecutor(store, context, calls, registry, pending, instances, this);
+        this.renewer = new LeaseRenewer(store, context, registry, executor::lose);
+        this.traits = store.open(instance, settings.leaseTime(), this);
+        this.executor.opened(traits);
+        this.calls.answersWithin(traits.commandTimeout());
+        this.policy = LeasePolicy.of(traits, settings);
+        Downgrade downgrade = new Downgrade(store, context, calls, policy, registry, executor, renewer, attemptIds);
+        this.leases = new LeaseOperations(store, context, registry, executor, renewer, downgrade);
+    }
+
+    /** Returns ids that begin with that of the client, followed by a number. */
+    private static Supplier<String> attemptIds(String clientId) {
+        AtomicLong numbers = new AtomicLong();
+        return () -> {
+            String number = Long.toString(numbers.incrementAndGet(), 36);
+            return clientId + "0".repeat(Math.max(0, 8 - number.length())) + number;
+        };
+    }
+
+    StoreTraits traits() {
+        return traits;
+    }
+
+    LockInspection inspection() {
+        return new LockInspection(store, registry, instances, pending, context.clock());
+    }
+
+    // ---- requests ----
+
+    /**
+     * Begins to acquire a lock for a caller who goes on meanwhile.
+     *
+     * @param request what to lock, complete
+     * @param nested whether the caller holds a lock already, and may go on while the engine closes
+     * @param result what the caller has in hand: ended by the caller, the request is withdrawn
+     * @return the lease to come; {@link #withdraw} gives up the place
+     */
+    PendingRequest begin(LockRequest request, boolean nested, CompletableFuture<?> result) {
+        PendingRequest asked = asked(request, nested, result);
+        begin(asked);
+        return asked;
+    }
+
+    /** Has a caller answered when its request is completed; by the periodic look where the stack has no room then. */
+    void answer(PendingRequest request, Runnable answer) {
+        unanswered.put(request, answer);
+        request.whenComplete((lease, failure) -> {
+            if (StackRoom.isEnough()) {
+                answerNow(request);
+            }
+        });
+    }
+
+    private void answerNow(PendingRequest request) {
+        Runnable answer = unanswered.remove(request);
+        if (answer == null) {
+            return;
+        }
+        try {
+            answer.run();
+        } catch (Throwable failure) {
+            unanswered.put(request, answer);
+            throw failure;
+        }
+    }
+
+    private PendingRequest asked(LockRequest request, boolean nested, @Nullable CompletableFuture<?> result) {
+        long number = PendingRequests.nextNumber();
+        context.listener().onAsked(new LockListener.Asked(number, request));
+        return new PendingRequest(number, request, context.now(), nested, result, traits.commandTimeout());
+    }
+
+    private void begin(PendingRequest request) {
+        armLook();
+        calls.begin();
+        try {
+            if (refuses(request.nested)) {
+                request.completeExceptionally(closing());
+            } else {
+                enter(request);
+            }
+        } catch (Throwable failure) {
+            withdraw(request);
+            throw failure;
+        } finally {
+            calls.end();
+        }
+    }
+
+    private void enter(PendingRequest request) {
+        if (request.waits && request.request.mode() != LockMode.READ) {
+            // Readers join each other without asking the store, which would send them behind this waiter.
+            request.request.names().forEach(this::closeToReaders);
+        }
+        if (request.isPlain()) {
+            enterPlain(request);
+        } else {
+            enterAlone(request);
+        }
+        if (refuses(request.nested)) {
+            refuseAll();
+        }
+    }
+
+    private void closeToReaders(String name) {
+        LocalLock reading = readers.get(name);
+        StoreHold hold = reading == null ? null : reading.hold();
+        if (hold != null) {
+            hold.pin();
+        }
+    }
+
+    private void enterPlain(PendingRequest request) {
+        String name = request.request.names().get(0);
+        Map<String, LocalLock> locks = request.request.mode() == LockMode.READ ? readers : plain;
+        while (true) {
+            LocalLock lock = locks.computeIfAbsent(
+                    name, key -> lock(AcquireSpec.shared(request.request, leaseMillis(), maxPasses()), false));
+            StoreHold hold = lock.hold();
+            if (hold != null && hold.isExpired(context.now())) {
+                // A hold that was given up stays lost: the answer to a renewal under way must not bring it back.
+                executor.lose(hold, "its lease ended before it was renewed");
+            }
+            pending.put(request, lock);
+            if (executor.on(lock, Runnable::run, null, (known, now) -> known.enter(request, now))) {
+                return;
+            }
+            locks.remove(name, lock);
+        }
+    }
+
+    private void enterAlone(PendingRequest request) {
+        boolean gated = request.request.mode() == LockMode.FAIR && request.waits;
+        LocalLock lock = lock(AcquireSpec.single(request.request, leaseMillis()), gated);
+        pending.put(request, lock);
+        executor.on(lock, Runnable::run, null, (known, now) -> known.enter(request, now));
+        if (gated && gate.enter(lock)) {
+            executor.on(lock, Runnable::run, null, LocalLock::turn);
+        }
+    }
+
+    private LocalLock lock(AcquireSpec spec, boolean gated) {
+        return new LocalLock(spec, policy, gated, attemptIds);
+    }
+
+    private long leaseMillis() {
+        return settings.leaseTime().toMillis();
+    }
+
+    private int maxPasses() {
+        return traits.queues() ? settings.maxPasses() : 0;
+    }
+
+    /** Ends a request whose caller does not want it any more; a lease that comes, or has come, goes back. */
+    CompletableFuture<?> withdraw(PendingRequest request) {
+        if (request.cancel(false)) {
+            return executor.leave(request);
+        }
+        return CompletableFuture.completedFuture(null);
+    }
+
+    // ---- blocking callers ----
+
+    /** Acquires a lock for the present thread, which waits. */
+    ManagedLease await(LockRequest request, boolean nested, boolean interruptibly) {
+        PendingRequest asked = asked(request, nested, null);
+        if (interruptibly && Thread.currentThread().isInterrupted()) {
+            throw refused(asked, new LockInterruptedException(request.names(), null));
+        }
+        boolean interrupted = false;
+        ManagedLease lease;
+        try {
+            beginHere(asked);
+            while (true) {
+                try {
+                    lease = next(asked);
+                    break;
+                } catch (InterruptedException interrupt) {
+                    if (interruptibly) {
+                        throw interrupted(asked, interrupt);
+                    }
+                    interrupted = true;
+                } catch (TimeoutException due) {
+                    executor.timeOut(asked);
+                } catch (ExecutionException | CompletionException failure) {
+                    throw refused(asked, failure);
+                }
+            }
+        } catch (Error error) {
+            // Without a call: the stack may be at its end. The periodic look gives back what was acquired.
+            asked.abandoned = true;
+            ManagedLease given = asked.lease;
+            if (given != null) {
+                given.abandoned = true;
+            }
+            throw error;
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+        return received(asked, lease);
+    }
+
+    /** Lets the thread do its own input and output, since it waits anyway, and no longer than the request does. */
+    private void beginHere(PendingRequest request) {
+        Supplier<@Nullable Void> begin = () -> {
+            begin(request);
+            return null;
+        };
+        if (request.isLimited()) {
+            CallerThread.waitingFor(request.patienceNanos, begin);
+        } else {
+            CallerThread.waiting(begin);
+        }
+    }
+
+    private ManagedLease next(PendingRequest request)
+            throws InterruptedException, ExecutionException, TimeoutException {
+        return request.timed
+                ? request.get(request.timeoutNanos - context.clock().nanoTime(), TimeUnit.NANOSECONDS)
+                : request.get();
+    }
+
+    private LockException interrupted(PendingRequest request, InterruptedException interrupt) {
+        CompletableFuture<?> placeGone = withdraw(request);
+        try {
+            // Its place in the store is gone then, unless the store is slow.
+            placeGone.get(ActionExecutor.PLACE_GONE_NANOS, TimeUnit.NANOSECONDS);
+        } catch (InterruptedException | TimeoutException | ExecutionException late) {
+            log.debug("A place is given up in the background", late);
+        }
+        Thread.currentThread().interrupt();
+        if (!request.isCompletedExceptionally()) {
+            // The grant was first: it goes back at once.
+            request.join().giveBack();
+        }
+        return refused(request, new LockInterruptedException(request.request.names(), interrupt));
+    }
+
+    /** The caller receives its lease. */
+    ManagedLease received(PendingRequest request, ManagedLease lease) {
+        try {
+            lease.received(request.number, request.asked.until(context.now()));
+            return lease;
+        } catch (Throwable failure) {
+            lease.giveBack();
+            throw failure;
+        }
+    }
+
+    /** Returns what a caller is told who does not get its lease. */
+    LockException refused(PendingRequest request, @Nullable Throwable failure) {
+        Throwable cause = failure instanceof ExecutionException || failure instanceof CompletionException
+                ? failure.getCause()
+                : failure;
+        List<String> names = request.request.names();
+        LockException reason = cause instanceof LockException known
+                ? known
+                : new LockStoreException("Lock '" + String.join("', '", names) + "': " + why(cause), cause);
+        // The stack that helps is that of the caller, not that of the timer or of the store's thread.
+        reason.fillInStackTrace();
+        context.listener()
+                .onNotAcquired(new LockListener.NotAcquired(
+                        request.number, request.request, request.asked.until(context.now()), reason));
+        return reason;
+    }
+
+    private static String why(@Nullable Throwable cause) {
+        return cause instanceof StoreException known ? String.valueOf(known.getMessage()) : String.valueOf(cause);
+    }
+
+    /** Tells that a caller gave up before it was answered. */
+    void gaveUp(PendingRequest request) {
+        context.listener()
+                .onGivenUp(
+                        new LockListener.GivenUp(request.number, request.request, request.asked.until(context.now())));
+    }
+
+    // ---- what the executor has done here ----
+
+    @Override
+    public ManagedLease lease(LockAction.Grant grant) {
+        ManagedLease lease = new ManagedLease(grant, leases);
+        StoreHold hold = grant.hold();
+        registry.begun();
+        hold.add(lease);
+        if (hold.isLost()) {
+            lease.lost(hold.lossReason());
+        }
+        return lease;
+    }
+
+    @Override
+    public void watch(StoreHold hold) {
+        renewer.watch(hold);
+    }
+
+    @Override
+    public void retry(PendingRequest request) {
+        Duration delay = request.request.retryDelay() == null
+                ? Duration.ofMillis(100)
+                : AcquireSpec.bounded(request.request.retryDelay());
+        long nanos = delay.toNanos() / 2 + context.random().applyAsLong(0, delay.toNanos());
+        context.scheduler().schedule(() -> context.background().execute(() -> retryNow(request)), nanos);
+    }
+
+    private void retryNow(PendingRequest request) {
+        if (!request.isDone()) {
+            request.retry(context.now());
+            enter(request);
+        }
+    }
+
+    @Override
+    public void retired(LocalLock lock) {
+        plain.remove(lock.spec.name(), lock);
+        if (lock.spec.isShared()) {
+            readers.remove(lock.spec.name(), lock);
+        }
+    }
+
+    @Override
+    public void gateOpened(LocalLock lock) {
+        LocalLock next = gate.leave(lock);
+        if (next != null) {
+            context.background().execute(() -> executor.on(next, LocalLock::turn));
+        }
+    }
+
+    // ---- the store's messages ----
+
+    @Override
+    public void granted(Grant grant) {
+        LocalLock lock = registry.lockOf(grant.attempt());
+        if (lock != null) {
+            message(lock, (known, now) -> known.granted(grant, now));
+        } else {
+            executor.cancelGrant(grant.name(), grant.attempt());
+        }
+    }
+
+    @Override
+    public void revoked(String attempt) {
+        LocalLock lock = registry.lockOf(attempt);
+        if (lock != null) {
+            message(lock, (known, now) -> known.revoked(attempt, now));
+            StoreHold hold = lock.hold();
+            if (hold != null && hold.attempt.equals(attempt)) {
+                context.background().execute(() -> executor.lose(hold, "it was taken away by force"));
+            }
+        }
+    }
+
+    @Override
+    public void freeIn(String attempt, long remainingMillis) {
+        LocalLock lock = registry.lockOf(attempt);
+        if (lock != null) {
+            message(lock, (known, now) -> known.freeIn(attempt, remainingMillis));
+        }
+    }
+
+    @Override
+    public void awaited(String attempt) {
+        LocalLock lock = registry.lockOf(attempt);
+        if (lock != null) {
+            message(lock, (known, now) -> known.contended(attempt));
+        }
+    }
+
+    @Override
+    public void channelRestored() {
+        registry.forEachLock(lock -> message(lock, LocalLock::messagesMissed));
+    }
+
+    private void message(LocalLock lock, ActionExecutor.Event event) {
+        if (StackRoom.isEnough()) {
+            executor.on(lock, event);
+        } else {
+            context.background().execute(() -> executor.on(lock, event));
+        }
+    }
+
+    // ---- the periodic look ----
+
+    private void armLook() {
+        if (!looks.get() && looks.compareAndSet(false, true)) {
+            try {
+                context.scheduler().schedule(this::look, LOOK_NANOS);
+            } catch (Throwable failure) {
+                looks.set(false);
+                throw failure;
+            }
+        }
+    }
+
+    /** Goes on with what an error interrupted, or a lack of room on a stack. */
+    private void look() {
+        looks.set(false);
+        try {
+            calls.look();
+            pending.forEach((request, lock) -> {
+                if (request.isWithdrawn() || request.abandoned) {
+                    context.background().execute(() -> withdraw(request));
+                } else if (lock.isBroken()) {
+                    executor.failCallersOf(lock);
+                }
+            });
+            unanswered.forEach((request, answer) -> {
+                if (request.isDone()) {
+                    context.background().execute(() -> answerNow(request));
+                }
+            });
+            registry.forEachLock(this::completeReleases);
+        } finally {
+            if (calls.size() + pending.size() + unanswered.size() + registry.attempts() > 0) {
+                armLook();
+            }
+        }
+    }
+
+    private void completeReleases(LocalLock lock) {
+        StoreHold hold = lock.hold();
+        if (hold == null) {
+            return;
+        }
+        for (StoreHold.Holder holder : hold.leases()) {
+            if (holder.owesRelease()) {
+                context.background().execute(holder::completeRelease);
+            }
+        }
+    }
+
+    // ---- the end ----
+
+    private boolean refuses(boolean nested) {
+        return nested ? refusesAll : refusesNew;
+    }
+
+    private void refuseAll() {
+        pending.forEach((request, lock) -> {
+            if (refuses(request.nested) && request.completeExceptionally(closing())) {
+                placesGone.add(executor.leave(request));
+            }
+        });
+    }
+
+    private static StoreException closing() {
+        return new StoreException("this LockTemplate is closed", null);
+    }
+
+    /**
+     * Refuses callers who hold nothing, waits for the holders as the settings say, refuses all, releases what is left and
+     * closes the store. A second call waits for the first one.
+     */
+    void close() {
+        if (!closing.compareAndSet(false, true)) {
+            closed.join();
+            return;
+        }
+        try {
+            refusesNew = true;
+            refuseAll();
+            awaitHolders();
+            refusesAll = true;
+            refuseAll();
+            long millis = traits.commandTimeout().toMillis();
+            CompletableFuture.allOf(placesGone.toArray(CompletableFuture<?>[]::new))
+                    .completeOnTimeout(null, millis, TimeUnit.MILLISECONDS)
+                    .join();
+            // Questions that are under way give locks that nobody receives: they go back first.
+            calls.awaitNone(millis);
+            CompletableFuture.allOf(registry.held().stream()
+                            .map(ManagedLease::closeAsync)
+                            .toArray(CompletableFuture<?>[]::new))
+                    .join();
+            store.close();
+        } finally {
+            closed.complete(null);
+        }
+    }
+
+    private void awaitHolders() {
+        int held = registry.leases();
+        long millis = settings.shutdownWait().toMillis();
+        if (held > 0) {
+            log.info("Waiting up to {} ms until locks are released that are held: {}", millis, held);
+        }
+        registry.awaitNone(millis);
+        List<ManagedLease> left = registry.held();
+        if (!left.isEmpty()) {
+            log.warn(
+                    "Released although their holders have not ended within {} ms, so that others may have them now:"
+                            + " {} held, {}",
+                    millis,
+                    left.size(),
+                    left.stream()
+                            .limit(MOST_NAMED)
+                            .map(lease -> "'" + lease.name() + "' (fencing token " + lease.fencingToken() + ")")
+                            .collect(Collectors.joining(", ")));
+        }
+    }
+
+    @Override
+    public String toString() {
+        return "held=" + registry.leases() + ", names="
+                + (plain.size() + readers.size() + gate.size() + pending.size() + unanswered.size());
+    }
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.engine;
+
+import io.lockkeeper.LockInspector;
+import io.lockkeeper.LockInstance;
+import io.lockkeeper.LockMode;
+import io.lockkeeper.LockRequest;
+import io.lockkeeper.LockStatus;
+import io.lockkeeper.LockWait;
+import io.lockkeeper.store.ClaimMode;
+import io.lockkeeper.store.GrantChannel;
+import io.lockkeeper.store.LockStore;
+import io.lockkeeper.store.StoredLock;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+
+/** Looks at locks for operators. */
+final class LockInspection implements LockInspector {
+
+    /** So many names are looked at: most may be of locks that were released a moment ago. */
+    private static final int MOST_NAMES = 100_000;
+
+    private static final int AT_ONCE = 100;
+
+    private final LockStore store;
+    private final LeaseRegistry registry;
+    private final InstanceDirectory instances;
+    private final PendingRequests pending;
+    private final Clock clock;
+
+    LockInspection(
+            LockStore store,
+            LeaseRegistry registry,
+            InstanceDirectory instances,
+            PendingRequests pending,
+            Clock clock) {
+        this.store = store;
+        this.registry = registry;
+        this.instances = instances;
+        this.pending = pending;
+        this.clock = clock;
+    }
+
+    @Override
+    public Optional<LockStatus> status(String name) {
+        LockRequest.of(name);
+        return StoreCalls.answer(name, describe(name));
+    }
+
+    /** Returns whether a lock is held: in READ by readers, in WRITE by one holder alone, in other modes in any way. */
+    boolean isLocked(String name, LockMode mode) {
+        Optional<StoredLock> found = StoreCalls.answer(name, store.inspect(name));
+        return found.filter(lock -> !lock.holders().isEmpty())
+                .filter(lock -> switch (mode) {
+                    case READ -> lock.mode() == ClaimMode.READ;
+                    case WRITE -> lock.mode() != ClaimMode.READ;
+                    case EXCLUSIVE, FAIR -> true;
+                })
+                .isPresent();
+    }
+
+    private CompletableFuture<Optional<LockStatus>> describe(String name) {
+        return store.inspect(name)
+                .thenCompose(found -> found.isEmpty()
+                        ? CompletableFuture.completedFuture(Optional.empty())
+                        : describe(found.get()).thenApply(Optional::of));
+    }
+
+    private CompletableFuture<LockStatus> describe(StoredLock lock) {
+        CompletableFuture<List<LockInstance>> holders = instances.all(lock.holders());
+        CompletableFuture<List<LockInstance>> waiters = instances.all(lock.waiters());
+        return holders.thenCombine(
+                waiters,
+                (holding, waiting) -> new LockStatus(
+                        lock.name(),
+                        LockMode.valueOf(lock.mode().name()),
+                        holding,
+                        lock.token(),
+                        Duration.ofMillis(lock.remainingMillis()),
+                        waiting));
+    }
+
+    @Override
+    public List<LockStatus> heldHere() {
+        Map<String, LockStatus> held = new LinkedHashMap<>();
+        for (ManagedLease lease : registry.held()) {
+            if (lease.isHeld()) {
+                for (String name : lease.names()) {
+                    LockStatus status = new LockStatus(
+                            name,
+                            lease.mode(),
+                            List.of(instances.here()),
+                            lease.fencingToken(name),
+                            lease.remaining(),
+                            List.of());
+                    held.merge(name, status, LockInspection::longer);
+                }
+            }
+        }
+        return List.copyOf(held.values());
+    }
+
+    @Override
+    public List<LockWait> waitingHere() {
+        return pending.waiting(clock.now());
+    }
+
+    @Override
+    public GrantChannel grantChannel() {
+        return store.grantChannel();
+    }
+
+    private static LockStatus longer(LockStatus a, LockStatus b) {
+        return a.remaining().compareTo(b.remaining()) >= 0 ? a : b;
+    }
+
+    @Override
+    public List<LockStatus> find(String namePattern, int limit) {
+        if (limit < 1) {
+            throw new IllegalArgumentException("The limit must be 1 or more, but is " + limit);
+        }
+        List<String> candidates = StoreCalls.answer(namePattern, store.find(namePattern, Math.max(limit, MOST_NAMES)));
+        List<LockStatus> found = new ArrayList<>();
+        for (int from = 0; from < candidates.size() && found.size() < limit; from += AT_ONCE) {
+            List<CompletableFuture<Optional<LockStatus>>> answers =
+                    candidates.subList(from, Math.min(candidates.size(), from + AT_ONCE)).stream()
+                            .map(this::describe)
+                            .toList();
+            answers.forEach(answer -> StoreCalls.answer(namePattern, answer).ifPresent(found::add));
+        }
+        return found.size() > limit ? List.copyOf(found.subList(0, limit)) : found;
+    }
+
+    @Override
+    public boolean forceRelease(String name) {
+        LockRequest.of(name);
+        return StoreCalls.answer(name, store.revoke(name));
+    }
+}

@@ -1,0 +1,513 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.engine;
+
+import io.lockkeeper.LockLease;
+import io.lockkeeper.LockListener;
+import io.lockkeeper.LockLostException;
+import io.lockkeeper.LockManager;
+import io.lockkeeper.LockMode;
+import io.lockkeeper.LockRequest;
+import io.lockkeeper.ReleaseResult;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One caller's lease, of one lock or of several. Held until it is released or lost, whichever is first; neither is ever
+ * undone. A downgrade moves it to another hold.
+ */
+final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
+
+    private static final Logger log = LoggerFactory.getLogger(LockLease.class);
+    private static final String NOT_RENEWED = "its lease ended before it was renewed";
+    private static final String TIME_OVER = "its lease time is over";
+
+    /** What a lease needs from the engine that gave it. */
+    interface Keeper {
+
+        EngineContext context();
+
+        /** Ends a lease without waiting for the store. */
+        CompletableFuture<ReleaseResult> release(ManagedLease lease);
+
+        /** Ends a lease on a thread that waits for the store's answer. */
+        ReleaseResult releaseAndWait(ManagedLease lease);
+
+        /** Makes a hold lost, unless it is over. */
+        void lose(StoreHold hold, String reason);
+
+        /** Asks the store whether a hold is still there. */
+        CompletableFuture<Boolean> verify(ManagedLease lease);
+
+        /** Gives a hold a fixed end, that of one reader only where several share it; false: it is not there any more. */
+        CompletableFuture<Boolean> extend(ManagedLease lease, long leaseMillis);
+
+        /** Makes a reader's lease of an exclusive one; returns what is completed when the store knows, or does not answer. */
+        CompletableFuture<?> downgrade(ManagedLease lease);
+
+        /** A lease is over, by release or by loss. */
+        void over();
+    }
+
+    private enum State {
+        HELD,
+        RELEASED,
+        LOST
+    }
+
+    private final Keeper keeper;
+    private final List<Long> tokens;
+    private final LockListener.Way path;
+    private final int tries;
+    private final long grantedNanos;
+    private volatile LockRequest request;
+    private volatile StoreHold hold;
+    private volatile State state = State.HELD;
+
+    /** Whether the caller has released the lease, which may have been lost before. Guarded by this. */
+    private boolean released;
+
+    /** Whether the release found no room on its stack, and is still to be made. */
+    private volatile boolean owed;
+
+    /** Whether an error ended the call that would have received the lease. */
+    volatile boolean abandoned;
+
+    /** Whether the engine knows that the lease is over. Guarded by this. */
+    private boolean over;
+
+    /** Whether the caller received the lease: nothing was done under one that was not. */
+    private volatile boolean received = true;
+
+    /** The number of the acquisition; 0: the caller has not received the lease, and listeners do not hear of it. */
+    private volatile long acquisition;
+
+    private List<Consumer<LockLostException>> callbacks = List.of();
+    private volatile @Nullable ClockReading ownEnd;
+    private volatile boolean ownEndSeen;
+    private volatile @Nullable LockLostException loss;
+
+    ManagedLease(LockAction.Grant grant, Keeper keeper) {
+        this.keeper = keeper;
+        this.request = grant.waiter().request;
+        this.tries = grant.waiter().tries;
+        this.hold = grant.hold();
+        this.tokens = grant.tokens();
+        this.path = grant.path();
+        this.grantedNanos = keeper.context().clock().nanoTime();
+    }
+
+    LockRequest request() {
+        return request;
+    }
+
+    StoreHold hold() {
+        return hold;
+    }
+
+    @Override
+    public long acquisition() {
+        return acquisition;
+    }
+
+    @Override
+    public boolean isFixed() {
+        return hold.fixedEnd() != null || ownEnd != null;
+    }
+
+    @Override
+    public boolean hasEndedAsAsked() {
+        LockLostException known = loss;
+        return known != null ? known.reason().equals(TIME_OVER) : state == State.HELD && isFixed() && !isHeld();
+    }
+
+    @Override
+    public CompletableFuture<?> downgrade() {
+        return keeper.downgrade(this);
+    }
+
+    /** The caller receives the lease. From now on listeners hear of it, first of this. */
+    void received(long number, Duration waited) {
+        LockListener listener = keeper.context().listener();
+        listener.onAcquired(new LockListener.Acquired(number, request, fencingToken(), waited, tries, path));
+        LockLostException early;
+        synchronized (this) {
+            acquisition = number;
+            early = loss;
+        }
+        if (early != null) {
+            tellLoss(early);
+        }
+    }
+
+    @Override
+    public String name() {
+        return request.names().get(0);
+    }
+
+    @Override
+    public List<String> names() {
+        return request.names();
+    }
+
+    @Override
+    public LockMode mode() {
+        return request.mode();
+    }
+
+    @Override
+    public @Nullable String label() {
+        return request.label();
+    }
+
+    @Override
+    public long fencingToken() {
+        return tokens.size() == 1 ? tokens.get(0) : fencingToken(name());
+    }
+
+    @Override
+    public long fencingToken(String name) {
+        int index = hold.spec.names().indexOf(name);
+        if (index < 0) {
+            throw new IllegalArgumentException("This lease holds " + names() + ", not '" + name + "'");
+        }
+        return tokens.get(index);
+    }
+
+    // ---- whether it is held: nothing here has an effect but to remember that the end was seen ----
+
+    @Override
+    public boolean isHeld() {
+        while (true) {
+            StoreHold known = hold;
+            boolean held = state == State.HELD && isHeld(known, keeper.context().now());
+            if (held || known == hold) {
+                return held;
+            }
+            // A downgrade came between: the lease belongs to another hold now.
+        }
+    }
+
+    private boolean isHeld(StoreHold known, ClockReading now) {
+        return known.isValid(now) && !isOwnEndPassed(now);
+    }
+
+    private boolean isOwnEndPassed(ClockReading now) {
+        ClockReading own = ownEnd;
+        if (own != null && !ownEndSeen && own.hasPassedAt(now)) {
+            ownEndSeen = true;
+        }
+        return ownEndSeen;
+    }
+
+    @Override
+    public Duration remaining() {
+        if (!isHeld()) {
+            return Duration.ZERO;
+        }
+        ClockReading end = hold.deadline();
+        ClockReading own = ownEnd;
+        return Duration.ofNanos((own == null || own.isAfter(end) ? end : own)
+                .nanosFrom(keeper.context().now()));
+    }
+
+    @Override
+    public void ensureHeld() {
+        if (!isHeld()) {
+            LockLostException known = loss;
+            throw known != null
+                    ? new LockLostException(known)
+                    : lossBecause(state == State.RELEASED ? "it was released" : endReason());
+        }
+    }
+
+    private String endReason() {
+        StoreHold known = hold;
+        return ownEndSeen || known.fixedEnd() != null ? TIME_OVER : NOT_RENEWED;
+    }
+
+    @Override
+    public boolean verify() {
+        return isHeld() && answer(keeper.verify(this));
+    }
+
+    @Override
+    public boolean extend(Duration leaseTime) {
+        StackRoom.requireToEnd();
+        return answer(extendAsync(leaseTime));
+    }
+
+    @Override
+    public CompletableFuture<Boolean> extendAsync(Duration leaseTime) {
+        Duration checked =
+                Objects.requireNonNull(request.withLeaseTime(leaseTime).leaseTime());
+        return isHeld()
+                ? keeper.extend(this, AcquireSpec.bounded(checked).toMillis())
+                : CompletableFuture.completedFuture(false);
+    }
+
+    private boolean answer(CompletableFuture<Boolean> command) {
+        return StoreCalls.answer(name(), command);
+    }
+
+    @Override
+    public @Nullable ClockReading ownEnd() {
+        return state == State.HELD ? ownEnd : null;
+    }
+
+    /** Ends this reader's lease at a given moment, whatever others do who share the hold. */
+    void endAt(ClockReading end) {
+        ownEnd = end;
+    }
+
+    @Override
+    public void ownEndPassed() {
+        // Only the one that ends the lease gives its part of the hold back: a release may have been first.
+        if (isOwnEndPassed(keeper.context().now()) && lose(TIME_OVER)) {
+            // The others go on; where there are none, the lock is free.
+            keeper.release(this);
+        }
+    }
+
+    /** A downgrade moves the lease to a reader's hold. Called while the local lock of its hold is locked. */
+    void moveTo(StoreHold reader) {
+        StoreHold before = hold;
+        reader.add(this);
+        hold = reader;
+        before.remove(this);
+    }
+
+    /** Tells that the lease goes on as that of a reader. */
+    void downgraded() {
+        LockRequest before = request;
+        LockRequest after = before.withMode(LockMode.READ);
+        request = after;
+        if (acquisition != 0) {
+            LockListener listener = keeper.context().listener();
+            listener.onDowngraded(new LockListener.Downgraded(acquisition, before, after, heldFor()));
+        }
+    }
+
+    // ---- its end by release ----
+
+    @Override
+    public ReleaseResult release() {
+        if (!StackRoom.isEnough()) {
+            return oweRelease();
+        }
+        if (!end()) {
+            return ReleaseResult.ALREADY_RELEASED;
+        }
+        return ended(state == State.RELEASED ? keeper.releaseAndWait(this) : ReleaseResult.LOST);
+    }
+
+    @Override
+    public CompletableFuture<ReleaseResult> closeAsync() {
+        if (!StackRoom.isEnough()) {
+            return CompletableFuture.completedFuture(oweRelease());
+        }
+        return end() ? releaseAsync() : CompletableFuture.completedFuture(ReleaseResult.ALREADY_RELEASED);
+    }
+
+    private CompletableFuture<ReleaseResult> releaseAsync() {
+        CompletableFuture<ReleaseResult> result =
+                state == State.RELEASED ? keeper.release(this) : CompletableFuture.completedFuture(ReleaseResult.LOST);
+        return result.thenApply(this::ended).whenComplete((told, never) -> report(told));
+    }
+
+    /** Ends the lease here; a periodic look tells the engine. Without a call, because there may be no room for one. */
+    private ReleaseResult oweRelease() {
+        synchronized (this) {
+            if (released) {
+                return ReleaseResult.ALREADY_RELEASED;
+            }
+            released = true;
+            owed = true;
+            state = state == State.HELD ? State.RELEASED : state;
+        }
+        return ReleaseResult.UNKNOWN;
+    }
+
+    @Override
+    public boolean owesRelease() {
+        return owed || (abandoned && state == State.HELD);
+    }
+
+    @Override
+    public void completeRelease() {
+        if (owed) {
+            owed = false;
+            releaseAsync();
+        } else if (abandoned) {
+            giveBack();
+        }
+    }
+
+    /** Ends the lease here, at once; false: it was released before. */
+    private boolean end() {
+        boolean held = isHeld();
+        synchronized (this) {
+            if (released) {
+                return false;
+            }
+            released = true;
+            if (held && state == State.HELD) {
+                state = State.RELEASED;
+                callbacks = List.of();
+            }
+        }
+        if (state == State.HELD) {
+            // Its end has passed, and has not been told yet.
+            if (ownEndSeen) {
+                ownEndPassed();
+            } else {
+                keeper.lose(hold, endReason());
+                lost(endReason());
+            }
+        }
+        return true;
+    }
+
+    private ReleaseResult ended(ReleaseResult result) {
+        over();
+        if (acquisition != 0) {
+            if (result == ReleaseResult.LOST && state == State.RELEASED) {
+                tellLoss(lossBecause("the store did not know of it any more when it was released"));
+            }
+            LockListener listener = keeper.context().listener();
+            listener.onReleased(new LockListener.Released(acquisition, request, fencingToken(), heldFor(), result));
+        }
+        return result;
+    }
+
+    private void over() {
+        synchronized (this) {
+            if (over) {
+                return;
+            }
+            over = true;
+        }
+        keeper.over();
+    }
+
+    @Override
+    public void giveBack() {
+        received = false;
+        closeAsync();
+    }
+
+    @Override
+    public long keepMillis() {
+        Duration keep = request.minHoldTime().minus(heldFor());
+        return !received || keep.isNegative() ? 0 : keep.plusNanos(999_999).toMillis();
+    }
+
+    @Override
+    public void close() {
+        report(release());
+    }
+
+    /** Says what needs a person in the outcome of a release. A loss was logged when it was told. */
+    private void report(ReleaseResult result) {
+        if (result == ReleaseResult.UNKNOWN) {
+            log.warn("Release of lock '{}' was not answered; it is repeated in the background", name());
+        }
+    }
+
+    @Override
+    public boolean isReleased() {
+        return state == State.RELEASED;
+    }
+
+    // ---- its end by loss ----
+
+    @Override
+    public void onLost(Consumer<LockLostException> callback) {
+        Objects.requireNonNull(callback, "callback must not be null");
+        LockLostException known;
+        synchronized (this) {
+            known = loss;
+            if (known == null) {
+                callbacks = callbacks.isEmpty() ? new ArrayList<>(1) : callbacks;
+                callbacks.add(callback);
+                return;
+            }
+        }
+        tell(callback, known);
+    }
+
+    @Override
+    public synchronized void forget(Consumer<LockLostException> callback) {
+        int last = callbacks.lastIndexOf(callback);
+        if (last >= 0) {
+            callbacks.remove(last);
+        }
+    }
+
+    @Override
+    public void lost(String reason) {
+        lose(reason);
+    }
+
+    /** Ends the lease by loss; false: it had ended before. */
+    private boolean lose(String reason) {
+        List<Consumer<LockLostException>> told;
+        LockLostException lost = lossBecause(reason);
+        boolean received;
+        synchronized (this) {
+            // Whoever receives the lease from now on tells its listeners of the loss.
+            received = acquisition != 0;
+            if (state != State.HELD) {
+                return false;
+            }
+            state = State.LOST;
+            loss = lost;
+            told = callbacks;
+            callbacks = List.of();
+        }
+        over();
+        told.forEach(callback -> tell(callback, lost));
+        if (received) {
+            tellLoss(lost);
+        }
+        return true;
+    }
+
+    private void tell(Consumer<LockLostException> callback, LockLostException lost) {
+        keeper.context().callbacks().execute(() -> {
+            try {
+                callback.accept(lost);
+            } catch (Throwable failure) {
+                log.error("The callback for the loss of lock '{}' failed", lost.name(), failure);
+            }
+        });
+    }
+
+    private void tellLoss(LockLostException lost) {
+        if (lost.reason().equals(TIME_OVER)) {
+            log.info("{}", lost.getMessage());
+        } else {
+            log.warn("{}", lost.getMessage());
+        }
+        keeper.context().listener().onLost(new LockListener.Lost(acquisition, request, lost));
+    }
+
+    private LockLostException lossBecause(String reason) {
+        return new LockLostException(name(), fencingToken(), heldFor(), reason);
+    }
+
+    private Duration heldFor() {
+        return Duration.ofNanos(Math.max(0, keeper.context().clock().nanoTime() - grantedNanos));
+    }
+
+    @Override
+    public String toString() {
+        return "LockLease[" + name() + ", " + mode() + ", token " + fencingToken() + ", " + state + "]";
+    }
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.engine;
+
+import io.lockkeeper.LockWait;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BiConsumer;
+import org.jspecify.annotations.Nullable;
+
+/** The callers of this JVM who have asked for a lock and have no answer yet, each with the local lock that it has entered. */
+final class PendingRequests {
+
+    /** A listener may hear several engines, so numbers are unique in the process. */
+    private static final AtomicLong NUMBERS = new AtomicLong();
+
+    private final Map<PendingRequest, LocalLock> locks = new ConcurrentHashMap<>();
+
+    static long nextNumber() {
+        return NUMBERS.incrementAndGet();
+    }
+
+    /** A caller enters a lock, or is about to. */
+    void put(PendingRequest request, LocalLock lock) {
+        locks.put(request, lock);
+    }
+
+    /** Returns the lock that a caller has entered last; null: it has its answer. */
+    @Nullable
+    LocalLock lockOf(PendingRequest request) {
+        return locks.get(request);
+    }
+
+    /** A caller has its answer. */
+    void remove(PendingRequest request) {
+        locks.remove(request);
+    }
+
+    void forEach(BiConsumer<PendingRequest, LocalLock> action) {
+        locks.forEach(action);
+    }
+
+    int size() {
+        return locks.size();
+    }
+
+    List<LockWait> waiting(ClockReading now) {
+        return locks.keySet().stream()
+                .map(caller -> new LockWait(
+                        caller.request.names(), caller.request.mode(), caller.request.label(), caller.asked.until(now)))
+                .toList();
+    }
+}

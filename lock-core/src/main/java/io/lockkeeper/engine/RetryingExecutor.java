@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.engine;
+
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Runs every task exactly once, whatever its executor throws: a forgotten task is a lease that is never released, or a
+ * loss that is never told. Where no thread can be had, tasks wait for the timer.
+ */
+final class RetryingExecutor implements Executor, AutoCloseable {
+
+    private static final Logger log = LoggerFactory.getLogger(RetryingExecutor.class);
+    private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+
+    private final Executor executor;
+    private final @Nullable Executor fallback;
+    private final Scheduler scheduler;
+    private final Set<Task> waiting = ConcurrentHashMap.newKeySet();
+    private volatile boolean closed;
+
+    private RetryingExecutor(Executor executor, @Nullable Executor fallback, Scheduler scheduler) {
+        this.executor = executor;
+        this.fallback = fallback;
+        this.scheduler = scheduler;
+    }
+
+    /** Returns an executor for tasks that never block: where there is no thread for one, the timer runs it. */
+    static RetryingExecutor onTimer(Executor executor, Scheduler scheduler) {
+        return new RetryingExecutor(executor, null, scheduler);
+    }
+
+    /** Returns an executor for tasks that may block: another one runs what the first one refuses. */
+    static RetryingExecutor retrying(Executor executor, Executor fallback, Scheduler scheduler) {
+        return new RetryingExecutor(executor, fallback, scheduler);
+    }
+
+    @Override
+    public void execute(Runnable task) {
+        give(new Task(task));
+    }
+
+    private void give(Task task) {
+        Throwable refusal = refusal(executor, task);
+        if (refusal != null && fallback != null) {
+            refusal = refusal(fallback, task);
+        }
+        if (refusal == null) {
+            return;
+        }
+        if (!task.delayed) {
+            task.delayed = true;
+            log.warn("No thread can be had for a task, which waits for the timer: {}", refusal.toString());
+        }
+        waiting.add(task);
+        try {
+            scheduler.schedule(() -> takeUp(task), fallback == null ? 0 : RETRY_NANOS);
+        } catch (Throwable failure) {
+            // The caller hears of it, and may give the task again.
+            waiting.remove(task);
+            throw failure;
+        }
+        if (closed) {
+            runAll();
+        }
+    }
+
+    /** Returns why an executor does not run a task; null: it does, or has. */
+    private static @Nullable Throwable refusal(Executor executor, Task task) {
+        try {
+            executor.execute(task);
+            return null;
+        } catch (Throwable refusal) {
+            // Tasks throw nothing: where it has begun, this is about something else.
+            return task.get() ? null : refusal;
+        }
+    }
+
+    private void takeUp(Task task) {
+        if (!waiting.remove(task)) {
+            return;
+        }
+        if (fallback == null) {
+            task.run();
+        } else {
+            give(task);
+        }
+    }
+
+    private void runAll() {
+        waiting.removeIf(task -> {
+            task.run();
+            return true;
+        });
+    }
+
+    /** The timer has stopped: what waits for it, and what comes after this, runs on the thread at hand if need be. */
+    @Override
+    public void close() {
+        closed = true;
+        runAll();
+    }
+
+    /** Something to run once, also where several executors have taken it; true when it has begun. */
+    @SuppressWarnings("serial") // It is never written anywhere.
+    private static final class Task extends AtomicBoolean implements Runnable {
+
+        private final transient Runnable work;
+
+        /** Whether it had to wait before, which is said once. */
+        private boolean delayed;
+
+        private Task(Runnable work) {
+            this.work = work;
+        }
+
+        @Override
+        public void run() {
+            if (!compareAndSet(false, true)) {
+                return;
+            }
+            try {
+                work.run();
+            } catch (Throwable failure) {
+                // A thread that ends with this may be the last one that can be had.
+                log.error("A task failed", failure);
+            }
+        }
+    }
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.engine;
+
+import io.lockkeeper.LockStoreException;
+import io.lockkeeper.store.StoreException;
+import java.time.Duration;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BiConsumer;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The commands that were given to the store and have no answer yet: each of them is told once, whatever the store does. */
+final class StoreCalls {
+
+    private static final Logger log = LoggerFactory.getLogger(StoreCalls.class);
+    private static final int MOST_TRIES = 40;
+
+    private final EngineContext context;
+    private final Set<Call<?>> open = ConcurrentHashMap.newKeySet();
+    private final AtomicInteger underWay = new AtomicInteger();
+    private volatile @Nullable CompletableFuture<@Nullable Void> none;
+    private volatile long patienceNanos;
+    private volatile long heardNanos;
+
+    StoreCalls(EngineContext context) {
+        this.context = context;
+        this.heardNanos = context.now().nanos() - 1;
+    }
+
+    /** Sets within which time the store answers. */
+    void answersWithin(Duration commandTimeout) {
+        // A store may ask its server twice.
+        patienceNanos = commandTimeout.multipliedBy(2).plusSeconds(1).toNanos();
+    }
+
+    /** Returns when the store answered last, on the monotonic clock; before the first answer, when the engine began. */
+    long heardNanos() {
+        return heardNanos;
+    }
+
+    int size() {
+        return open.size();
+    }
+
+    /** Something begins that may give commands to the store. */
+    void begin() {
+        underWay.incrementAndGet();
+    }
+
+    /** What has begun has given its commands to the store. */
+    void end() {
+        if (underWay.decrementAndGet() == 0) {
+            tellIfNone();
+        }
+    }
+
+    /** Runs something that gives commands to the store. */
+    void run(Executor executor, Runnable commands) {
+        begin();
+        try {
+            executor.execute(() -> {
+                try {
+                    commands.run();
+                } finally {
+                    end();
+                }
+            });
+        } catch (Throwable refused) {
+            end();
+            throw refused;
+        }
+    }
+
+    private void tellIfNone() {
+        CompletableFuture<@Nullable Void> awaited = none;
+        if (awaited != null && underWay.get() == 0 && open.isEmpty()) {
+            awaited.complete(null);
+        }
+    }
+
+    /** Waits until all commands are answered, at most for a given time. */
+    void awaitNone(long millis) {
+        CompletableFuture<@Nullable Void> awaited = new CompletableFuture<>();
+        none = awaited;
+        tellIfNone();
+        awaited.completeOnTimeout(null, millis, TimeUnit.MILLISECONDS).join();
+    }
+
+    /**
+     * Gives a command to the store and tells its answer, once; one that does not come is told as a failure, and again if it
+     * comes after that.
+     *
+     * @param command the command
+     * @param then is told; again later where it throws something
+     */
+    <T> void send(Supplier<CompletableFuture<T>> command, BiConsumer<@Nullable T, @Nullable Throwable> then) {
+        new Call<>(safely(command), context.clock().nanoTime() + patienceNanos, then).await();
+    }
+
+    /** A store that throws instead of failing its answer must not leave a caller without one. */
+    static <T> CompletableFuture<T> safely(Supplier<CompletableFuture<T>> command) {
+        try {
+            CompletableFuture<T> answer = command.get();
+            return answer == null
+                    ? CompletableFuture.failedFuture(new StoreException("the store gave no future", null))
+                    : answer;
+        } catch (Throwable failure) {
+            return CompletableFuture.failedFuture(failure);
+        }
+    }
+
+    /** Looks for answers that could not be told, and for those that are overdue. */
+    void look() {
+        open.forEach(Call::look);
+    }
+
+    /** Waits for an answer about a lock. */
+    static <T> T answer(String name, CompletableFuture<T> command) {
+        try {
+            return command.join();
+        } catch (CompletionException failure) {
+            throw new LockStoreException(
+                    "Lock '" + name + "': " + storeFailure(failure).getMessage(), failure.getCause());
+        }
+    }
+
+    /** Returns what a failure of the store is told as. */
+    static StoreException storeFailure(@Nullable Throwable failure) {
+        Throwable cause =
+                failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
+        return cause instanceof StoreException known
+                ? known
+                : new StoreException("the store failed unexpectedly: " + cause, cause);
+    }
+
+    /** A command that waits for its answer. */
+    private final class Call<T> {
+
+        private final CompletableFuture<T> answer;
+        private final long overdueNanos;
+        private final BiConsumer<@Nullable T, @Nullable Throwable> then;
+
+        /** Whether the answer is being told; guarded by this. */
+        private boolean telling;
+
+        private volatile boolean told;
+        private volatile boolean overdue;
+        private volatile int tries;
+
+        private Call(
+                CompletableFuture<T> answer, long overdueNanos, BiConsumer<@Nullable T, @Nullable Throwable> then) {
+            this.answer = answer;
+            this.overdueNanos = overdueNanos;
+            this.then = then;
+        }
+
+        private void await() {
+            if (answer.isDone()) {
+                // On the thread that asked, which looked for room.
+                tell();
+            }
+            if (!told) {
+                open.add(this);
+                answer.whenComplete((value, failure) -> tellIfRoom());
+            }
+        }
+
+        /** Where there is no room on this thread, the next look tells it on another. */
+        private void tellIfRoom() {
+            if (StackRoom.isEnough()) {
+                tell();
+            }
+        }
+
+        private void tell() {
+            synchronized (this) {
+                if (told || telling) {
+                    return;
+                }
+                telling = true;
+                tries = tries + 1;
+            }
+            try {
+                tell(value(), failure());
+                told = true;
+                open.remove(this);
+                tellIfNone();
+            } catch (Throwable error) {
+                if (tries == 1) {
+                    log.error("An answer of the store could not be told, and is told again", error);
+                }
+            } finally {
+                synchronized (this) {
+                    telling = false;
+                }
+            }
+        }
+
+        private void tell(@Nullable T value, @Nullable Throwable failure) {
+            if (value != null) {
+                heardNanos = context.clock().nanoTime();
+            }
+            then.accept(value, failure);
+        }
+
+        private @Nullable T value() {
+            return answer.isCompletedExceptionally() ? null : answer.join();
+        }
+
+        private @Nullable Throwable failure() {
+            if (!answer.isCompletedExceptionally()) {
+                return null;
+            }
+            try {
+                answer.join();
+                return null;
+            } catch (CompletionException failure) {
+                return failure.getCause() == null ? failure : failure.getCause();
+            } catch (RuntimeException cancelled) {
+                return cancelled;
+            }
+        }
+
+        private void look() {
+            if (tries > MOST_TRIES) {
+                log.error("An answer of the store could not be told");
+                open.remove(this);
+            } else if (answer.isDone()) {
+                context.background().execute(this::tell);
+            } else if (!overdue && context.clock().nanoTime() - overdueNanos >= 0) {
+                overdue = true;
+                context.background().execute(this::tellOverdue);
+            }
+        }
+
+        private void tellOverdue() {
+            try {
+                long millis = TimeUnit.NANOSECONDS.toMillis(patienceNanos);
+                tell(null, new StoreException("the store has not answered within " + millis + " ms", null));
+                // If it comes all the same it is told, but it is not looked after any more.
+                open.remove(this);
+                tellIfNone();
+            } catch (Throwable error) {
+                log.error("That the store has not answered could not be told, and is told again", error);
+                overdue = false;
+            }
+        }
+    }
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.engine;
+
+import static io.lockkeeper.engine.RecordingStore.last;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lockkeeper.LockManager;
+import io.lockkeeper.LockRequest;
+import io.lockkeeper.store.AcquireReply;
+import io.lockkeeper.store.Grant;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+/** An engine with everything around it in the hands of a test: the clocks, the timer, the threads, and the store's answers. */
+final class EngineFixture {
+
+    static final int MAX_PASSES = 2;
+    static final Duration MAX_PASS_TIME = Duration.ofMillis(50);
+    static final long LEASE_MILLIS = 30_000;
+    static final long GRANT_MILLIS = 3_000;
+
+    /** The time for which a holder believes: 30 s less 1%. */
+    static final Duration BELIEVED = Duration.ofMillis(29_700);
+
+    /** Longer than any lock is waited for: without limit. */
+    static final Duration FOREVER = Duration.ofDays(300 * 365);
+
+    static final LockRequest REQUEST = LockRequest.of("stock").withWaitTime(FOREVER);
+
+    final ManualTime time = new ManualTime();
+    final RecordingStore store = new RecordingStore();
+    final Events events = new Events();
+    final EngineContext context = context(time, events);
+    final LocalLockManager manager;
+
+    EngineFixture() {
+        this(Duration.ZERO);
+    }
+
+    EngineFixture(Duration shutdownWait) {
+        manager = new LocalLockManager(store, settings(shutdownWait, events), context);
+    }
+
+    static EngineContext context(ManualTime time, Events events) {
+        return new EngineContext(
+                time, time, Runnable::run, Runnable::run, Runnable::run, events, EngineContext::random, () -> {});
+    }
+
+    static LockManager.Settings settings(Duration shutdownWait, Events events) {
+        return new LockManager.Settings(
+                Duration.ofMillis(LEASE_MILLIS),
+                MAX_PASSES,
+                MAX_PASS_TIME,
+                shutdownWait,
+                "test",
+                Runnable::run,
+                events);
+    }
+
+    /** A caller asks, who holds nothing yet and goes on meanwhile. */
+    PendingRequest begin(LockRequest request) {
+        return begin(request, false);
+    }
+
+    PendingRequest begin(LockRequest request, boolean nested) {
+        return manager.begin(request, nested, new CompletableFuture<>());
+    }
+
+    /** A caller asks and has the lock at once. */
+    ManagedLease holds(long firstToken) {
+        return holds(REQUEST, firstToken);
+    }
+
+    ManagedLease holds(LockRequest request, long firstToken) {
+        PendingRequest caller = begin(request);
+        acquired(firstToken);
+        return received(caller);
+    }
+
+    /** The caller has the lease, and listeners hear of it. */
+    ManagedLease received(PendingRequest caller) {
+        assertThat(caller).isCompleted();
+        return manager.received(caller, caller.join());
+    }
+
+    /** The store's last question is answered: the lock is free. */
+    void acquired(long firstToken) {
+        long leaseMillis = last(store.acquires).command().leaseMillis();
+        last(store.acquires).answer(new AcquireReply.Acquired(leaseMillis, List.of(firstToken)));
+    }
+
+    static AcquireReply.Acquired acquiredReply(long firstToken) {
+        return new AcquireReply.Acquired(LEASE_MILLIS, List.of(firstToken));
+    }
+
+    /** The store's last question is answered: another instance holds the lock. */
+    void queued() {
+        last(store.acquires).answer(new AcquireReply.Queued("other1", 20_000, storeMillis()));
+    }
+
+    /** The store's message comes that it is the turn of the last attempt that asked. */
+    void granted(long firstToken) {
+        manager.granted(grant(firstToken));
+    }
+
+    Grant grant(long firstToken) {
+        String attempt = last(store.acquires).command().attempt();
+        return new Grant(attempt, "stock", firstToken, storeMillis() + GRANT_MILLIS);
+    }
+
+    /** The store's clock, which is behind ours. */
+    long storeMillis() {
+        return storeMillis(time);
+    }
+
+    static long storeMillis(ManualTime time) {
+        return TimeUnit.NANOSECONDS.toMillis(time.nanoTime()) - 1_000;
+    }
+
+    /** Nothing is held, and no one waits. */
+    void assertEmpty() {
+        assertThat(manager).hasToString("held=0, names=0");
+    }
+
+    static void assertFailure(CompletableFuture<?> caller, Class<? extends Throwable> type) {
+        assertThat(caller).failsWithin(Duration.ZERO).withThrowableThat().withCauseInstanceOf(type);
+    }
+}

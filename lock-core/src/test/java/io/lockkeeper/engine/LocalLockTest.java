@@ -1,0 +1,707 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.engine;
+
+import static io.lockkeeper.engine.EngineFixture.MAX_PASSES;
+import static io.lockkeeper.engine.EngineFixture.MAX_PASS_TIME;
+import static io.lockkeeper.engine.LocalLockFixture.grant;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lockkeeper.LockListener.Way;
+import io.lockkeeper.LockRequest;
+import io.lockkeeper.engine.LockAction.Ask;
+import io.lockkeeper.engine.LockAction.Cancel;
+import io.lockkeeper.engine.LockAction.Fail;
+import io.lockkeeper.engine.LockAction.Forget;
+import io.lockkeeper.engine.LockAction.HandOver;
+import io.lockkeeper.engine.LockAction.OpenGate;
+import io.lockkeeper.engine.LockAction.PlaceGone;
+import io.lockkeeper.engine.LockAction.PollAfter;
+import io.lockkeeper.engine.LockAction.Refuse;
+import io.lockkeeper.engine.LockAction.Release;
+import io.lockkeeper.engine.LockAction.Retire;
+import io.lockkeeper.engine.LockAction.StopPolling;
+import io.lockkeeper.engine.LockAction.TimeoutAfter;
+import io.lockkeeper.engine.LockAction.Watch;
+import io.lockkeeper.store.AcquireReply;
+import io.lockkeeper.store.ClaimMode;
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Who of the local callers has the lock next, who never does, and what that takes in the store. */
+class LocalLockTest {
+
+    private static final long COMMAND_NANOS =
+            RecordingStore.TRAITS.commandTimeout().toNanos();
+
+    private final LocalLockFixture fixture = new LocalLockFixture();
+    private final LocalLock lock = fixture.lock;
+    private final ManualTime time = fixture.time;
+
+    // ---- in their order ----
+
+    @Test
+    void callersHoldTheLockInTheOrderInWhichTheyCame() {
+        PendingRequest first = fixture.caller();
+        List<LockAction> asks = fixture.enter(first);
+        assertThat(asks).containsExactly(new Ask(fixture.asked(), true));
+        PendingRequest second = fixture.caller();
+        assertThat(fixture.enter(second)).isEmpty();
+        PendingRequest third = fixture.enters();
+
+        List<LockAction> begun = fixture.acquired(100);
+        StoreHold hold = fixture.hold();
+
+        assertThat(begun).containsExactly(new Watch(hold), grant(first, hold, 100, Way.ANSWER));
+        assertThat(fixture.released()).containsExactly(grant(second, hold, 101, Way.PASS));
+        assertThat(fixture.released()).containsExactly(grant(third, hold, 102, Way.PASS));
+        assertThat(fixture.released()).containsExactly(new Retire(), new Release(hold, 102, 0, null));
+        assertThat(fixture.enter(fixture.caller()))
+                .as("it takes no callers any more")
+                .isNull();
+    }
+
+    /** It came after others had waited for it, or others wait now, or that may have been missed. */
+    @ParameterizedTest
+    @ValueSource(strings = {"granted", "contended", "contended before the answer", "messages missed"})
+    void aHoldForWhichOthersWaitIsHandedOverWhenItHasPassedOftenEnough(String how) {
+        switch (how) {
+            case "granted" -> fixture.isGranted(100);
+            case "contended" -> lock.contended(fixture.holds(100).attempt);
+            case "messages missed" -> {
+                fixture.holds(100);
+                fixture.messagesMissed();
+            }
+            default -> {
+                fixture.enters();
+                lock.contended(fixture.asked().id);
+                fixture.acquired(100);
+            }
+        }
+        StoreHold hold = fixture.hold();
+        fixture.passesOn(MAX_PASSES);
+        PendingRequest last = fixture.enters();
+
+        List<LockAction> ended = fixture.released();
+
+        AcquireAttempt next = fixture.asked();
+        assertThat(ended).containsExactly(new HandOver(hold, 102, next));
+        assertThat(next.passes).isEqualTo(MAX_PASSES);
+        assertThat(fixture.acquired(103)).contains(grant(last, fixture.hold(), 103, Way.ANSWER));
+    }
+
+    @Test
+    void aHoldForWhichNoOneElseWaitsPassesOnUntilItsTimeIsOver() {
+        fixture.handsOverToItself(200);
+        fixture.passesOn(1_000);
+        StoreHold hold = fixture.hold();
+        assertThat(hold.token()).isEqualTo(1_200);
+
+        fixture.enters();
+        time.pass(MAX_PASS_TIME);
+
+        assertThat(fixture.released()).containsExactly(new HandOver(hold, 1_200, fixture.asked()));
+    }
+
+    @Test
+    void noHoldPassesMoreOftenThanItHasFencingTokens() {
+        fixture.handsOverToItself(200);
+        int reserved = fixture.asked().passes + 1;
+        fixture.passesOn(reserved - 1);
+        StoreHold hold = fixture.hold();
+
+        fixture.enters();
+
+        assertThat(fixture.released()).containsExactly(new HandOver(hold, 200L + reserved - 1, fixture.asked()));
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void aHoldThatHasPassedTooOftenIsHandedOverAsSoonAsOthersWaitOrMayWait(boolean told) {
+        fixture.handsOverToItself(200);
+        fixture.passesOn(100);
+        StoreHold hold = fixture.hold();
+        fixture.enters();
+
+        if (told) {
+            assertThat(lock.contended("attempt2")).isEmpty();
+        } else {
+            assertThat(fixture.messagesMissed()).isEmpty();
+        }
+
+        assertThat(fixture.released()).containsExactly(new HandOver(hold, 300, fixture.asked()));
+        assertThat(fixture.asked().passes).isEqualTo(MAX_PASSES);
+    }
+
+    @Test
+    void newsThatOthersWaitForAnotherAttemptChangeNothing() {
+        fixture.handsOverToItself(200);
+
+        lock.contended("attempt1");
+
+        fixture.passesOn(10);
+    }
+
+    /** The first copy of the command took a place; the second one finds the lock granted, and others behind it. */
+    @Test
+    void aHoldThatWasGrantedWhileItsCommandWasSentAgainIsNotAlone() {
+        fixture.holds(100);
+        fixture.passesOn(MAX_PASSES);
+        fixture.enters();
+        fixture.released();
+        fixture.granted(fixture.grant(200));
+        fixture.acquired(200);
+        fixture.passesOn(MAX_PASSES);
+        StoreHold hold = fixture.hold();
+        fixture.enters();
+
+        assertThat(fixture.released()).containsExactly(new HandOver(hold, 202, fixture.asked()));
+    }
+
+    @Test
+    void aHoldThatHasStayedHereLongEnoughIsHandedOver() {
+        StoreHold hold = fixture.holds(100);
+        time.pass(MAX_PASS_TIME.minusMillis(1));
+        fixture.passesOn(1);
+        fixture.enters();
+        time.pass(Duration.ofMillis(1));
+
+        assertThat(fixture.released()).containsExactly(new HandOver(hold, 101, fixture.asked()));
+    }
+
+    @Test
+    void callersWhoComeWhileTheLockIsHandedOverWaitForTheSameAttempt() {
+        fixture.holds(100);
+        PendingRequest second = fixture.enters();
+        time.pass(MAX_PASS_TIME);
+        fixture.released();
+        PendingRequest third = fixture.caller();
+        assertThat(fixture.enter(third)).isEmpty();
+        AcquireAttempt next = fixture.asked();
+        fixture.queued();
+
+        List<LockAction> begun = fixture.granted(fixture.grant(200));
+
+        StoreHold hold = fixture.hold();
+        assertThat(begun).containsExactly(new StopPolling(next), new Watch(hold), grant(second, hold, 200, Way.GRANT));
+        assertThat(fixture.released()).containsExactly(grant(third, hold, 201, Way.PASS));
+    }
+
+    @Test
+    void aHoldWhoseEndIsBeingChangedIsNotPassedOn() {
+        StoreHold hold = fixture.holds(100);
+        fixture.enters();
+
+        hold.pin();
+
+        assertThat(fixture.released()).containsExactly(new HandOver(hold, 100, fixture.asked()));
+    }
+
+    @Test
+    void aFixedLeaseIsNeverPassedOn() {
+        LocalLockFixture own = new LocalLockFixture(AcquireSpec.fixed(List.of("stock"), ClaimMode.EXCLUSIVE, 5_000));
+        own.enters();
+        own.replied(new AcquireReply.Acquired(own.lock.spec.leaseMillis(), List.of(7L)));
+        StoreHold hold = own.hold();
+        assertThat(hold.deadline()).isEqualTo(time.now().plusMillis(5_000)).isEqualTo(hold.fixedEnd());
+        own.enters();
+
+        assertThat(own.released()).containsExactly(new HandOver(hold, 7, own.asked()));
+    }
+
+    @Test
+    void theTokenOfOneLockOfSeveralIsNotWrittenToTheOthers() {
+        LockRequest both = LockRequest.of("b", "a");
+        LocalLockFixture own = new LocalLockFixture(AcquireSpec.single(both, EngineFixture.LEASE_MILLIS));
+        PendingRequest caller = own.enters();
+        List<LockAction> begun = own.replied(new AcquireReply.Acquired(EngineFixture.LEASE_MILLIS, List.of(5L, 9L)));
+        StoreHold hold = own.hold();
+        assertThat(hold.spec.names()).containsExactly("a", "b");
+        assertThat(begun).contains(new LockAction.Grant(caller, hold, List.of(5L, 9L), Way.ANSWER));
+
+        assertThat(own.released()).containsExactly(new Retire(), new Release(hold, 0, 0, null));
+    }
+
+    @Test
+    void aReleaseSaysHowLongTheLockStaysTaken() {
+        StoreHold hold = fixture.holds(100);
+
+        assertThat(lock.released(hold, 250, time.now()))
+                .containsExactly(new Retire(), new Release(hold, 100, 250, null));
+    }
+
+    // ---- callers who leave ----
+
+    @Test
+    void aCallerWhoLeavesIsPassedOver() {
+        StoreHold hold = fixture.holds(100);
+        PendingRequest leaving = fixture.enters();
+        PendingRequest third = fixture.enters();
+        assertThat(lock.left(leaving)).containsExactly(new PlaceGone(leaving));
+
+        assertThat(fixture.released()).containsExactly(grant(third, hold, 101, Way.PASS));
+    }
+
+    @Test
+    void aCallerWhoseTimeIsUpIsRefusedAndNeverHolds() {
+        StoreHold hold = fixture.holds(100);
+        PendingRequest late = fixture.enters();
+
+        assertThat(fixture.timedOut(late)).containsExactly(new PlaceGone(late), new Refuse(late, "attempt1", true));
+
+        assertThat(fixture.released()).containsExactly(new Retire(), new Release(hold, 100, 0, null));
+    }
+
+    @Test
+    void theLastCallerWhoLeavesGivesThePlaceInTheStoreUp() {
+        PendingRequest first = fixture.enters();
+        PendingRequest second = fixture.enters();
+        fixture.queued();
+
+        assertThat(lock.left(first)).containsExactly(new PlaceGone(first));
+        assertThat(lock.left(second)).containsExactly(new Cancel(fixture.asked(), second), new Retire());
+
+        assertThat(fixture.asked().isOver()).isTrue();
+        assertThat(fixture.pollDue()).isEmpty();
+    }
+
+    @Test
+    void theLastCallerWhoseTimeIsUpIsRefusedWhenThePlaceIsGone() {
+        PendingRequest caller = fixture.enters();
+        fixture.queued();
+
+        assertThat(fixture.timedOut(caller))
+                .containsExactly(new Cancel(fixture.asked(), caller), new Retire(), new Refuse(caller, "other1", true));
+    }
+
+    enum FirstAnswer {
+        QUEUED,
+        ACQUIRED,
+        BUSY,
+        FAILED
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void whatTheStoreGivesToNoOneIsGivenBack(FirstAnswer answer) {
+        PendingRequest gone = fixture.enters();
+        PendingRequest alsoGone = fixture.enters();
+        AcquireAttempt asked = fixture.asked();
+        assertThat(lock.left(alsoGone)).containsExactly(new PlaceGone(alsoGone));
+        assertThat(lock.left(gone)).as("its place is not known yet").isEmpty();
+
+        switch (answer) {
+            case QUEUED -> assertThat(fixture.queued()).containsExactly(new Cancel(asked, gone), new Retire());
+            case BUSY ->
+                assertThat(fixture.busy()).containsExactly(new Forget(asked), new PlaceGone(gone), new Retire());
+            case FAILED ->
+                assertThat(fixture.failed())
+                        .containsExactly(new Cancel(asked, null), new PlaceGone(gone), new Retire());
+            case ACQUIRED ->
+                assertThat(fixture.acquired(100)).hasSize(2).first().isInstanceOfSatisfying(Release.class, release -> {
+                    assertThat(release.lastToken()).as("no token was used").isEqualTo(99);
+                    assertThat(release.hold().isOver()).isTrue();
+                    assertThat(release.leaver()).isSameAs(gone);
+                });
+        }
+
+        assertThat(lock.hold()).isNull();
+        assertThat(fixture.enter(fixture.caller())).isNull();
+    }
+
+    @Test
+    void aCallerWhoComesBeforeTheAnswerTakesThePlaceOfOneWhoLeft() {
+        lock.left(fixture.enters());
+        PendingRequest next = fixture.caller();
+        assertThat(fixture.enter(next)).isEmpty();
+
+        assertThat(fixture.acquired(100)).contains(grant(next, fixture.hold(), 100, Way.ANSWER));
+    }
+
+    // ---- callers who want an answer at once ----
+
+    @Test
+    void aCallerWhoDoesNotWaitIsRefusedWhereTheLockIsHeldHere() {
+        fixture.holds(100);
+        PendingRequest impatient = fixture.impatient();
+
+        assertThat(fixture.enter(impatient)).containsExactly(new Refuse(impatient, "attempt1", false));
+    }
+
+    @Test
+    void aCallerWhoDoesNotWaitIsRefusedWhereOthersWaitHere() {
+        fixture.enters();
+        fixture.queued();
+        PendingRequest impatient = fixture.impatient();
+
+        assertThat(fixture.enter(impatient)).containsExactly(new Refuse(impatient, "other1", false));
+    }
+
+    @Test
+    void aCallerWhoDoesNotWaitAsksForNoPlace() {
+        PendingRequest impatient = fixture.impatient();
+        List<LockAction> asks = fixture.enter(impatient);
+        AcquireAttempt asked = fixture.asked();
+        assertThat(asks).containsExactly(new TimeoutAfter(impatient, COMMAND_NANOS), new Ask(asked, false));
+
+        assertThat(fixture.busy())
+                .containsExactly(new Forget(asked), new Refuse(impatient, "other1", false), new Retire());
+    }
+
+    @Test
+    void theFirstAnswerIsForCallersWhoDoNotWaitToo() {
+        PendingRequest first = fixture.enters();
+        PendingRequest impatient = fixture.tries();
+
+        List<LockAction> begun = fixture.acquired(100);
+
+        StoreHold hold = fixture.hold();
+        assertThat(begun)
+                .containsExactly(
+                        new Watch(hold), grant(first, hold, 100, Way.ANSWER), new Refuse(impatient, "attempt1", false));
+    }
+
+    @Test
+    void callersWhoWaitAskForAPlaceWhereTheFirstOneDidNot() {
+        PendingRequest impatient = fixture.tries();
+        PendingRequest waiting = fixture.enters();
+        AcquireAttempt first = fixture.asked();
+
+        List<LockAction> again = fixture.busy();
+
+        AcquireAttempt second = fixture.asked();
+        assertThat(second.id).isEqualTo("attempt2");
+        assertThat(again)
+                .containsExactly(new Forget(first), new Refuse(impatient, "other1", false), new Ask(second, true));
+        assertThat(fixture.queued()).containsExactly(new PollAfter(second, 20_000));
+        assertThat(fixture.acquired(100)).contains(grant(waiting, fixture.hold(), 100, Way.POLL));
+    }
+
+    @Test
+    void aCallerWhoDoesNotWaitHoldsWhatTheStoreGivesAtOnce() {
+        PendingRequest impatient = fixture.tries();
+        PendingRequest waiting = fixture.enters();
+
+        assertThat(fixture.acquired(100)).contains(grant(impatient, fixture.hold(), 100, Way.ANSWER));
+
+        assertThat(fixture.released()).containsExactly(grant(waiting, fixture.hold(), 101, Way.PASS));
+    }
+
+    /** Such a store knows no queue. */
+    @Test
+    void callersWhoWaitAskAgainAndAgainWhereTheStoreGivesNoPlace() {
+        fixture.enters();
+        AcquireAttempt first = fixture.asked();
+
+        List<LockAction> later = fixture.busy();
+
+        AcquireAttempt next = fixture.asked();
+        assertThat(later).containsExactly(new Forget(first), new PollAfter(next, 50));
+        PendingRequest impatient = fixture.impatient();
+        assertThat(fixture.enter(impatient)).containsExactly(new Refuse(impatient, "other1", false));
+        assertThat(fixture.pollDue()).containsExactly(new Ask(next, true));
+    }
+
+    // ---- the end of a wait ----
+
+    @Test
+    void aLimitedWaitEndsAtItsTimeCountedFromTheRequest() {
+        PendingRequest caller = fixture.caller(Duration.ofMillis(500));
+        time.pass(Duration.ofMillis(200));
+
+        assertThat(fixture.enter(caller))
+                .containsExactly(
+                        new TimeoutAfter(caller, Duration.ofMillis(300).toNanos()), new Ask(fixture.asked(), true));
+    }
+
+    @Test
+    void theFirstAnswerDecidesForACallerWhoseTimeIsUpBefore() {
+        PendingRequest caller = fixture.caller(Duration.ofMillis(500));
+        fixture.enter(caller);
+        AcquireAttempt asked = fixture.asked();
+        time.pass(Duration.ofMillis(500));
+
+        assertThat(fixture.timedOut(caller))
+                .containsExactly(new TimeoutAfter(caller, Duration.ofMillis(50).toNanos()));
+
+        assertThat(fixture.queued())
+                .containsExactly(new Refuse(caller, "other1", false), new Cancel(asked, null), new Retire());
+    }
+
+    @Test
+    void theFirstAnswerMayStillBeYesForACallerWhoseTimeIsUp() {
+        PendingRequest caller = fixture.caller(Duration.ofMillis(500));
+        fixture.enter(caller);
+        time.pass(Duration.ofMillis(500));
+        fixture.timedOut(caller);
+
+        assertThat(fixture.acquired(100)).contains(grant(caller, fixture.hold(), 100, Way.ANSWER));
+    }
+
+    @Test
+    void aCallerWhoseTimeIsUpForGoodHearsThatTheStoreIsSilent() {
+        PendingRequest caller = fixture.caller(Duration.ofMillis(500));
+        fixture.enter(caller);
+        time.pass(Duration.ofMillis(500));
+        fixture.timedOut(caller);
+        time.pass(Duration.ofMillis(50));
+
+        List<LockAction> ended = fixture.timedOut(caller);
+
+        assertThat(ended).singleElement().isInstanceOfSatisfying(Fail.class, fail -> {
+            assertThat(fail.waiter()).isSameAs(caller);
+            assertThat(fail.failure()).hasMessage("the store has not answered within 500 ms");
+        });
+        assertThat(fixture.failed()).contains(new PlaceGone(caller), new Retire());
+    }
+
+    /** What came meanwhile must be heard first. */
+    @Test
+    void alsoAWaitWhoseEndComesLateLeavesTimeForAnAnswer() {
+        PendingRequest caller = fixture.caller(Duration.ofMillis(500));
+        fixture.enter(caller);
+        time.pass(Duration.ofSeconds(3));
+
+        assertThat(fixture.timedOut(caller))
+                .containsExactly(new TimeoutAfter(caller, Duration.ofMillis(25).toNanos()));
+    }
+
+    // ---- the turns of fair callers ----
+
+    @Test
+    void aFairCallerAsksWhenItsTurnComesAndLetsTheNextOneInWhenItHasItsPlace() {
+        LocalLockFixture fair = LocalLockFixture.gated();
+        PendingRequest caller = fair.caller();
+        assertThat(fair.enter(caller)).isEmpty();
+
+        List<LockAction> asks = fair.turn();
+        assertThat(asks).containsExactly(new Ask(fair.asked(), true));
+        assertThat(fair.turn()).as("it comes once").isEmpty();
+
+        assertThat(fair.queued()).containsExactly(new OpenGate(), new PollAfter(fair.asked(), 20_000));
+        assertThat(fair.queued()).containsExactly(new PollAfter(fair.asked(), 20_000));
+    }
+
+    @Test
+    void aFairCallerWhoHasTheLockAtOnceLetsTheNextOneIn() {
+        LocalLockFixture fair = LocalLockFixture.gated();
+        PendingRequest caller = fair.enters();
+        fair.turn();
+
+        List<LockAction> begun = fair.acquired(100);
+
+        assertThat(begun)
+                .containsExactly(new OpenGate(), new Watch(fair.hold()), grant(caller, fair.hold(), 100, Way.ANSWER));
+    }
+
+    @Test
+    void aFairCallerWhoFailsLetsTheNextOneIn() {
+        LocalLockFixture fair = LocalLockFixture.gated();
+        PendingRequest caller = fair.enters();
+        fair.turn();
+
+        assertThat(fair.failed())
+                .containsExactly(
+                        new Cancel(fair.asked(), null), new Fail(caller, fair.failure), new OpenGate(), new Retire());
+    }
+
+    @Test
+    void aFairCallerWhoLeavesBeforeItsTurnLetsTheNextOneIn() {
+        LocalLockFixture fair = LocalLockFixture.gated();
+        PendingRequest caller = fair.enters();
+
+        assertThat(fair.lock.left(caller)).containsExactly(new PlaceGone(caller), new OpenGate(), new Retire());
+    }
+
+    /** It left before it stood in the gate, which it blocks from then on. */
+    @Test
+    void aTurnThatComesAfterTheEndLetsTheNextOneIn() {
+        LocalLockFixture fair = LocalLockFixture.gated();
+        fair.lock.left(fair.enters());
+
+        assertThat(fair.turn()).containsExactly(new OpenGate());
+    }
+
+    @Test
+    void aFairCallerWhoseTimeIsUpBeforeItsTurnIsRefusedWhereTheStoreIsWell() {
+        LocalLockFixture fair = LocalLockFixture.gated();
+        PendingRequest caller = fair.enters();
+        fair.heardNanos = fair.time.nanoTime();
+
+        assertThat(fair.timedOut(caller))
+                .containsExactly(new PlaceGone(caller), new OpenGate(), new Retire(), new Refuse(caller, null, true));
+    }
+
+    @Test
+    void aFairCallerWhoseTimeIsUpBeforeItsTurnHearsThatTheStoreIsSilent() {
+        LocalLockFixture fair = LocalLockFixture.gated();
+        PendingRequest caller = fair.caller(Duration.ofMillis(500));
+        fair.enter(caller);
+        fair.time.pass(Duration.ofMillis(500));
+        assertThat(fair.timedOut(caller)).singleElement().isInstanceOf(TimeoutAfter.class);
+        fair.time.pass(Duration.ofMillis(50));
+
+        assertThat(fair.timedOut(caller)).last().isInstanceOf(Fail.class);
+    }
+
+    // ---- readers ----
+
+    @Test
+    void allReadersWhoWaitHaveTheHoldTogetherAndTheLastReleasesIt() {
+        LocalLockFixture readers = LocalLockFixture.ofReaders();
+        PendingRequest first = readers.enters();
+        PendingRequest second = readers.enters();
+        PendingRequest trying = readers.tries();
+
+        List<LockAction> begun = readers.acquired(100);
+
+        StoreHold hold = readers.hold();
+        assertThat(begun)
+                .containsExactly(
+                        new Watch(hold),
+                        grant(first, hold, 100, Way.ANSWER),
+                        grant(second, hold, 100, Way.ANSWER),
+                        grant(trying, hold, 100, Way.ANSWER));
+        assertThat(readers.released()).isEmpty();
+        assertThat(readers.released()).isEmpty();
+        assertThat(readers.released()).containsExactly(new Retire(), new Release(hold, 100, 0, null));
+        assertThat(readers.enter(readers.caller()))
+                .as("no one joins what is over")
+                .isNull();
+    }
+
+    @Test
+    void otherReadersJoinForAWhileWithoutARequest() {
+        LocalLockFixture readers = LocalLockFixture.ofReaders();
+        StoreHold hold = readers.holds(100);
+        readers.time.pass(MAX_PASS_TIME.minusMillis(1));
+        PendingRequest joining = readers.impatient();
+        assertThat(readers.enter(joining)).containsExactly(grant(joining, hold, 100, Way.ANSWER));
+
+        readers.time.pass(Duration.ofMillis(1));
+
+        assertThat(readers.enter(readers.caller())).isNull();
+    }
+
+    @Test
+    void noReaderJoinsWhenAWriterWaits() {
+        LocalLockFixture readers = LocalLockFixture.ofReaders();
+        readers.holds(100).pin();
+
+        assertThat(readers.enter(readers.caller())).isNull();
+    }
+
+    @Test
+    void aReaderWhoLeftBeforeTheAnswerHoldsNothing() {
+        LocalLockFixture readers = LocalLockFixture.ofReaders();
+        PendingRequest gone = readers.enters();
+        PendingRequest stays = readers.enters();
+        readers.lock.left(gone);
+
+        List<LockAction> begun = readers.acquired(100);
+
+        StoreHold hold = readers.hold();
+        assertThat(begun).containsExactly(new Watch(hold), grant(stays, hold, 100, Way.ANSWER));
+        assertThat(readers.released()).containsExactly(new Retire(), new Release(hold, 100, 0, null));
+    }
+
+    @Test
+    void readersWhoWaitBehindAWriterEnterTogether() {
+        LocalLockFixture readers = LocalLockFixture.ofReaders();
+        PendingRequest first = readers.enters();
+        readers.queued();
+        PendingRequest second = readers.caller();
+        assertThat(readers.enter(second)).isEmpty();
+        AcquireAttempt waiting = readers.asked();
+
+        List<LockAction> begun = readers.granted(readers.grant(100));
+
+        StoreHold hold = readers.hold();
+        assertThat(begun)
+                .containsExactly(
+                        new StopPolling(waiting),
+                        new Watch(hold),
+                        grant(first, hold, 100, Way.GRANT),
+                        grant(second, hold, 100, Way.GRANT));
+    }
+
+    // ---- losses and downgrades ----
+
+    @Test
+    void aLostHoldMakesThoseWhoWaitStartOver() {
+        StoreHold gone = fixture.holds(100);
+        PendingRequest next = fixture.enters();
+
+        List<LockAction> actions = fixture.lost(gone);
+
+        assertThat(actions).containsExactly(new Ask(fixture.asked(), true));
+        assertThat(fixture.asked().id).isEqualTo("attempt2");
+        assertThat(gone.isLost()).isTrue();
+        assertThat(fixture.acquired(200)).contains(grant(next, fixture.hold(), 200, Way.ANSWER));
+        assertThat(fixture.released(gone)).as("a release that comes too late").isNull();
+        assertThat(fixture.lost(gone)).as("a second loss").isNull();
+        assertThat(fixture.hold().isOver()).isFalse();
+    }
+
+    @Test
+    void aLostHoldForWhichNoOneWaitsEndsTheLock() {
+        assertThat(fixture.lost(fixture.holds(100))).containsExactly(new Retire());
+        assertThat(fixture.enter(fixture.caller())).isNull();
+    }
+
+    @Test
+    void aReleasedHoldIsNotLost() {
+        StoreHold hold = fixture.holds(100);
+        fixture.released();
+
+        assertThat(fixture.lost(hold)).isNull();
+    }
+
+    @Test
+    void callersWhoWaitForADowngradedHoldAskAnew() {
+        StoreHold gone = fixture.holds(100);
+        PendingRequest next = fixture.enters();
+
+        assertThat(lock.downgraded(gone, time.now())).hasSize(1).first().isInstanceOf(Ask.class);
+
+        assertThat(lock.hold()).isNull();
+        assertThat(gone.isOver()).isTrue();
+        assertThat(lock.downgraded(gone, time.now())).isNull();
+        AcquireAttempt asked = Objects.requireNonNull(lock.attempt("attempt2"));
+        assertThat(fixture.replied(asked, EngineFixture.acquiredReply(200)))
+                .contains(grant(next, fixture.hold(), 200, Way.ANSWER));
+    }
+
+    /** The poll crossed the grant. To cancel its attempt would end, in the store, the hold that is being handed over. */
+    @Test
+    void aPollThatFailsAfterTheDowngradeBeganEndsNothing() {
+        fixture.enters();
+        fixture.queued();
+        AcquireAttempt attempt = fixture.asked();
+        fixture.messagesMissed();
+        fixture.granted(fixture.grant(100));
+        lock.downgraded(fixture.hold(), time.now());
+
+        assertThat(fixture.failed(attempt)).isEmpty();
+        assertThat(fixture.replied(attempt, new AcquireReply.Queued("other1", 1_000, EngineFixture.storeMillis(time))))
+                .isEmpty();
+        assertThat(fixture.replied(attempt, EngineFixture.acquiredReply(100))).isEmpty();
+    }
+
+    // ---- an error in a decision ----
+
+    @Test
+    void aBrokenLockEndsItsAttemptAndTakesNoCallers() {
+        fixture.enters();
+        AcquireAttempt asked = fixture.asked();
+
+        assertThat(lock.broken()).containsExactly(new Cancel(asked, null), new OpenGate(), new Retire());
+
+        assertThat(lock.isBroken()).isTrue();
+        assertThat(fixture.enter(fixture.caller())).isNull();
+    }
+}
