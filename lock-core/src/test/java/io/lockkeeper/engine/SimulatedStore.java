@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.engine;
+
+import io.lockkeeper.redis.SimulatedServerClock;
+import io.lockkeeper.store.AcquireCommand;
+import io.lockkeeper.store.AcquireReply;
+import io.lockkeeper.store.HandOverCommand;
+import io.lockkeeper.store.HandOverReply;
+import io.lockkeeper.store.LockStore;
+import io.lockkeeper.store.ReleaseCommand;
+import io.lockkeeper.store.ReleaseReply;
+import io.lockkeeper.store.RenewCommand;
+import io.lockkeeper.store.StoreException;
+import io.lockkeeper.store.StoreListener;
+import io.lockkeeper.store.StoreTraits;
+import io.lockkeeper.store.StoredInstance;
+import io.lockkeeper.store.StoredLock;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+import java.util.function.LongFunction;
+import org.jspecify.annotations.Nullable;
+
+/** The store of one instance, as the Redis store is: over a network that delays, doubles and loses. */
+final class SimulatedStore implements LockStore {
+
+    private static final int MOST_SENDS = 5;
+    private static final long MILLION = 1_000_000;
+    private static final long USUAL_NANOS = 400_000;
+
+    private final SimulatedInstance instance;
+    private final SimulatedServer server;
+    private final VirtualTime time;
+    private final SimulatedChance chance;
+    private final SimulatedServerClock clock;
+    private final Set<Sent<?>> open = new LinkedHashSet<>();
+    private StoreTraits traits = new StoreTraits(Duration.ZERO, Duration.ZERO, Duration.ZERO, true);
+    private @Nullable StoreListener listener;
+    private long troubleUntil;
+    private int lossPercent;
+    private int doublePercent;
+    private long delayNanos;
+    private long cutUntil = -1;
+    private int connection;
+    int acquires;
+    int handOvers;
+    int releases;
+    int renewals;
+
+    SimulatedStore(SimulatedInstance instance, SimulatedServer server, VirtualTime time, SimulatedChance chance) {
+        this.instance = instance;
+        this.server = server;
+        this.time = time;
+        this.chance = chance;
+        this.clock = new SimulatedServerClock(instance::nanoTime);
+    }
+
+    StoreTraits traits() {
+        return traits;
+    }
+
+    // ---- what is wrong with the network ----
+
+    void trouble(long millis, int losses, int doubles, long delayMillis) {
+        troubleUntil = time.now() + millis * MILLION;
+        lossPercent = losses;
+        doublePercent = doubles;
+        delayNanos = delayMillis * MILLION;
+    }
+
+    /** All connections are cut, and come back after a while. */
+    void cut(long millis) {
+        cutUntil = Math.max(cutUntil, time.now() + millis * MILLION);
+        connection++;
+        for (Sent<?> sent : List.copyOf(open)) {
+            instance.after(USUAL_NANOS, () -> sent.fail("the connection was cut"));
+        }
+        time.at(cutUntil + MILLION, this::restore);
+    }
+
+    private void restore() {
+        StoreListener known = listener;
+        if (time.now() > cutUntil && known != null) {
+            instance.after(USUAL_NANOS, known::channelRestored);
+        }
+    }
+
+    boolean isCut() {
+        return time.now() <= cutUntil;
+    }
+
+    private boolean isTroubled() {
+        return time.now() < troubleUntil;
+    }
+
+    private boolean isLost(SimulatedChance.Draw draw) {
+        return isTroubled() && draw.percent(lossPercent);
+    }
+
+    private boolean isDoubled(SimulatedChance.Draw draw) {
+        return isTroubled() && draw.percent(doublePercent);
+    }
+
+    private long delay(SimulatedChance.Draw draw) {
+        return 20_000 + draw.below(isTroubled() && draw.percent(50) ? delayNanos : USUAL_NANOS);
+    }
+
+    void forget() {
+        open.clear();
+    }
+
+    // ---- commands ----
+
+    @Override
+    public StoreTraits open(StoredInstance described, Duration leaseTime, StoreListener told) {
+        traits = new StoreTraits(
+                min(Duration.ofSeconds(2), leaseTime.dividedBy(3)),
+                min(Duration.ofSeconds(5), leaseTime.dividedBy(2)),
+                min(Duration.ofSeconds(3), leaseTime.dividedBy(2)),
+                true);
+        listener = told;
+        server.join(described.clientId(), this);
+        clock.told(server.micros());
+        return traits;
+    }
+
+    private static Duration min(Duration a, Duration b) {
+        return a.compareTo(b) < 0 ? a : b;
+    }
+
+    @Override
+    public CompletableFuture<AcquireReply> acquire(AcquireCommand command) {
+        acquires++;
+        return inTime(
+                SimulatedChance.ACQUIRE,
+                command.name(),
+                sent -> micros -> {
+                    server.arrived(command.attempt());
+                    return server.records.acquire(command, traits, sent, micros);
+                },
+                MOST_SENDS);
+    }
+
+    @Override
+    public CompletableFuture<HandOverReply> handOver(HandOverCommand command) {
+        handOvers++;
+        return inTime(
+                SimulatedChance.HAND_OVER,
+                command.next().name(),
+                sent -> micros -> {
+                    server.arrived(command.next().attempt());
+                    return server.records.handOver(command, traits, sent, micros);
+                },
+                MOST_SENDS);
+    }
+
+    private <T> CompletableFuture<T> inTime(
+            int kind, String name, LongFunction<LongFunction<Optional<T>>> script, int sends) {
+        LongFunction<Optional<T>> sent = script.apply(clock.micros());
+        return this.<Optional<T>>send(kind, name, sent).thenCompose(reply -> {
+            if (reply.isPresent()) {
+                return CompletableFuture.completedFuture(reply.get());
+            }
+            return sends > 1
+                    ? inTime(kind, name, script, sends - 1)
+                    : CompletableFuture.failedFuture(new StoreException("the commands come too late", null));
+        });
+    }
+
+    @Override
+    public CompletableFuture<ReleaseReply> release(ReleaseCommand command) {
+        releases++;
+        return send(SimulatedChance.RELEASE, command.names().get(0), micros -> server.records.release(command, micros));
+    }
+
+    @Override
+    public List<CompletableFuture<Boolean>> renew(List<RenewCommand> commands) {
+        renewals++;
+        String first = commands.stream()
+                .map(RenewCommand::name)
+                .min(Comparator.naturalOrder())
+                .orElseThrow();
+        CompletableFuture<List<Boolean>> together =
+                send(SimulatedChance.RENEW, first, micros -> server.records.renew(commands, micros));
+        List<CompletableFuture<Boolean>> answers = new ArrayList<>(commands.size());
+        for (int i = 0; i < commands.size(); i++) {
+            int place = i;
+            answers.add(together.thenApply(all -> all.get(place)));
+        }
+        return answers;
+    }
+
+    @Override
+    public CompletableFuture<Optional<StoredLock>> inspect(String name) {
+        return send(SimulatedChance.LOOK, name, micros -> server.records.inspect(name, micros));
+    }
+
+    @Override
+    public CompletableFuture<List<String>> find(String pattern, int limit) {
+        throw new UnsupportedOperationException("Nobody looks");
+    }
+
+    @Override
+    public CompletableFuture<List<StoredInstance>> instances(List<String> clientIds) {
+        return send(SimulatedChance.LOOK, "", micros -> List.of());
+    }
+
+    @Override
+    public CompletableFuture<Boolean> revoke(String name) {
+        throw new UnsupportedOperationException("The simulation revokes");
+    }
+
+    @Override
+    public void close() {}
+
+    private <T> CompletableFuture<T> send(int kind, String name, LongFunction<T> script) {
+        Sent<T> sent = new Sent<>(connection);
+        if (isCut()) {
+            instance.after(USUAL_NANOS, () -> sent.fail("there is no connection"));
+            return sent;
+        }
+        open.add(sent);
+        sent.timeout = instance.schedule(
+                () -> sent.fail("no answer"), traits.commandTimeout().toNanos());
+        SimulatedChance.Draw draw = chance.draw(instance.number, kind, name.isEmpty() ? 3 : name.charAt(0) - 'a');
+        if (!isLost(draw)) {
+            copy(sent, script, draw);
+        }
+        if (isDoubled(draw)) {
+            copy(sent, script, draw);
+        }
+        return sent;
+    }
+
+    private <T> void copy(Sent<T> sent, LongFunction<T> script, SimulatedChance.Draw draw) {
+        boolean replyLost = isLost(draw);
+        long replyDelay = delay(draw);
+        boolean outlivesCut = draw.percent(50);
+        server.arrive(delay(draw), () -> {
+            if (sent.connection != connection && !outlivesCut) {
+                return;
+            }
+            long micros = server.micros();
+            T reply = script.apply(micros);
+            if (!replyLost) {
+                instance.after(replyDelay, () -> answer(sent, reply, micros));
+            }
+        });
+    }
+
+    private <T> void answer(Sent<T> sent, T reply, long micros) {
+        if (sent.connection == connection) {
+            clock.told(micros);
+            sent.answer(reply);
+        }
+    }
+
+    /** The server tells this client something. */
+    void message(Consumer<StoreListener> message) {
+        StoreListener known = listener;
+        SimulatedChance.Draw draw = chance.draw(instance.number, SimulatedChance.MESSAGE, 0);
+        if (known == null || isCut()) {
+            return;
+        }
+        int over = connection;
+        for (int copies = isLost(draw) ? 0 : isDoubled(draw) ? 2 : 1; copies > 0; copies--) {
+            instance.after(delay(draw), () -> {
+                if (over == connection) {
+                    message.accept(known);
+                }
+            });
+        }
+    }
+
+    /** A command without an answer. */
+    private final class Sent<T> extends CompletableFuture<T> {
+
+        private final int connection;
+        private Scheduler.@Nullable Timeout timeout;
+
+        private Sent(int connection) {
+            this.connection = connection;
+        }
+
+        private void answer(T reply) {
+            if (end()) {
+                complete(reply);
+            }
+        }
+
+        private void fail(String why) {
+            if (end()) {
+                completeExceptionally(new StoreException(why, null));
+            }
+        }
+
+        private boolean end() {
+            open.remove(this);
+            Scheduler.Timeout known = timeout;
+            if (known != null) {
+                known.cancel();
+            }
+            return !isDone();
+        }
+    }
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.engine;
+
+import io.lockkeeper.LockMode;
+import io.lockkeeper.LockNotAcquiredException;
+import io.lockkeeper.store.StoredLock;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** What must be true of a history. Looks on while it happens, and again at the end. */
+final class SimulationChecker {
+
+    private static final long MILLION = 1_000_000;
+    private static final long LOSS_NANOS = 130 * MILLION;
+
+    private final SimulationOrder order;
+    private final VirtualTime time;
+    private final SimulatedServer server;
+    private final boolean calm;
+    private final List<SimulatedCaller> callers = new ArrayList<>();
+    private final List<String> faults = new ArrayList<>();
+    private final Map<String, Long> highest = new HashMap<>();
+    private final Map<String, Set<Long>> used = new HashMap<>();
+    private final Map<String, Set<SimulatedCaller>> holding = new HashMap<>();
+    private final Set<SimulatedCaller> tainted = new HashSet<>();
+    private boolean anyTaint;
+    private int lastTainted;
+
+    SimulationChecker(SimulationPlan plan, VirtualTime time, SimulatedServer server) {
+        this.order = new SimulationOrder(plan, time, server, this::fault);
+        this.time = time;
+        this.server = server;
+        this.calm = plan.isCalm();
+    }
+
+    List<String> faults() {
+        return faults;
+    }
+
+    void fault(String what) {
+        if (faults.size() < 10) {
+            faults.add(time.now() / 1_000 + " us: " + what);
+        }
+    }
+
+    private Set<SimulatedCaller> holding(String name) {
+        return holding.computeIfAbsent(name, unseen -> new HashSet<>());
+    }
+
+    /** What holds or asks now may be unknown to the server. */
+    void taint(Collection<String> names) {
+        anyTaint = true;
+        lastTainted = server.arrivals();
+        for (SimulatedCaller caller : callers) {
+            if (caller.ask.names().stream().anyMatch(names::contains)) {
+                tainted.add(caller);
+            }
+        }
+    }
+
+    void asks(SimulatedCaller caller) {
+        callers.add(caller);
+        order.asks(caller);
+    }
+
+    void begins(SimulatedCaller caller, ManagedLease lease) {
+        answeredInTime(caller);
+        if (!lease.isHeld()) {
+            return;
+        }
+        if (anyTaint && server.arrival(lease.hold().attempt) <= lastTainted) {
+            // A hold that passed on.
+            tainted.add(caller);
+        }
+        if (calm) {
+            order.begins(caller, lease);
+        }
+        for (String name : caller.ask.names()) {
+            for (SimulatedCaller other : holding(name)) {
+                if (excludes(other, caller) && other.believes()) {
+                    fault("two hold '" + name + "': " + other + " and " + caller);
+                }
+            }
+            token(name, caller, lease.fencingToken(name));
+            holding(name).add(caller);
+        }
+    }
+
+    private boolean excludes(SimulatedCaller other, SimulatedCaller caller) {
+        boolean exclusive = !other.reads() || !caller.reads();
+        return exclusive && !other.instance.isDead() && !tainted.contains(other) && !tainted.contains(caller);
+    }
+
+    private void token(String name, SimulatedCaller caller, long token) {
+        boolean reads = caller.ask.mode() == LockMode.READ;
+        if (!reads && !used.computeIfAbsent(name, unseen -> new HashSet<>()).add(token)) {
+            fault("a token of '" + name + "' came twice: " + caller);
+        }
+        long before = highest.getOrDefault(name, 0L);
+        if (!anyTaint && (reads ? token < before : token <= before)) {
+            fault("a token of '" + name + "' is not above " + before + ": " + caller);
+        }
+        highest.put(name, Math.max(before, token));
+    }
+
+    void refused(SimulatedCaller caller, @Nullable Throwable failure) {
+        answeredInTime(caller);
+        boolean waits = caller.ask.waitMillis() == SimulationPlan.WITHOUT_LIMIT && caller.ask.retries() == 0;
+        if (calm && (waits || !(failure instanceof LockNotAcquiredException))) {
+            fault(caller + " was refused although nothing failed: " + failure);
+        } else if (waits && failure instanceof LockNotAcquiredException) {
+            fault(caller + " was refused although its wait has no limit");
+        }
+    }
+
+    private void answeredInTime(SimulatedCaller caller) {
+        SimulationPlan.Ask ask = caller.ask;
+        if (ask.waitMillis() == SimulationPlan.WITHOUT_LIMIT && ask.retries() == 0) {
+            return;
+        }
+        long patience = caller.instance.store.traits().commandTimeout().toMillis();
+        long bound = ask.retries() > 0
+                ? (ask.retries() + 1) * (patience + 150) + ask.retries() * 60L
+                : Math.max(ask.waitMillis(), ask.waitMillis() == 0 ? patience : 0) + 150;
+        long took = activeNanos(caller.instance, caller.askedAt);
+        if (took > (bound + bound / 100) * MILLION) {
+            fault(caller + " was answered after " + took / MILLION + " ms instead of " + bound + ": " + ask);
+        }
+    }
+
+    /** Returns how long an instance has run since a given time. */
+    private long activeNanos(SimulatedInstance instance, long since) {
+        return time.now() - since - instance.pausedBetween(since, time.now());
+    }
+
+    void lost(SimulatedCaller caller) {
+        if (!caller.instance.runsForUsers()) {
+            fault("the callback of " + caller + " does not run on the callbacks' executor");
+        }
+        if (caller.lossesTold > 1) {
+            fault("the loss was told " + caller.lossesTold + " times: " + caller);
+        }
+        if (caller.state == SimulatedCaller.State.RELEASED || caller.state == SimulatedCaller.State.RELEASES) {
+            return;
+        }
+        if (calm && caller.ask.fixedMillis() == 0 && !caller.extended) {
+            fault("a lease was lost although nothing failed: " + caller);
+        }
+        ManagedLease lease = caller.lease;
+        if (lease != null && lease.isHeld()) {
+            fault("a lease is held whose loss was told: " + caller);
+        }
+        if (lease != null && !caller.extended) {
+            ClockReading deadline = lease.hold().deadline();
+            long late = caller.instance.nanoTime() - deadline.nanos();
+            long paused = caller.instance.pausedBetween(time.now() - Math.max(0, late) - MILLION, time.now());
+            if (late - paused > LOSS_NANOS) {
+                fault("the loss was told " + late / MILLION + " ms after the deadline: " + caller);
+            }
+        }
+        ended(caller);
+    }
+
+    /** A caller releases what it holds. */
+    void ends(SimulatedCaller caller) {
+        if (caller.state == SimulatedCaller.State.HOLDS) {
+            look(caller);
+        }
+        ended(caller);
+    }
+
+    private void ended(SimulatedCaller caller) {
+        for (String name : caller.ask.names()) {
+            if (holding(name).remove(caller)) {
+                order.ends(name);
+            }
+        }
+    }
+
+    void released(SimulatedCaller caller, SimulatedCaller.State before, long since) {
+        long timeout = caller.instance.store.traits().commandTimeout().toNanos();
+        if (activeNanos(caller.instance, since) > 3 * timeout + 2_000 * MILLION) {
+            fault("a release was not told in time: " + caller);
+        }
+    }
+
+    /** Looks whether the losses of all holders were told in time, and whether two believe. */
+    void look() {
+        for (SimulatedCaller caller : callers) {
+            if (caller.holds() && caller.instance.isRunning()) {
+                look(caller);
+            }
+        }
+        holding.forEach((name, holders) -> {
+            List<SimulatedCaller> believing =
+                    holders.stream().filter(SimulatedCaller::believes).toList();
+            for (int i = 1; i < believing.size(); i++) {
+                if (excludes(believing.get(i), believing.get(0)) && excludes(believing.get(0), believing.get(i))) {
+                    fault("two hold '" + name + "': " + believing.get(0) + " and " + believing.get(i));
+                }
+            }
+        });
+    }
+
+    private void look(SimulatedCaller caller) {
+        ManagedLease lease = caller.lease;
+        if (lease == null || lease.isHeld()) {
+            return;
+        }
+        if (caller.deadSince < 0) {
+            caller.deadSince = time.now();
+        } else if (activeNanos(caller.instance, caller.deadSince) > LOSS_NANOS) {
+            fault("the loss is not told in time: " + caller);
+        }
+    }
+
+    /** Looks at what is left when nothing happens any more. */
+    void atTheEnd(List<SimulatedInstance> instances, boolean drained) {
+        for (SimulatedCaller caller : callers) {
+            boolean over = caller.state != SimulatedCaller.State.ASKS
+                    && caller.state != SimulatedCaller.State.HOLDS
+                    && caller.state != SimulatedCaller.State.RELEASES;
+            if (!over && !caller.instance.isDead()) {
+                fault("not over at the end: " + caller);
+            }
+        }
+        for (SimulatedInstance instance : instances) {
+            if (!instance.isDead() && !instance.locks.toString().equals("held=0, names=0")) {
+                fault("left in instance " + instance.number + ": " + instance.locks);
+            }
+        }
+        if (calm) {
+            instances.forEach(order::requests);
+        }
+        if (!drained) {
+            fault("something still happens long after the end");
+        }
+        left(StoredLock::holders, instances);
+    }
+
+    /** Looks at what is left when the places of those who left without the server's knowledge have ended. */
+    void afterAWhile(List<SimulatedInstance> instances) {
+        left(StoredLock::waiters, instances);
+    }
+
+    private void left(Function<StoredLock, List<String>> attempts, List<SimulatedInstance> instances) {
+        for (String name : List.of("a", "b", "c")) {
+            Optional<StoredLock> left = server.records.inspect(name, server.micros());
+            if (left.isPresent() && isOfTheLiving(attempts.apply(left.get()), instances)) {
+                fault("left at the server: " + left.get());
+            }
+        }
+    }
+
+    /** What a dead instance had ends by itself. */
+    private static boolean isOfTheLiving(List<String> attempts, List<SimulatedInstance> instances) {
+        return attempts.stream().anyMatch(attempt -> instances.stream()
+                .anyMatch(instance -> !instance.isDead() && attempt.startsWith(instance.clientId())));
+    }
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Each planted error is found: what the simulator does not see here, it would not see elsewhere. */
+class SimulationSabotageTest {
+
+    private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(60);
+
+    /** An error, as a change of one source file. */
+    enum Sabotage {
+        A_PLACE_STAYS_BEHIND(
+                "LocalLock",
+                "actions.add(new LockAction.Cancel(waiting, gone));",
+                "actions.add(new LockAction.PlaceGone(gone));"),
+        TWO_CALLERS_GET_ONE_TOKEN("LocalLock", "ended.pass();", ""),
+        AN_OVERTAKING_GRANT_IS_FORGOTTEN("LocalLock", "asking.grant = grant;", ""),
+        NOBODY_ASKS_AFTER_A_LOSS(
+                "LocalLock",
+                "if (gone == hold) {\n            hold = null;\n            askOrRetire(now, actions);",
+                "if (gone == hold) {\n            hold = null;"),
+        A_HOLD_PASSES_WITHOUT_END("LocalLock", "policy.mayPass(ended, now) ? waiters.next() : null", "waiters.next()"),
+        A_REFUSAL_COMES_LATE(
+                "LocalLock", "waiter.patienceNanos + GRACE_NANOS", "waiter.patienceNanos + 20 * GRACE_NANOS"),
+        LOCAL_CALLERS_ARE_SERVED_FROM_THE_END(
+                "WaitQueue", "waiters.add(waiter);", "((ArrayDeque<PendingRequest>) waiters).addFirst(waiter);"),
+        A_LOSS_IS_NOT_TOLD("LeaseRenewer", "expired.forEach(hold -> lose.accept(hold, endReason(hold)));", ""),
+        A_LOSS_IS_TOLD_TWICE(
+                "ManagedLease",
+                "if (state != State.HELD) {\n                return false;\n            }\n            state = State.LOST;",
+                "if (state == State.RELEASED) {\n                return false;\n            }\n            state = State.LOST;"),
+        A_CALLBACK_RUNS_IN_THE_BACKGROUND(
+                "ManagedLease", "keeper.context().callbacks().execute(", "keeper.context().background().execute("),
+        A_SUSPENSION_IS_NOT_SEEN(
+                "ClockReading", "now.nanos - nanos >= 0 || now.wallMillis >= wallMillis", "now.nanos - nanos >= 0"),
+        A_FIXED_GRANT_OUTLIVES_A_SUSPENSION(
+                "LeasePolicy", "granted.orEarlier(fixedEnd)", "granted.isAfter(fixedEnd) ? fixedEnd : granted"),
+        READERS_PASS_A_WRITER("LeasePolicy", "return !hold.isPinned()\n                && now", "return now"),
+        FAIR_CALLERS_ASK_AT_ONCE("FifoGate", "first[0] = queue.element();", ""),
+        A_LOST_RELEASE_IS_NOT_REPEATED("ActionExecutor", "if (end.isAfter(context.now())) {", "if (end == null) {"),
+        A_LEASE_IS_KEPT_THAT_NOBODY_RECEIVED("LeaseManager", "asked.join().giveBack();", "");
+
+        private final String file;
+        private final String part;
+        private final String by;
+
+        Sabotage(String file, String part, String by) {
+            this.file = file;
+            this.part = part;
+            this.by = by;
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(Sabotage.class)
+    void aPlantedErrorIsFound(Sabotage error, @TempDir Path classes) throws Exception {
+        SabotagedEngine engine = SabotagedEngine.with(error.file, error.part, error.by, classes);
+
+        assertThat(engine.search(1_000_000, PATIENCE_NANOS)).as("%s", error).isNotNull();
+    }
+}

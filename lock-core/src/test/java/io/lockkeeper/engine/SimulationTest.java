@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lockkeeper.LockMode;
+import io.lockkeeper.engine.SimulationPlan.Ask;
+import io.lockkeeper.engine.SimulationPlan.OnLoss;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Histories of several instances on one virtual clock. More of them: {@code -Dlockkeeper.simulation.histories=1000000};
+ * one of them again: {@code -Dlockkeeper.simulation.seed=...} with one history.
+ */
+class SimulationTest {
+
+    private static final long SEED = Long.getLong("lockkeeper.simulation.seed", 1);
+    private static final long HISTORIES = Long.getLong("lockkeeper.simulation.histories", 1_500);
+    private static final long TOO_LONG_NANOS = TimeUnit.DAYS.toNanos(1);
+
+    @Test
+    void nothingIsWrongInAnyHistory() {
+        assertThat(Simulation.search(SEED, HISTORIES, TOO_LONG_NANOS))
+                .as("failing history")
+                .isNull();
+    }
+
+    @Test
+    void aHistoryIsTheSameEachTime() {
+        for (long seed = 1; seed <= 50; seed++) {
+            SimulationPlan plan = SimulationPlan.of(seed);
+            assertThat(Simulation.run(plan)).as("seed %d", seed).isEqualTo(Simulation.run(plan));
+        }
+    }
+
+    /** Its grant had ended while the machine was suspended, of which the monotonic clock knows nothing. */
+    @Test
+    void aFixedLeaseByAGrantIsNotBelievedAfterASuspension() {
+        SimulationPlan plan = new SimulationPlan(
+                345,
+                3,
+                6_000,
+                16,
+                5,
+                List.of(0, 0, 0),
+                List.of(
+                        ask(294_735, 2, 3, LockMode.FAIR, 0, 1_302_784),
+                        ask(296_135, 2, 4, LockMode.EXCLUSIVE, 551, 227),
+                        new SimulationPlan.Pause(1_372_592, 2, 7_064, true),
+                        ask(1_587_894, 0, 31, LockMode.FAIR, 0, 188)));
+
+        assertThat(Simulation.run(plan).faults()).isEmpty();
+    }
+
+    /** For as long as the store may keep what was held: the wall clock of the instance says nothing of that. */
+    @Test
+    void aReleaseIsRepeatedAlthoughTheWallClockJumped() {
+        List<SimulationPlan.Step> steps = List.of(
+                ask(3_050_936, 1, 29, LockMode.EXCLUSIVE, 0, 17_851),
+                new SimulationPlan.ServerPause(3_056_890, 4_739),
+                new SimulationPlan.Cut(3_424_328, 1, 1_519),
+                new SimulationPlan.Jump(3_951_047, 1, 8_795));
+        for (long seed = 1; seed <= 10; seed++) {
+            SimulationPlan plan = new SimulationPlan(seed, 2, 10_000, 0, 0, List.of(0, 0), steps);
+
+            assertThat(Simulation.run(plan).faults()).isEmpty();
+        }
+    }
+
+    /** While it waits for the second name, it has the first one for longer than its lease. */
+    @Test
+    void whatACallerHadWhoseWaitEndedGoesBackAfterALongCut() {
+        List<SimulationPlan.Step> steps = List.of(
+                new Ask(6_019_338, 1, 60, List.of("b"), LockMode.EXCLUSIVE, 1_560, 0, 0, 0, 3_730_051, OnLoss.NOTHING),
+                new Ask(
+                        6_207_595,
+                        1,
+                        66,
+                        List.of("a", "b"),
+                        LockMode.EXCLUSIVE,
+                        2_511,
+                        1_851,
+                        0,
+                        0,
+                        484,
+                        OnLoss.NOTHING),
+                new SimulationPlan.Cut(6_210_035, 1, 7_263));
+        SimulationPlan plan = new SimulationPlan(1, 2, 10_000, 16, 0, List.of(0, 0), steps);
+
+        assertThat(Simulation.run(plan).faults()).isEmpty();
+    }
+
+    private static Ask ask(long at, int instance, int id, LockMode mode, long fixedMillis, long holdMicros) {
+        return new Ask(
+                at,
+                instance,
+                id,
+                List.of("a"),
+                mode,
+                SimulationPlan.WITHOUT_LIMIT,
+                fixedMillis,
+                0,
+                0,
+                holdMicros,
+                OnLoss.NOTHING);
+    }
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.engine;
+
+import java.util.PriorityQueue;
+import org.jspecify.annotations.Nullable;
+
+/** The one queue of everything that happens in a simulation, in the order of its virtual time. */
+final class VirtualTime {
+
+    private final PriorityQueue<Event> queue = new PriorityQueue<>();
+    private long now;
+    private long numbers;
+    private long ran;
+
+    /** Something that will happen. */
+    static final class Event implements Comparable<Event> {
+
+        private final long at;
+        private final long number;
+        private @Nullable Runnable work;
+
+        private Event(long at, long number, Runnable work) {
+            this.at = at;
+            this.number = number;
+            this.work = work;
+        }
+
+        @Override
+        public int compareTo(Event other) {
+            return at == other.at ? Long.compare(number, other.number) : Long.compare(at, other.at);
+        }
+
+        /** Takes it back; harmless when it has happened. */
+        void cancel() {
+            work = null;
+        }
+    }
+
+    /** Returns the time since the beginning. */
+    long now() {
+        return now;
+    }
+
+    /** Returns how many events have happened. */
+    long ran() {
+        return ran;
+    }
+
+    /** Lets something happen at a given time, or now where that has passed. */
+    Event at(long time, Runnable work) {
+        Event event = new Event(Math.max(now, time), numbers++, work);
+        queue.add(event);
+        return event;
+    }
+
+    /** Lets something happen after a while. */
+    Event after(long nanos, Runnable work) {
+        return at(now + Math.max(0, nanos), work);
+    }
+
+    /** Lets the next event happen, if it is due until a given time; false: there is none. */
+    boolean step(long until) {
+        Event next = queue.peek();
+        while (next != null && next.work == null) {
+            queue.remove();
+            next = queue.peek();
+        }
+        if (next == null || next.at > until) {
+            return false;
+        }
+        queue.remove();
+        now = next.at;
+        ran++;
+        Runnable work = next.work;
+        next.work = null;
+        if (work != null) {
+            work.run();
+        }
+        return true;
+    }
+
+    /** Lets time pass to a given moment, up to which nothing is left to happen. */
+    void moveTo(long time) {
+        now = Math.max(now, time);
+    }
+
+    /** Returns whether nothing is left to happen. */
+    boolean isOver() {
+        return queue.stream().allMatch(event -> event.work == null);
+    }
+}
