@@ -7,7 +7,7 @@
    clock, every number of a client with that client's clock. A tick stands for many milliseconds: what happens between
    two ticks has an order, but the same time.
 
-   A tuple <<client, number>> is an attempt: engine/Attempt. What a cohort does within its JVM is not modelled: an
+   A tuple <<client, number>> is an attempt: engine/AcquireAttempt. What a local lock does within its JVM is not modelled: an
    attempt has one caller. *)
 EXTENDS Integers, Sequences, FiniteSets, TLC
 
@@ -188,9 +188,9 @@ Arrive(m) ==
             IF made = 1 THEN net ELSE net \ {m}, made)
     /\ UNCHANGED <<attempt, pending>>
 
-(* StorePort.releaseUntil and retryRelease: a release that is due is sent until the store has answered. One step stands
+(* ActionExecutor.releaseUntil and retryRelease: a release that is due is sent until the store has answered. One step stands
    for all of it, because nothing depends on when it was sent. Where the store knows nothing of the attempt any more, its
-   hold had lapsed: the caller is told LOST, and StorePort.releaseAgain releases once more when nothing that was sent can
+   hold had lapsed: the caller is told LOST, and ActionExecutor.releaseAgain releases once more when nothing that was sent can
    arrive any more. *)
 ReleaseArrives(p) ==
     LET unknown == p.token > 0 /\ record.owner # p.attempt /\ record.previous # p.attempt
@@ -206,7 +206,7 @@ ReleaseArrives(p) ==
 
 Set(a, state) == attempt' = [attempt EXCEPT ![a].state = state, ![a].left = 0, ![a].travel = NoSample, ![a].token = 0]
 
-\* StorePort.abandon: releases at once, and again when nothing that was sent can arrive any more.
+\* ActionExecutor.cancel: releases at once, and again when nothing that was sent can arrive any more.
 Abandonment(a) ==
     {[attempt |-> a, token |-> 0, wait |-> 0]}
         \cup IF Mutant = "AbandonedOnce" THEN {} ELSE {[attempt |-> a, token |-> 0, wait |-> Again]}
@@ -215,13 +215,13 @@ Abandon(a) ==
     /\ Set(a, "left")
     /\ pending' = pending \cup Abandonment(a)
 
-\* StorePort.ask -> RedisSession.evalInTime -> Arguments.acquire. ServerClock knows the time exactly: see README.md.
+\* ActionExecutor.ask -> RedisSession.evalInTime -> Arguments.acquire. ServerClock knows the time exactly: see README.md.
 Ask(a, state) ==
     /\ net' = net \cup {[kind |-> "acquire", attempt |-> a, sent |-> 0, age |-> 0]}
     /\ Room(net')
     /\ attempt' = [attempt EXCEPT ![a].state = state, ![a].horizon = Timeout]
 
-\* CohortState.ask: the first question of a new attempt.
+\* LocalLock.ask: the first question of a new attempt.
 Begin(a) ==
     /\ ClientOf(a) \in up
     /\ attempt[a].state = "new"
@@ -232,28 +232,28 @@ Begin(a) ==
 \* Whether the store has what a waiting attempt needs until the next tick: only for Prompt.
 IsSettled(a) == HasPlace(record, a) /\ \A i \in 1 .. Len(record.queue) : record.queue[i].attempt = a => record.queue[i].alive > 0
 
-\* Cohort.pollDue, StorePort.pollLater, StorePort.channelRestored; also the claim of a grant in CohortState.grantTo.
+\* LocalLock.pollDue, ActionExecutor.pollAfter, LocalLock.messagesMissed; also the claim of a grant in LocalLock.granted.
 Poll(a) ==
     /\ attempt[a].state = "queued"
     /\ Prompt => net = {} /\ ~IsSettled(a)
     /\ Ask(a, "queued")
     /\ UNCHANGED <<record, issued, up, pending, skew, copies, latest, ordered>>
 
-\* CohortState.failed: no answer within the command timeout.
+\* LocalLock.failed: no answer within the command timeout.
 Fail(a) ==
     /\ attempt[a].state = "asking"
     /\ Leaving
     /\ Abandon(a)
     /\ UNCHANGED <<record, issued, net, up, skew, copies, latest, ordered>>
 
-\* Cohort.leave, Cohort.expire -> CohortState.giveUpPlace: the caller is cancelled, or its time is up.
+\* LocalLock.left, LocalLock.timedOut -> LocalLock.giveUpPlace: the caller is cancelled, or its time is up.
 Cancel(a) ==
     /\ attempt[a].state = "queued"
     /\ Leaving
     /\ Abandon(a)
     /\ UNCHANGED <<record, issued, net, up, skew, copies, latest, ordered>>
 
-\* Watchdog.renewDue: as soon as a part of the lease is over, or a grant is to be extended.
+\* LeaseRenewer.renew: as soon as a part of the lease is over, or a grant is to be extended.
 Renew(a) ==
     /\ Believes(a)
     /\ attempt[a].left < Lease - Margin
@@ -262,7 +262,7 @@ Renew(a) ==
     /\ Room(net')
     /\ UNCHANGED <<record, issued, attempt, up, pending, skew, copies, latest, ordered>>
 
-\* Cohort.release -> CohortState.endTenure -> StorePort.release.
+\* LocalLock.released -> ActionExecutor.release.
 Release(a) ==
     /\ Believes(a)
     /\ Set(a, "released")
@@ -274,36 +274,36 @@ Lose(a) ==
     /\ attempt' = [attempt EXCEPT ![a] = [Unborn EXCEPT !.state = "lost"]]
     /\ pending' \in {pending, pending \cup {[attempt |-> a, token |-> 0, wait |-> 0]}}
 
-\* Watchdog.checkDeadline, HeldLease.isHeld: the deadline has passed.
+\* StoreHold.isExpired, ManagedLease.isHeld: the deadline has passed.
 Expire(a) ==
     /\ attempt[a].state = "held"
     /\ attempt[a].left = 0
     /\ Lose(a)
     /\ UNCHANGED <<record, issued, net, up, skew, copies, latest, ordered>>
 
-\* CohortTimes.tenure for an answer, Watchdog.renewed: counted from before the question was sent, less a margin.
+\* LeasePolicy.hold for an answer, LeaseRenewer.renewed: counted from before the question was sent, less a margin.
 LeftAfter(m, lease, mutant) == lease - Margin - IF Mutant = mutant THEN 0 ELSE m.age
 
-\* CohortTimes.tenure for a grant, Attempt.localTimeOf: the server's time of the end, told in local time by a sample.
+\* LeasePolicy.hold for a grant, AcquireAttempt.State.Queued.localTimeOf: the server's time of the end, told in local time by a sample.
 LeftOfGrant(m) ==
     IF Mutant = "GrantWithoutSample"
     THEN GrantTime - Margin
     ELSE m.until - attempt[m.attempt].travel - Margin
 
-\* CohortState.begin.
+\* LocalLock.begin.
 Believe(a, left, token) ==
     /\ attempt' = [attempt EXCEPT ![a].state = "held", ![a].left = left, ![a].travel = NoSample, ![a].token = token]
     /\ ordered' = (ordered /\ token > latest)
     /\ latest' = Max(latest, token)
     /\ UNCHANGED pending
 
-\* CohortState.begin where nobody waits any more: the tokens were not used.
+\* LocalLock.begin where no caller waits any more: the tokens were not used.
 GiveBack(a, token) ==
     /\ Set(a, "released")
     /\ pending' = pending \cup {[attempt |-> a, token |-> token - 1, wait |-> 0]}
     /\ UNCHANGED <<latest, ordered>>
 
-\* Cohort.answered and CohortState.afterTheEnd.
+\* LocalLock.replied and LocalLock.repliedAfterTheEnd.
 ReceiveAcquired(m) ==
     LET a == m.attempt
         left == LeftAfter(m, m.lease, "DeadlineFromArrival")
@@ -318,7 +318,7 @@ ReceiveAcquired(m) ==
            \/ ~Lives(a) /\ pending' = pending \cup Abandonment(a) /\ UNCHANGED <<attempt, latest, ordered>>
         /\ UNCHANGED <<record, issued, up, skew, copies>>
 
-\* Cohort.answered -> Attempt.queued; CohortState.afterTheEnd.
+\* LocalLock.queued; LocalLock.repliedAfterTheEnd.
 ReceiveQueued(m) ==
     LET a == m.attempt
     IN  /\ m.kind = "queued"
@@ -327,14 +327,14 @@ ReceiveQueued(m) ==
         /\ pending' = IF Lives(a) THEN pending ELSE pending \cup Abandonment(a)
         /\ UNCHANGED <<record, issued, up, skew, copies, latest, ordered>>
 
-\* Cohort.answered -> CohortState.startOver.
+\* LocalLock.replied -> LocalLock.startOver.
 ReceiveEnded(m) ==
     /\ m.kind = "ended"
     /\ net' = net \ {m}
     /\ IF Waits(m.attempt) THEN Set(m.attempt, "lost") ELSE UNCHANGED attempt
     /\ UNCHANGED <<record, issued, up, pending, skew, copies, latest, ordered>>
 
-\* StorePort.granted -> Cohort.granted -> CohortState.grantTo. A grant that overtook the answer waits (Attempt.early).
+\* LocalLock.granted. A grant that overtook the answer waits (AcquireAttempt.State.Asking.grant).
 \* A waiter may always do nothing, which is to claim first: Poll.
 ReceiveGrant(m) ==
     LET a == m.attempt
@@ -349,7 +349,7 @@ ReceiveGrant(m) ==
               /\ UNCHANGED <<attempt, latest, ordered>>
         /\ UNCHANGED <<record, issued, up, skew, copies>>
 
-\* Watchdog.renewed.
+\* LeaseRenewer.renewed.
 ReceiveRenewed(m) ==
     LET a == m.attempt
         left == LeftAfter(m, Lease, "RenewedFromArrival")
