@@ -33,7 +33,7 @@ final class SabotagedEngine extends ClassLoader {
      * @param directory where the classes go, empty
      */
     static SabotagedEngine with(String file, String part, String by, Path directory) throws IOException {
-        String source = Files.readString(SOURCES.resolve(file + ".java"));
+        String source = source(file);
         int first = source.indexOf(part);
         if (first < 0 || source.indexOf(part, first + 1) >= 0) {
             throw new AssertionError(file + ".java must have exactly once: " + part);
@@ -55,6 +55,11 @@ final class SabotagedEngine extends ClassLoader {
             throw new AssertionError(file + ".java does not compile with: " + by);
         }
         return new SabotagedEngine(directory);
+    }
+
+    /** Returns the source of a class of the engine. */
+    static String source(String file) throws IOException {
+        return Files.readString(SOURCES.resolve(file + ".java"));
     }
 
     /** Looks for a history that fails; returns what failed, null: nothing. */

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 class SimulationTest {
 
     private static final long SEED = Long.getLong("lockkeeper.simulation.seed", 1);
-    private static final long HISTORIES = Long.getLong("lockkeeper.simulation.histories", 1_500);
+    private static final long HISTORIES = Long.getLong("lockkeeper.simulation.histories", 500);
     private static final long TOO_LONG_NANOS = TimeUnit.DAYS.toNanos(1);
 
     @Test
