@@ -119,6 +119,11 @@ final class CompositeLease implements EnteredLease {
     }
 
     @Override
+    public boolean extend(Duration leaseTime, Duration minHoldTime) {
+        return levels.stream().allMatch(level -> level.extend(leaseTime, minHoldTime));
+    }
+
+    @Override
     public void onLost(Consumer<LockLostException> callback) {
         AtomicBoolean told = new AtomicBoolean();
         levels.forEach(level -> level.onLost(lost -> {

@@ -76,6 +76,19 @@ public interface LockLease extends AutoCloseable {
     boolean extend(Duration leaseTime);
 
     /**
+     * Gives the lease a fixed end as {@link #extend(Duration)} does, and a new minimum hold time, both counted from now.
+     *
+     * @param leaseTime how long the lock stays held from now on; at least 100 ms
+     * @param minHoldTime how long the lock stays taken from now on, also after a release; it replaces the minimum that the
+     *     lease had; zero: none. A crash does not keep the lock beyond the lease.
+     * @return whether the lock is held until then; false: it was lost, or released before, and the minimum is as before
+     * @throws IllegalArgumentException if the lease time is shorter than 100 ms, or the minimum is negative
+     * @throws LockStoreException if the store failed or did not answer; the lease then has the earlier of both ends, is
+     *     renewed as before, and keeps the minimum that it had
+     */
+    boolean extend(Duration leaseTime, Duration minHoldTime);
+
+    /**
      * Registers work for the case that the lock is lost: called once, on a thread of the template's executor, within
      * 100 ms of the loss, or at once if the lock was lost before. Not called after a release. An exception from it is
      * logged.

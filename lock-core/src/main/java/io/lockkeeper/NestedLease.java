@@ -134,6 +134,11 @@ final class NestedLease implements EnteredLease {
     }
 
     @Override
+    public boolean extend(Duration leaseTime, Duration minHoldTime) {
+        return !released.get() && hold.lease().extend(leaseTime, minHoldTime);
+    }
+
+    @Override
     public void onLost(Consumer<LockLostException> callback) {
         hold.lease().onLost(callback);
         synchronized (callbacks) {

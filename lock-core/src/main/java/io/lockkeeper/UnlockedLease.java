@@ -123,6 +123,11 @@ final class UnlockedLease implements LockManager.Lease {
     }
 
     @Override
+    public boolean extend(Duration leaseTime, Duration minHoldTime) {
+        return request.withMinHoldTime(minHoldTime).minHoldTime() != null && extend(leaseTime);
+    }
+
+    @Override
     public void onLost(Consumer<LockLostException> callback) {
         // Nothing can be lost; the argument is checked as everywhere.
         Objects.requireNonNull(callback, "callback must not be null");

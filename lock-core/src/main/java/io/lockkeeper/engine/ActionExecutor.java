@@ -421,29 +421,49 @@ final class ActionExecutor {
     private void release(LockAction.Release release, @Nullable CompletableFuture<ReleaseResult> released) {
         StoreHold ended = release.hold();
         String before = ended.unconfirmed;
-        if (before != null) {
+        if (before == null) {
+            release(release, ReleaseReply.NOT_HELD, released);
+        } else {
             // Nothing was heard of the downgrade yet: the lock may be held by either of the attempts.
-            cancel(ended.spec, before, null);
+            cancel(
+                            new ReleaseCommand(ended.spec.names(), before, release.lastToken(), release.keepMillis()),
+                            ended.spec)
+                    .whenComplete((reply, never) -> release(release, reply, released));
         }
-        registry.untrack(ended.attempt);
+    }
+
+    /** Releases a hold, of which another attempt was released before. */
+    private void release(
+            LockAction.Release release,
+            @Nullable ReleaseReply before,
+            @Nullable CompletableFuture<ReleaseResult> released) {
+        StoreHold ended = release.hold();
         AcquireSpec spec = ended.spec;
         ReleaseCommand command =
                 new ReleaseCommand(spec.names(), ended.attempt, release.lastToken(), release.keepMillis());
         ClockReading lastArrival = lastArrival();
         calls.send(() -> store.release(command), (answer, failure) -> {
+            // Not before: the late news of its grant would be answered with a release that knows of no minimum hold
+            // time.
+            registry.untrack(ended.attempt);
             if (answer == null) {
                 retryRelease(command, context.now().plusMillis(spec.leaseMillis()), null);
             } else if (answer == ReleaseReply.NOT_HELD) {
                 releaseAgain(spec, ended.attempt, lastArrival);
             }
-            boolean wasHeld = answer != ReleaseReply.NOT_HELD || before != null;
-            complete(
-                    released,
-                    answer == null ? ReleaseResult.UNKNOWN : wasHeld ? ReleaseResult.RELEASED : ReleaseResult.LOST);
+            complete(released, result(before, answer));
             if (release.leaver() != null) {
                 release.leaver().leaving().complete(null);
             }
         });
+    }
+
+    /** Returns what came of a release whose hold was that of one of two attempts. */
+    private static ReleaseResult result(@Nullable ReleaseReply before, @Nullable ReleaseReply answer) {
+        if (before == ReleaseReply.RELEASED || (answer != null && answer != ReleaseReply.NOT_HELD)) {
+            return ReleaseResult.RELEASED;
+        }
+        return before == null || answer == null ? ReleaseResult.UNKNOWN : ReleaseResult.LOST;
     }
 
     private static void complete(@Nullable CompletableFuture<ReleaseResult> released, ReleaseResult result) {
@@ -472,15 +492,19 @@ final class ActionExecutor {
 
     /** Ends whatever an attempt may have, for as long as a command of it may still arrive. */
     void cancel(AcquireSpec spec, String attempt, @Nullable PendingRequest leaver) {
+        CompletableFuture<?> told = cancel(new ReleaseCommand(spec.names(), attempt, 0, 0), spec);
+        if (leaver != null) {
+            told.whenComplete((done, never) -> leaver.leaving().complete(null));
+        }
+    }
+
+    private CompletableFuture<@Nullable ReleaseReply> cancel(ReleaseCommand command, AcquireSpec spec) {
         // A command of the attempt may still be on its way until the store refuses it as late.
         ClockReading lastArrival = lastArrival();
         // What a waiting attempt has may be kept for longer than its lease.
         ClockReading end = lastArrival.plusMillis(
                 Math.max(spec.leaseMillis(), ALIVE_POLLS * traits.pollInterval().toMillis()));
-        CompletableFuture<?> told = releaseUntil(new ReleaseCommand(spec.names(), attempt, 0, 0), end, lastArrival);
-        if (leaver != null) {
-            told.whenComplete((done, never) -> leaver.leaving().complete(null));
-        }
+        return releaseUntil(command, end, lastArrival);
     }
 
     /** The grant of an attempt that has ended: a late copy of a command took a place. */
@@ -492,17 +516,17 @@ final class ActionExecutor {
                         giveBack, context.now().plusMillis(traits.grantTime().toMillis()), null));
     }
 
-    /** Releases once for certain, and again after the last moment at which something may arrive; until a given end. */
-    private CompletableFuture<?> releaseUntil(
+    /** Releases once for certain, and again after the last moment at which something may arrive; returns the first answer. */
+    private CompletableFuture<@Nullable ReleaseReply> releaseUntil(
             ReleaseCommand command, ClockReading end, @Nullable ClockReading lastArrival) {
-        CompletableFuture<@Nullable Void> told = new CompletableFuture<>();
+        CompletableFuture<@Nullable ReleaseReply> told = new CompletableFuture<>();
         calls.send(() -> store.release(command), (reply, failure) -> {
             if (reply == null) {
                 retryRelease(command, end, lastArrival);
             } else if (lastArrival != null) {
                 releaseAt(lastArrival, command, end);
             }
-            told.complete(null);
+            told.complete(reply);
         });
         return told;
     }

@@ -1,21 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.engine;
 
+import io.lockkeeper.LockException;
 import io.lockkeeper.LockInspector;
+import io.lockkeeper.LockInterruptedException;
 import io.lockkeeper.LockListener;
 import io.lockkeeper.LockManager;
 import io.lockkeeper.LockMode;
 import io.lockkeeper.LockRequest;
+import io.lockkeeper.LockStoreException;
+import io.lockkeeper.LockTemplate;
+import io.lockkeeper.store.CallerThread;
 import io.lockkeeper.store.DaemonThreads;
 import io.lockkeeper.store.LockStore;
+import io.lockkeeper.store.StoreException;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Gives leases to callers, who wait on their thread or go on meanwhile. */
 final class LeaseManager implements LockManager {
+
+    private static final Logger log = LoggerFactory.getLogger(LockTemplate.class);
 
     /** Nothing that runs there waits for anything. */
     private static final int BACKGROUND_THREADS = 2;
@@ -23,13 +40,18 @@ final class LeaseManager implements LockManager {
     /** What a user's executor refuses runs on so many threads; what blocks there may let the rest wait. */
     private static final int REFUSED_THREADS = 32;
 
+    private final LockStore store;
     private final LocalLockManager locks;
     private final LockInspection inspection;
     private final EngineContext context;
     private final Duration leaseTime;
     private final Runnable stopThreads;
+    private final AtomicBoolean closing = new AtomicBoolean();
+    private final CompletableFuture<@Nullable Void> closed = new CompletableFuture<>();
 
-    LeaseManager(LocalLockManager locks, EngineContext context, Duration leaseTime, Runnable stopThreads) {
+    LeaseManager(
+            LockStore store, LocalLockManager locks, EngineContext context, Duration leaseTime, Runnable stopThreads) {
+        this.store = store;
         this.locks = locks;
         this.inspection = locks.inspection();
         this.context = context;
@@ -62,7 +84,7 @@ final class LeaseManager implements LockManager {
             scheduler.close();
             throw failure;
         }
-        return new LeaseManager(locks, context, settings.leaseTime(), () -> {
+        return new LeaseManager(store, locks, context, settings.leaseTime(), () -> {
             scheduler.close();
             background.close();
             callbacks.close();
@@ -100,10 +122,109 @@ final class LeaseManager implements LockManager {
         }
     }
 
+    // ---- callers who wait on their thread ----
+
+    /** Acquires a lock for the present thread, which waits. */
     @Override
     public Lease acquire(LockRequest request, boolean nested, boolean interruptibly) {
-        return locks.await(request, nested, interruptibly);
+        PendingRequest asked = locks.asked(request, nested, null);
+        if (interruptibly && Thread.currentThread().isInterrupted()) {
+            throw refused(asked, new LockInterruptedException(request.names(), null));
+        }
+        boolean interrupted = false;
+        ManagedLease lease;
+        try {
+            beginHere(asked);
+            while (true) {
+                try {
+                    lease = next(asked);
+                    break;
+                } catch (InterruptedException interrupt) {
+                    if (interruptibly) {
+                        throw interrupted(asked, interrupt);
+                    }
+                    interrupted = true;
+                } catch (TimeoutException due) {
+                    locks.timeOut(asked);
+                } catch (ExecutionException | CompletionException failure) {
+                    throw refused(asked, failure);
+                }
+            }
+        } catch (Error error) {
+            // Without a call: the stack may be at its end. The periodic look gives back what was acquired.
+            asked.abandoned = true;
+            ManagedLease given = asked.lease;
+            if (given != null) {
+                given.abandoned = true;
+            }
+            throw error;
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+        lease.received(asked);
+        return lease;
     }
+
+    /** Lets the thread do its own input and output, since it waits anyway, and no longer than the request does. */
+    private void beginHere(PendingRequest request) {
+        Supplier<@Nullable Void> begin = () -> {
+            locks.begin(request);
+            return null;
+        };
+        if (request.isLimited()) {
+            CallerThread.waitingFor(request.patienceNanos, begin);
+        } else {
+            CallerThread.waiting(begin);
+        }
+    }
+
+    private ManagedLease next(PendingRequest request)
+            throws InterruptedException, ExecutionException, TimeoutException {
+        return request.timed
+                ? request.get(request.timeoutNanos - context.clock().nanoTime(), TimeUnit.NANOSECONDS)
+                : request.get();
+    }
+
+    private LockException interrupted(PendingRequest request, InterruptedException interrupt) {
+        CompletableFuture<?> placeGone = locks.withdraw(request);
+        try {
+            // Its place in the store is gone then, unless the store is slow.
+            placeGone.get(ActionExecutor.PLACE_GONE_NANOS, TimeUnit.NANOSECONDS);
+        } catch (InterruptedException | TimeoutException | ExecutionException late) {
+            log.debug("A place is given up in the background", late);
+        }
+        Thread.currentThread().interrupt();
+        if (!request.isCompletedExceptionally()) {
+            // The grant was first: it goes back at once.
+            request.join().giveBack();
+        }
+        return refused(request, new LockInterruptedException(request.request.names(), interrupt));
+    }
+
+    /** Returns what a caller is told who does not get its lease. */
+    private LockException refused(PendingRequest request, @Nullable Throwable failure) {
+        Throwable cause = failure instanceof ExecutionException || failure instanceof CompletionException
+                ? failure.getCause()
+                : failure;
+        List<String> names = request.request.names();
+        LockException reason = cause instanceof LockException known
+                ? known
+                : new LockStoreException("Lock '" + String.join("', '", names) + "': " + why(cause), cause);
+        // The stack that helps is that of the caller, not that of the timer or of the store's thread.
+        reason.fillInStackTrace();
+        context.listener()
+                .onNotAcquired(new LockListener.NotAcquired(
+                        request.number, request.request, request.asked.until(context.now()), reason));
+        return reason;
+    }
+
+    private static String why(@Nullable Throwable cause) {
+        return cause instanceof StoreException known ? String.valueOf(known.getMessage()) : String.valueOf(cause);
+    }
+
+    // ---- callers who go on meanwhile ----
 
     @Override
     public <T> void acquireAsync(
@@ -130,7 +251,7 @@ final class LeaseManager implements LockManager {
             locks.withdraw(asked);
         } else if (asked.beginAnswer()) {
             // The answer still waits for its executor, which may be busy for long, or never run it.
-            locks.gaveUp(asked);
+            gaveUp(asked);
             if (!asked.isCompletedExceptionally()) {
                 asked.join().giveBack();
             }
@@ -151,12 +272,12 @@ final class LeaseManager implements LockManager {
         try {
             if (result.isDone()) {
                 // The caller has given up; nothing failed.
-                locks.gaveUp(asked);
+                gaveUp(asked);
             } else if (lease == null) {
-                result.completeExceptionally(locks.refused(asked, failure));
+                result.completeExceptionally(refused(asked, failure));
             } else {
                 // Told first: the caller who receives the lease may release it at once.
-                locks.received(asked, lease);
+                lease.received(asked);
                 got = result.complete(received.apply(lease));
             }
         } catch (Throwable error) {
@@ -166,6 +287,13 @@ final class LeaseManager implements LockManager {
         if (lease != null && !got) {
             lease.giveBack();
         }
+    }
+
+    /** Tells that a caller gave up before it was answered. */
+    private void gaveUp(PendingRequest request) {
+        context.listener()
+                .onGivenUp(
+                        new LockListener.GivenUp(request.number, request.request, request.asked.until(context.now())));
     }
 
     @Override
@@ -190,11 +318,16 @@ final class LeaseManager implements LockManager {
 
     @Override
     public void close() {
-        try {
-            locks.close();
-        } finally {
-            stopThreads.run();
+        locks.close().join();
+        if (closing.compareAndSet(false, true)) {
+            try {
+                store.close();
+            } finally {
+                stopThreads.run();
+                closed.complete(null);
+            }
         }
+        closed.join();
     }
 
     @Override

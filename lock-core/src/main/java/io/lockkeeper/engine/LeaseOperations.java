@@ -5,6 +5,7 @@ import io.lockkeeper.ReleaseResult;
 import io.lockkeeper.store.CallerThread;
 import io.lockkeeper.store.LockStore;
 import io.lockkeeper.store.RenewCommand;
+import io.lockkeeper.store.StoreException;
 import io.lockkeeper.store.StoredLock;
 import java.util.List;
 import java.util.Optional;
@@ -87,9 +88,8 @@ final class LeaseOperations implements ManagedLease.Keeper {
         ReleaseResult result = CallerThread.waiting(() -> release(lease)).join();
         StoreHold hold = lease.hold();
         if (result == ReleaseResult.RELEASED && hold.isOver() && hold.isContended()) {
-            // The store tells the next holder when it answers. Where both share processors, who had the lock may want
-            // it
-            // again at once, and could only wait for it: only this thread gives way.
+            // The store tells the next holder when it answers. Where both share processors, this thread may want the
+            // lock again at once, and could only wait for it: it gives way.
             context.giveWay().run();
         }
         return result;
@@ -122,6 +122,10 @@ final class LeaseOperations implements ManagedLease.Keeper {
     @Override
     public CompletableFuture<Boolean> extend(ManagedLease lease, long leaseMillis) {
         StoreHold hold = lease.hold();
+        if (hold.unconfirmed != null) {
+            return CompletableFuture.failedFuture(
+                    new StoreException("the store has not confirmed yet that the writer is a reader now", null));
+        }
         hold.pin();
         if (!lease.isHeld()) {
             // A release was first, and may have passed the hold on.
@@ -131,24 +135,28 @@ final class LeaseOperations implements ManagedLease.Keeper {
         ClockReading end = sent.plusMillis(leaseMillis);
         boolean shared = hold.spec.isShared() && !hold.spec.fixed();
         if (shared) {
-            lease.endAt(end);
+            lease.limit(end);
         } else {
             hold.limit(end, sent);
         }
         renewer.watch(hold);
         // Never an exact end: a copy that comes late would cut off what a later extension was promised. A hold whose
-        // end
-        // comes nearer is released by us when that has come.
+        // end comes nearer is released by us when that has come.
         long storeMillis = leaseMillis + AcquireSpec.marginMillis(leaseMillis);
         List<RenewCommand> renewals = hold.spec.names().stream()
                 .map(name -> new RenewCommand(name, hold.attempt, storeMillis, false, 0))
                 .toList();
         return StoreCalls.safely(() -> LeaseRenewer.all(store.renew(renewals))).thenApply(held -> {
+            if (lease.hold() != hold) {
+                // The answer says nothing about the hold of the reader that the lease belongs to now.
+                throw new StoreException("the writer became a reader before the store answered", null);
+            }
             if (!held) {
                 executor.lose(hold, SAYS_ENDED);
                 return false;
             }
             if (shared) {
+                lease.endAt(end);
                 hold.renewed(end, sent, context.now());
             } else {
                 hold.fix(end, context.now());

@@ -6,7 +6,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -73,12 +72,12 @@ final class LeaseRegistry {
         return leases.get();
     }
 
-    /** Waits until no lease is left, at most for a given time. */
-    void awaitNone(long millis) {
+    /** Returns what is completed when no lease is left; called once no caller gets one who holds nothing. */
+    CompletableFuture<?> drained() {
         draining = true;
         if (leases.get() == 0) {
             drained.complete(null);
         }
-        drained.copy().completeOnTimeout(null, millis, TimeUnit.MILLISECONDS).join();
+        return drained;
     }
 }

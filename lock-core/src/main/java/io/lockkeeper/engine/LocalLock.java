@@ -575,6 +575,7 @@ final class LocalLock {
         }
         List<LockAction> actions = new ArrayList<>(2);
         ended.holders--;
+        ended.keep(keepMillis, now);
         if (ended.holders > 0) {
             return actions;
         }
@@ -588,9 +589,13 @@ final class LocalLock {
         hold = null;
         // Of several locks nothing is reserved beyond the tokens that were given out.
         long lastToken = spec.names().size() > 1 ? 0 : ended.token();
+        long keep = ended.keepMillis(now);
         if (waiters.isEmpty()) {
             retire(actions);
-            actions.add(new LockAction.Release(ended, lastToken, keepMillis, null));
+            actions.add(new LockAction.Release(ended, lastToken, keep, null));
+        } else if (keep > 0) {
+            actions.add(new LockAction.Release(ended, lastToken, keep, null));
+            ask(false, now, actions);
         } else {
             AcquireAttempt asking = new AcquireAttempt(
                     attemptIds.get(), false, ended.passesOfNext(), new AcquireAttempt.State.Asking(now));

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.engine;
 
-import io.lockkeeper.LockException;
-import io.lockkeeper.LockInterruptedException;
 import io.lockkeeper.LockListener;
 import io.lockkeeper.LockManager;
 import io.lockkeeper.LockMode;
 import io.lockkeeper.LockRequest;
-import io.lockkeeper.LockStoreException;
 import io.lockkeeper.LockTemplate;
-import io.lockkeeper.store.CallerThread;
 import io.lockkeeper.store.ClientIds;
 import io.lockkeeper.store.Grant;
 import io.lockkeeper.store.LockStore;
@@ -22,16 +18,15 @@ import java.util.List;
 import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -152,13 +147,19 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
         }
     }
 
-    private PendingRequest asked(LockRequest request, boolean nested, @Nullable CompletableFuture<?> result) {
+    /**
+     * Makes a request, of which listeners hear.
+     *
+     * @param result as in {@link #begin(LockRequest, boolean, CompletableFuture)}; null: the caller waits on its thread
+     */
+    PendingRequest asked(LockRequest request, boolean nested, @Nullable CompletableFuture<?> result) {
         long number = PendingRequests.nextNumber();
         context.listener().onAsked(new LockListener.Asked(number, request));
         return new PendingRequest(number, request, context.now(), nested, result, traits.commandTimeout());
     }
 
-    private void begin(PendingRequest request) {
+    /** Begins to acquire a lock. */
+    void begin(PendingRequest request) {
         armLook();
         calls.begin();
         try {
@@ -239,130 +240,17 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
         return traits.queues() ? settings.maxPasses() : 0;
     }
 
+    /** The time of a caller is up who waits on its thread. */
+    void timeOut(PendingRequest request) {
+        executor.timeOut(request);
+    }
+
     /** Ends a request whose caller does not want it any more; a lease that comes, or has come, goes back. */
     CompletableFuture<?> withdraw(PendingRequest request) {
         if (request.cancel(false)) {
             return executor.leave(request);
         }
         return CompletableFuture.completedFuture(null);
-    }
-
-    // ---- blocking callers ----
-
-    /** Acquires a lock for the present thread, which waits. */
-    ManagedLease await(LockRequest request, boolean nested, boolean interruptibly) {
-        PendingRequest asked = asked(request, nested, null);
-        if (interruptibly && Thread.currentThread().isInterrupted()) {
-            throw refused(asked, new LockInterruptedException(request.names(), null));
-        }
-        boolean interrupted = false;
-        ManagedLease lease;
-        try {
-            beginHere(asked);
-            while (true) {
-                try {
-                    lease = next(asked);
-                    break;
-                } catch (InterruptedException interrupt) {
-                    if (interruptibly) {
-                        throw interrupted(asked, interrupt);
-                    }
-                    interrupted = true;
-                } catch (TimeoutException due) {
-                    executor.timeOut(asked);
-                } catch (ExecutionException | CompletionException failure) {
-                    throw refused(asked, failure);
-                }
-            }
-        } catch (Error error) {
-            // Without a call: the stack may be at its end. The periodic look gives back what was acquired.
-            asked.abandoned = true;
-            ManagedLease given = asked.lease;
-            if (given != null) {
-                given.abandoned = true;
-            }
-            throw error;
-        } finally {
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
-        }
-        return received(asked, lease);
-    }
-
-    /** Lets the thread do its own input and output, since it waits anyway, and no longer than the request does. */
-    private void beginHere(PendingRequest request) {
-        Supplier<@Nullable Void> begin = () -> {
-            begin(request);
-            return null;
-        };
-        if (request.isLimited()) {
-            CallerThread.waitingFor(request.patienceNanos, begin);
-        } else {
-            CallerThread.waiting(begin);
-        }
-    }
-
-    private ManagedLease next(PendingRequest request)
-            throws InterruptedException, ExecutionException, TimeoutException {
-        return request.timed
-                ? request.get(request.timeoutNanos - context.clock().nanoTime(), TimeUnit.NANOSECONDS)
-                : request.get();
-    }
-
-    private LockException interrupted(PendingRequest request, InterruptedException interrupt) {
-        CompletableFuture<?> placeGone = withdraw(request);
-        try {
-            // Its place in the store is gone then, unless the store is slow.
-            placeGone.get(ActionExecutor.PLACE_GONE_NANOS, TimeUnit.NANOSECONDS);
-        } catch (InterruptedException | TimeoutException | ExecutionException late) {
-            log.debug("A place is given up in the background", late);
-        }
-        Thread.currentThread().interrupt();
-        if (!request.isCompletedExceptionally()) {
-            // The grant was first: it goes back at once.
-            request.join().giveBack();
-        }
-        return refused(request, new LockInterruptedException(request.request.names(), interrupt));
-    }
-
-    /** The caller receives its lease. */
-    ManagedLease received(PendingRequest request, ManagedLease lease) {
-        try {
-            lease.received(request.number, request.asked.until(context.now()));
-            return lease;
-        } catch (Throwable failure) {
-            lease.giveBack();
-            throw failure;
-        }
-    }
-
-    /** Returns what a caller is told who does not get its lease. */
-    LockException refused(PendingRequest request, @Nullable Throwable failure) {
-        Throwable cause = failure instanceof ExecutionException || failure instanceof CompletionException
-                ? failure.getCause()
-                : failure;
-        List<String> names = request.request.names();
-        LockException reason = cause instanceof LockException known
-                ? known
-                : new LockStoreException("Lock '" + String.join("', '", names) + "': " + why(cause), cause);
-        // The stack that helps is that of the caller, not that of the timer or of the store's thread.
-        reason.fillInStackTrace();
-        context.listener()
-                .onNotAcquired(new LockListener.NotAcquired(
-                        request.number, request.request, request.asked.until(context.now()), reason));
-        return reason;
-    }
-
-    private static String why(@Nullable Throwable cause) {
-        return cause instanceof StoreException known ? String.valueOf(known.getMessage()) : String.valueOf(cause);
-    }
-
-    /** Tells that a caller gave up before it was answered. */
-    void gaveUp(PendingRequest request) {
-        context.listener()
-                .onGivenUp(
-                        new LockListener.GivenUp(request.number, request.request, request.asked.until(context.now())));
     }
 
     // ---- what the executor has done here ----
@@ -538,55 +426,72 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
     }
 
     /**
-     * Refuses callers who hold nothing, waits for the holders as the settings say, refuses all, releases what is left and
-     * closes the store. A second call waits for the first one.
+     * Refuses callers who hold nothing, waits for the holders as the settings say, refuses all and releases what is left.
+     *
+     * @return completed when the store has nothing to do any more; the same for each call
      */
-    void close() {
-        if (!closing.compareAndSet(false, true)) {
-            closed.join();
-            return;
-        }
-        try {
+    CompletableFuture<?> close() {
+        if (closing.compareAndSet(false, true)) {
             refusesNew = true;
             refuseAll();
-            awaitHolders();
-            refusesAll = true;
-            refuseAll();
-            long millis = traits.commandTimeout().toMillis();
-            CompletableFuture.allOf(placesGone.toArray(CompletableFuture<?>[]::new))
-                    .completeOnTimeout(null, millis, TimeUnit.MILLISECONDS)
-                    .join();
-            // Questions that are under way give locks that nobody receives: they go back first.
-            calls.awaitNone(millis);
-            CompletableFuture.allOf(registry.held().stream()
-                            .map(ManagedLease::closeAsync)
-                            .toArray(CompletableFuture<?>[]::new))
-                    .join();
-            store.close();
-        } finally {
-            closed.complete(null);
+            int held = registry.leases();
+            if (held > 0) {
+                log.info("Waiting up to {} ms until locks are released that are held: {}", waitMillis(), held);
+            }
+            Executor background = context.background();
+            atMost(settings.shutdownWait(), registry.drained())
+                    .thenComposeAsync(waited -> refuseNested(), background)
+                    // Questions that are under way give locks that nobody receives: they go back first.
+                    .thenComposeAsync(gone -> atMost(traits.commandTimeout(), calls.none()), background)
+                    .thenComposeAsync(answered -> releaseHeld(), background)
+                    .whenComplete((done, failure) -> closed.complete(null));
         }
+        return closed;
     }
 
-    private void awaitHolders() {
-        int held = registry.leases();
-        long millis = settings.shutdownWait().toMillis();
-        if (held > 0) {
-            log.info("Waiting up to {} ms until locks are released that are held: {}", millis, held);
-        }
-        registry.awaitNone(millis);
+    private CompletableFuture<?> refuseNested() {
         List<ManagedLease> left = registry.held();
         if (!left.isEmpty()) {
             log.warn(
                     "Released although their holders have not ended within {} ms, so that others may have them now:"
                             + " {} held, {}",
-                    millis,
+                    waitMillis(),
                     left.size(),
                     left.stream()
                             .limit(MOST_NAMED)
                             .map(lease -> "'" + lease.name() + "' (fencing token " + lease.fencingToken() + ")")
                             .collect(Collectors.joining(", ")));
         }
+        refusesAll = true;
+        refuseAll();
+        return atMost(traits.commandTimeout(), all(placesGone.stream()));
+    }
+
+    private long waitMillis() {
+        return AcquireSpec.bounded(settings.shutdownWait()).toMillis();
+    }
+
+    private CompletableFuture<?> releaseHeld() {
+        return all(registry.held().stream().map(ManagedLease::closeAsync));
+    }
+
+    private static CompletableFuture<?> all(Stream<? extends CompletableFuture<?>> parts) {
+        return CompletableFuture.allOf(parts.toArray(CompletableFuture<?>[]::new));
+    }
+
+    private CompletableFuture<?> atMost(Duration time, CompletableFuture<?> awaited) {
+        CompletableFuture<@Nullable Void> over = new CompletableFuture<>();
+        if (time.isZero()) {
+            over.complete(null);
+            return over;
+        }
+        Scheduler.Timeout timeout = context.scheduler()
+                .schedule(() -> over.complete(null), AcquireSpec.bounded(time).toNanos());
+        awaited.whenComplete((done, never) -> {
+            timeout.cancel();
+            over.complete(null);
+        });
+        return over;
     }
 
     @Override

@@ -45,7 +45,11 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
         /** Asks the store whether a hold is still there. */
         CompletableFuture<Boolean> verify(ManagedLease lease);
 
-        /** Gives a hold a fixed end, that of one reader only where several share it; false: it is not there any more. */
+        /**
+         * Gives a hold a fixed end, that of one reader only where several share it.
+         *
+         * @return false: the hold is not there any more; fails where it may be, but the end is not the new one
+         */
         CompletableFuture<Boolean> extend(ManagedLease lease, long leaseMillis);
 
         /** Makes a reader's lease of an exclusive one; returns what is completed when the store knows, or does not answer. */
@@ -68,6 +72,10 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     private final long grantedNanos;
     private volatile LockRequest request;
     private volatile StoreHold hold;
+
+    /** How long the lock stays taken, from the grant on. */
+    private volatile Duration minHold;
+
     private volatile State state = State.HELD;
 
     /** Whether the caller has released the lease, which may have been lost before. Guarded by this. */
@@ -96,6 +104,7 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     ManagedLease(LockAction.Grant grant, Keeper keeper) {
         this.keeper = keeper;
         this.request = grant.waiter().request;
+        this.minHold = AcquireSpec.bounded(request.minHoldTime());
         this.tries = grant.waiter().tries;
         this.hold = grant.hold();
         this.tokens = grant.tokens();
@@ -132,17 +141,24 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
         return keeper.downgrade(this);
     }
 
-    /** The caller receives the lease. From now on listeners hear of it, first of this. */
-    void received(long number, Duration waited) {
-        LockListener listener = keeper.context().listener();
-        listener.onAcquired(new LockListener.Acquired(number, request, fencingToken(), waited, tries, path));
-        LockLostException early;
-        synchronized (this) {
-            acquisition = number;
-            early = loss;
-        }
-        if (early != null) {
-            tellLoss(early);
+    /** The caller receives the lease. From now on listeners hear of it, first of this; one that throws gives it back. */
+    void received(PendingRequest by) {
+        try {
+            Duration waited = by.asked.until(keeper.context().now());
+            keeper.context()
+                    .listener()
+                    .onAcquired(new LockListener.Acquired(by.number, request, fencingToken(), waited, tries, path));
+            LockLostException early;
+            synchronized (this) {
+                acquisition = by.number;
+                early = loss;
+            }
+            if (early != null) {
+                tellLoss(early);
+            }
+        } catch (Throwable failure) {
+            giveBack();
+            throw failure;
         }
     }
 
@@ -244,6 +260,18 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     }
 
     @Override
+    public boolean extend(Duration leaseTime, Duration minHoldTime) {
+        Duration minimum =
+                AcquireSpec.bounded(request.withMinHoldTime(minHoldTime).minHoldTime());
+        Duration heldBefore = heldFor();
+        boolean extended = extend(leaseTime);
+        if (extended) {
+            minHold = minimum.isZero() ? minimum : heldBefore.plus(minimum);
+        }
+        return extended;
+    }
+
+    @Override
     public CompletableFuture<Boolean> extendAsync(Duration leaseTime) {
         Duration checked =
                 Objects.requireNonNull(request.withLeaseTime(leaseTime).leaseTime());
@@ -261,7 +289,13 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
         return state == State.HELD ? ownEnd : null;
     }
 
-    /** Ends this reader's lease at a given moment, whatever others do who share the hold. */
+    /** Ends this reader's lease at a given moment at the latest, whatever others do who share the hold. */
+    void limit(ClockReading end) {
+        ClockReading own = ownEnd;
+        ownEnd = own == null ? end : own.orEarlier(end);
+    }
+
+    /** Ends this reader's lease at a given moment; an end that was seen to have passed stays so. */
     void endAt(ClockReading end) {
         ownEnd = end;
     }
@@ -404,7 +438,7 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
 
     @Override
     public long keepMillis() {
-        Duration keep = request.minHoldTime().minus(heldFor());
+        Duration keep = minHold.minus(heldFor());
         return !received || keep.isNegative() ? 0 : keep.plusNanos(999_999).toMillis();
     }
 

@@ -2,6 +2,7 @@
 package io.lockkeeper.engine;
 
 import io.lockkeeper.LockWait;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -37,8 +38,11 @@ final class PendingRequests {
         locks.remove(request);
     }
 
+    /** Does something with all callers and the locks that they have entered, in the order in which they came. */
     void forEach(BiConsumer<PendingRequest, LocalLock> action) {
-        locks.forEach(action);
+        locks.entrySet().stream()
+                .sorted(Comparator.comparingLong(entry -> entry.getKey().number))
+                .forEach(entry -> action.accept(entry.getKey(), entry.getValue()));
     }
 
     int size() {

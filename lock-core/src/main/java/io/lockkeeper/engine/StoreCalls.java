@@ -86,12 +86,12 @@ final class StoreCalls {
         }
     }
 
-    /** Waits until all commands are answered, at most for a given time. */
-    void awaitNone(long millis) {
+    /** Returns what is completed as soon as all commands are answered. */
+    CompletableFuture<?> none() {
         CompletableFuture<@Nullable Void> awaited = new CompletableFuture<>();
         none = awaited;
         tellIfNone();
-        awaited.completeOnTimeout(null, millis, TimeUnit.MILLISECONDS).join();
+        return awaited;
     }
 
     /**

@@ -5,6 +5,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -65,6 +66,9 @@ final class StoreHold {
 
     private volatile int maxPasses;
 
+    /** When the lock may be free at the earliest, on the monotonic clock. Guarded by the local lock. */
+    private long freeNanos;
+
     /** Whether others wait in the store, or may. */
     private volatile boolean contended;
 
@@ -108,6 +112,7 @@ final class StoreHold {
         this.attempt = attempt;
         this.firstTokens = firstTokens;
         this.begunNanos = begun.nanos();
+        this.freeNanos = begunNanos;
         this.deadline = deadline;
         this.fixedEnd = fixedEnd;
         this.maxPasses = spec.maxPasses();
@@ -154,6 +159,19 @@ final class StoreHold {
     /** The next local caller has the hold. Guarded by the local lock. */
     void pass() {
         passes++;
+    }
+
+    /** One of its holders has ended, and keeps the lock taken for a while. Guarded by the local lock. */
+    void keep(long millis, ClockReading now) {
+        long end = now.nanos() + TimeUnit.MILLISECONDS.toNanos(millis);
+        if (end - freeNanos > 0) {
+            freeNanos = end;
+        }
+    }
+
+    /** Returns how long the lock stays taken after its holders, in ms. Guarded by the local lock. */
+    long keepMillis(ClockReading now) {
+        return Math.max(0, (freeNanos - now.nanos() + 999_999) / 1_000_000);
     }
 
     /** Keeps the hold for those who have it now: one of them wants another end, or a writer waits. */

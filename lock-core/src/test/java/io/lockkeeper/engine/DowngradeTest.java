@@ -5,10 +5,12 @@ import static io.lockkeeper.engine.EngineFixture.BELIEVED;
 import static io.lockkeeper.engine.EngineFixture.REQUEST;
 import static io.lockkeeper.engine.RecordingStore.last;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.lockkeeper.LockListener;
 import io.lockkeeper.LockLostException;
 import io.lockkeeper.LockMode;
+import io.lockkeeper.LockStoreException;
 import io.lockkeeper.ReleaseResult;
 import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.HandOverReply;
@@ -20,8 +22,10 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicReference;
 import org.awaitility.Awaitility;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** An exclusive holder who goes on as a reader, while the store answers or does not. */
@@ -167,6 +171,80 @@ class DowngradeTest {
         fixture.assertEmpty();
     }
 
+    @ParameterizedTest
+    @CsvSource({
+        "RELEASED,         NOT_HELD, RELEASED",
+        "RELEASED,         ,         RELEASED",
+        "ALREADY_RELEASED, RELEASED, RELEASED",
+        "ALREADY_RELEASED, NOT_HELD, LOST",
+        "NOT_HELD,         NOT_HELD, LOST",
+        "NOT_HELD,         ,         UNKNOWN",
+        ",                 NOT_HELD, UNKNOWN",
+        ",                 RELEASED, RELEASED",
+        ",                 ,         UNKNOWN",
+    })
+    void aReleaseDuringADowngradeTellsWhatTheStoreSaysOfBothAttempts(
+            @Nullable ReleaseReply ofTheWriter, @Nullable ReleaseReply ofTheReader, ReleaseResult expected) {
+        ManagedLease lease = fixture.holds(100);
+        String exclusive = lease.hold().attempt;
+        lease.downgrade();
+        last(store.handOvers).fail();
+        store.uponRelease = sent -> {
+            ReleaseReply reply = sent.command().attempt().equals(exclusive) ? ofTheWriter : ofTheReader;
+            if (reply == null) {
+                sent.fail();
+            } else {
+                sent.answer(reply);
+            }
+        };
+
+        assertThat(lease.release()).isEqualTo(expected);
+
+        assertThat(fixture.events.lost).hasSize(expected == ReleaseResult.LOST ? 1 : 0);
+    }
+
+    @Test
+    void aMinimumHoldTimeOutlivesADowngradeThatTheStoreHasNotTaken() {
+        ManagedLease lease = fixture.holds(REQUEST.withMinHoldTime(Duration.ofSeconds(8)), 100);
+        lease.downgrade();
+        last(store.handOvers).fail();
+        store.uponRelease = sent -> sent.answer(ReleaseReply.RELEASED);
+
+        lease.release();
+
+        assertThat(store.releases)
+                .extracting(sent -> sent.command().keepMillis())
+                .containsOnly(8_000L);
+    }
+
+    @Test
+    void aReaderOfWhomTheStoreHasNotHeardYetIsNotExtended() {
+        ManagedLease lease = fixture.holds(100);
+        lease.downgrade();
+        last(store.handOvers).fail();
+
+        assertThatExceptionOfType(LockStoreException.class)
+                .isThrownBy(() -> lease.extend(Duration.ofSeconds(60)))
+                .withMessageContaining("has not confirmed yet");
+
+        assertThat(lease.remaining()).isEqualTo(BELIEVED);
+        assertThat(store.renewals).isEmpty();
+    }
+
+    @Test
+    void anExtensionThatMeetsADowngradePromisesNothing() {
+        ManagedLease lease = fixture.holds(100);
+        store.uponRenewal = sent -> {
+            lease.downgrade();
+            sent.answer(true);
+        };
+
+        assertThatExceptionOfType(LockStoreException.class).isThrownBy(() -> lease.extend(Duration.ofSeconds(60)));
+
+        assertThat(lease.isHeld()).isTrue();
+        assertThat(lease.remaining()).isEqualTo(BELIEVED);
+    }
+
     @Test
     void aHoldThatTheStoreForgotIsLost() {
         ManagedLease lease = fixture.holds(100);
@@ -263,7 +341,8 @@ class DowngradeTest {
                 new LocalLockManager(store, EngineFixture.settings(Duration.ZERO, fixture.events), context);
         PendingRequest caller = manager.begin(REQUEST, false, new CompletableFuture<>());
         last(store.acquires).answer(EngineFixture.acquiredReply(100));
-        ManagedLease lease = manager.received(caller, caller.join());
+        ManagedLease lease = caller.join();
+        lease.received(caller);
         store.uponRelease = sent -> sent.answer(ReleaseReply.RELEASED);
         Thread here = Thread.currentThread();
         Thread other = new Thread(lease::closeAsync);

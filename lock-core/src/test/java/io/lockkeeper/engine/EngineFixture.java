@@ -82,7 +82,9 @@ final class EngineFixture {
     /** The caller has the lease, and listeners hear of it. */
     ManagedLease received(PendingRequest caller) {
         assertThat(caller).isCompleted();
-        return manager.received(caller, caller.join());
+        ManagedLease lease = caller.join();
+        lease.received(caller);
+        return lease;
     }
 
     /** The store's last question is answered: the lock is free. */

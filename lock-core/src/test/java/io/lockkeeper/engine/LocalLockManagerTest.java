@@ -27,6 +27,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -300,6 +301,21 @@ class LocalLockManagerTest {
 
     /** Its tokens stay given out: where the news is old they were used, and the true release may come after this one. */
     @Test
+    void theNewsOfAGrantThatComesAgainDuringTheReleaseDoesNotReleaseOnceMore() {
+        PendingRequest caller = fixture.begin(REQUEST.withMinHoldTime(Duration.ofSeconds(8)));
+        fixture.queued();
+        Grant grant = fixture.grant(100);
+        manager.granted(grant);
+        fixture.received(caller).closeAsync();
+
+        manager.granted(grant);
+
+        assertThat(store.releases)
+                .singleElement()
+                .satisfies(sent -> assertThat(sent.command().keepMillis()).isEqualTo(8_000));
+    }
+
+    @Test
     void aGrantForAnAttemptThatHasEndedIsGivenBack() {
         manager.granted(new Grant("CLIENT00000000000009", "stock", 100, 3_000));
 
@@ -506,14 +522,13 @@ class LocalLockManagerTest {
         fixture.queued();
         store.uponRelease = sent -> sent.answer(ReleaseReply.LEFT_QUEUE);
 
-        manager.close();
+        assertThat(manager.close()).isCompleted();
 
         assertFailure(idle, StoreException.class);
         assertFailure(nested, StoreException.class);
         assertFailure(fixture.begin(WAITING), StoreException.class);
         assertFailure(fixture.begin(WAITING, true), StoreException.class);
         assertThat(store.releases).hasSize(1);
-        assertThat(store.closes).hasValue(1);
         fixture.assertEmpty();
     }
 
@@ -523,7 +538,7 @@ class LocalLockManagerTest {
         busy();
         assertThat(retrying).isNotDone();
 
-        manager.close();
+        assertThat(manager.close()).isCompleted();
 
         assertFailure(retrying, StoreException.class);
         time.pass(Duration.ofSeconds(1));
@@ -536,7 +551,7 @@ class LocalLockManagerTest {
         ManagedLease lease = fixture.holds(100);
         store.uponRelease = sent -> sent.answer(ReleaseReply.RELEASED);
 
-        manager.close();
+        assertThat(manager.close()).isCompleted();
 
         assertThat(lease.isHeld()).isFalse();
         assertThat(last(store.releases).command().attempt()).isEqualTo(lease.hold().attempt);
@@ -548,8 +563,8 @@ class LocalLockManagerTest {
         EngineFixture patient = new EngineFixture(Duration.ofMinutes(1));
         ManagedLease lease = patient.holds(100);
         patient.store.uponRelease = sent -> sent.answer(ReleaseReply.RELEASED);
-        CompletableFuture<Void> closing = CompletableFuture.runAsync(patient.manager::close);
-        Awaitility.await().until(() -> patient.begin(LockRequest.of("idle")).isCompletedExceptionally());
+        CompletableFuture<?> closing = patient.manager.close();
+        assertFailure(patient.begin(LockRequest.of("idle")), StoreException.class);
         PendingRequest nested = patient.begin(LockRequest.of("orders"), true);
         patient.acquired(200);
         ManagedLease inner = patient.received(nested);
@@ -560,8 +575,25 @@ class LocalLockManagerTest {
         inner.closeAsync();
         lease.closeAsync();
 
-        assertThat(closing).succeedsWithin(Duration.ofSeconds(30));
-        assertThat(patient.store.closes).hasValue(1);
+        assertThat(closing).isCompleted();
+        assertThat(patient.manager).hasToString("held=0, names=0");
+    }
+
+    @Test
+    void holdersWhoDoNotFinishAreReleasedWhenTheTimeToFinishIsOver() {
+        EngineFixture patient = new EngineFixture(Duration.ofMinutes(1));
+        ManagedLease lease = patient.holds(100);
+        patient.store.uponRelease = sent -> sent.answer(ReleaseReply.RELEASED);
+        patient.store.uponRenewal = sent -> sent.answer(true);
+        CompletableFuture<?> closing = patient.manager.close();
+        patient.time.pass(Duration.ofSeconds(59));
+        assertThat(lease.isHeld()).isTrue();
+
+        patient.time.pass(Duration.ofSeconds(1));
+
+        assertThat(closing).isCompleted();
+        assertThat(lease.isHeld()).isFalse();
+        assertThat(patient.store.releases).hasSize(1);
     }
 
     @Test
@@ -569,7 +601,13 @@ class LocalLockManagerTest {
         EngineFixture patient = new EngineFixture(Duration.ofMinutes(1));
         ManagedLease lease = patient.holds(100);
         patient.store.uponRelease = sent -> sent.answer(ReleaseReply.RELEASED);
-        List<Thread> threads = List.of(new Thread(patient.manager::close), new Thread(patient.manager::close));
+        LeaseManager door = new LeaseManager(
+                patient.store,
+                patient.manager,
+                patient.context,
+                Duration.ofMillis(EngineFixture.LEASE_MILLIS),
+                () -> {});
+        List<Thread> threads = List.of(new Thread(door::close), new Thread(door::close));
         threads.forEach(Thread::start);
         Awaitility.await().until(() -> threads.stream()
                 .allMatch(thread ->
@@ -580,7 +618,7 @@ class LocalLockManagerTest {
 
         Awaitility.await().until(() -> threads.stream().noneMatch(Thread::isAlive));
         assertThat(patient.store.closes).hasValue(1);
-        patient.manager.close();
+        door.close();
         assertThat(patient.store.closes).hasValue(1);
     }
 
@@ -588,20 +626,18 @@ class LocalLockManagerTest {
     void aLockThatComesAfterTheCloseBeganIsGivenBackBeforeTheStoreIsClosed() {
         PendingRequest caller = fixture.begin(REQUEST);
         AcquireCommand question = last(store.acquires).command();
-        CompletableFuture<Void> closing = CompletableFuture.runAsync(manager::close);
-        Awaitility.await().until(caller::isDone);
+        CompletableFuture<?> closing = manager.close();
         assertFailure(caller, StoreException.class);
         store.uponRelease = sent -> {
-            assertThat(store.closes).hasValue(0);
+            assertThat(closing).isNotDone();
             sent.answer(ReleaseReply.RELEASED);
         };
 
         store.acquires.get(0).answer(acquiredReply(100));
 
-        assertThat(closing).succeedsWithin(Duration.ofSeconds(30));
+        assertThat(closing).isCompleted();
         assertThat(store.releases).singleElement().satisfies(sent -> assertThat(sent.command())
                 .isEqualTo(new ReleaseCommand(List.of("stock"), question.attempt(), 99, 0)));
-        assertThat(store.closes).hasValue(1);
         assertThat(fixture.events.acquired).isEmpty();
         fixture.assertEmpty();
     }
@@ -609,20 +645,15 @@ class LocalLockManagerTest {
     /** The caller came when nothing was refused yet, and stands in the queue when all are. */
     @Test
     void aCallerWhoMeetsTheCloseIsRefusedToo() {
-        CompletableFuture<PendingRequest> met = new CompletableFuture<>();
-        store.uponAcquire = sent -> {
-            store.uponAcquire = never -> {};
-            CompletableFuture<Void> closing = CompletableFuture.runAsync(manager::close);
-            Awaitility.await()
-                    .until(() -> fixture.begin(LockRequest.of("other")).isCompletedExceptionally());
-            met.thenAccept(caller -> sent.answer(acquiredReply(100)));
-            met.whenComplete((caller, failure) -> assertThat(closing).succeedsWithin(Duration.ofSeconds(30)));
-        };
+        AtomicReference<CompletableFuture<?>> closing = new AtomicReference<>();
+        store.uponAcquire = sent -> closing.set(manager.close());
         store.uponRelease = sent -> sent.answer(ReleaseReply.RELEASED);
-
         PendingRequest caller = fixture.begin(REQUEST);
-        met.complete(caller);
+        assertThat(closing.get()).isNotDone();
 
+        last(store.acquires).answer(acquiredReply(100));
+
+        assertThat(closing.get()).isCompleted();
         assertFailure(caller, StoreException.class);
         assertThat(last(store.releases).command().attempt()).isEqualTo(lastAttempt());
         fixture.assertEmpty();

@@ -459,6 +459,90 @@ class ManagedLeaseTest {
     }
 
     @Test
+    void aReaderKeepsItsEndUntilTheStoreHasAnsweredToALongerOne() {
+        ManagedLease lease = fixture.holds(READ, 100);
+        store.uponRenewal = sent -> sent.answer(true);
+        lease.extend(Duration.ofSeconds(2));
+        store.uponRenewal = RecordingStore.Sent::fail;
+
+        assertThatThrownBy(() -> lease.extend(Duration.ofSeconds(5))).isInstanceOf(LockStoreException.class);
+
+        assertThat(lease.remaining()).isEqualTo(Duration.ofSeconds(2));
+        store.uponRenewal = sent -> sent.answer(true);
+        assertThat(lease.extend(Duration.ofSeconds(5))).isTrue();
+        assertThat(lease.remaining()).isEqualTo(Duration.ofSeconds(5));
+    }
+
+    @Test
+    void anExtensionWithAMinimumHoldTimeKeepsTheLockTakenAfterTheRelease() {
+        ManagedLease lease = fixture.holds(100);
+        time.pass(Duration.ofSeconds(3));
+        store.uponRenewal = sent -> sent.answer(true);
+
+        assertThat(lease.extend(Duration.ofSeconds(20), Duration.ofSeconds(8))).isTrue();
+
+        time.pass(Duration.ofSeconds(2));
+        PendingRequest next = fixture.begin(REQUEST);
+        lease.closeAsync();
+        assertThat(last(store.releases).command().keepMillis()).isEqualTo(6_000);
+        assertThat(store.handOvers).isEmpty();
+        assertThat(next).isNotDone();
+        assertThat(last(store.acquires).command().queue()).isTrue();
+    }
+
+    @Test
+    void anExtensionTakesTheMinimumHoldTimeOfTheRequestAway() {
+        ManagedLease lease = fixture.holds(REQUEST.withMinHoldTime(Duration.ofSeconds(8)), 100);
+        store.uponRenewal = sent -> sent.answer(true);
+
+        assertThat(lease.extend(Duration.ofSeconds(20), Duration.ZERO)).isTrue();
+
+        lease.closeAsync();
+        assertThat(last(store.releases).command().keepMillis()).isZero();
+    }
+
+    @Test
+    void anExtensionThatFailsLeavesTheMinimumHoldTime() {
+        ManagedLease lease = fixture.holds(REQUEST.withMinHoldTime(Duration.ofSeconds(8)), 100);
+        store.uponRenewal = RecordingStore.Sent::fail;
+
+        assertThatThrownBy(() -> lease.extend(Duration.ofSeconds(20), Duration.ZERO))
+                .isInstanceOf(LockStoreException.class);
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> lease.extend(Duration.ofSeconds(20), Duration.ofMillis(-1)))
+                .withMessageContaining("minimum hold time must not be negative");
+
+        lease.closeAsync();
+        assertThat(last(store.releases).command().keepMillis()).isEqualTo(8_000);
+    }
+
+    @Test
+    void theLastOfSeveralReadersKeepsTheLockAsLongAsOneOfThemAsked() {
+        PendingRequest joining = fixture.begin(READ);
+        ManagedLease first = fixture.holds(READ, 100);
+        ManagedLease second = fixture.received(joining);
+        store.uponRenewal = sent -> sent.answer(true);
+        first.extend(Duration.ofSeconds(20), Duration.ofSeconds(8));
+
+        first.closeAsync();
+        time.pass(Duration.ofSeconds(1));
+        second.closeAsync();
+
+        assertThat(last(store.releases).command().keepMillis()).isEqualTo(7_000);
+    }
+
+    @Test
+    void aMinimumHoldTimeWithoutLimitIsOneOfAHundredYears() {
+        ManagedLease lease = fixture.holds(REQUEST.withMinHoldTime(Duration.ofSeconds(Long.MAX_VALUE)), 100);
+        store.uponRelease = sent -> sent.answer(ReleaseReply.RELEASED);
+
+        assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
+
+        assertThat(last(store.releases).command().keepMillis())
+                .isEqualTo(Duration.ofDays(36_500).toMillis());
+    }
+
+    @Test
     void theLastReaderWhoseOwnLeaseEndsFreesTheLock() {
         ManagedLease lease = fixture.holds(READ, 100);
         store.uponRenewal = sent -> sent.answer(true);
