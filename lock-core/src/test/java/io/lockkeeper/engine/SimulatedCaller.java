@@ -2,10 +2,14 @@
 package io.lockkeeper.engine;
 
 import io.lockkeeper.LockException;
-import io.lockkeeper.LockManager;
+import io.lockkeeper.LockLease;
+import io.lockkeeper.LockLostException;
 import io.lockkeeper.LockMode;
 import io.lockkeeper.LockRequest;
+import io.lockkeeper.SimulatedOwner;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
@@ -31,15 +35,23 @@ final class SimulatedCaller {
     private final long planEnd;
     private final VirtualTime time;
     private final SimulationChecker checker;
-    private final CompletableFuture<LockManager.Lease> result = new CompletableFuture<>();
+    private final SimulatedOwner owner;
+    private final List<LockLease> levels = new ArrayList<>();
+    private CompletableFuture<? extends LockLease> result = new CompletableFuture<>();
     State state = State.ASKS;
     long askedAt;
     long begunAt;
     long endedAt;
     long deadSince = -1;
+    long keptUntil;
     int lossesTold;
     boolean extended;
-    private boolean releaseDue;
+    private final List<LockLease> releaseDue = new ArrayList<>();
+
+    /** The level that a downgrade ended, and the one that took its place. */
+    private @Nullable LockLease writer;
+
+    private @Nullable LockLease reader;
     private boolean downgrading;
 
     @Nullable
@@ -56,6 +68,7 @@ final class SimulatedCaller {
         this.planEnd = planEnd;
         this.time = time;
         this.checker = checker;
+        this.owner = new SimulatedOwner(instance.manager);
     }
 
     boolean holds() {
@@ -75,8 +88,8 @@ final class SimulatedCaller {
     void begin() {
         askedAt = time.now();
         checker.asks(this);
+        result = owner.enter(request());
         result.whenComplete(this::answered);
-        instance.manager.acquireAsync(request(), false, result, lease -> lease, false);
     }
 
     private LockRequest request() {
@@ -92,10 +105,11 @@ final class SimulatedCaller {
         return ask.retries() > 0 ? request.withRetries(ask.retries(), Duration.ofMillis(40)) : request;
     }
 
-    private void answered(LockManager.@Nullable Lease given, @Nullable Throwable failure) {
+    private void answered(@Nullable LockLease level, @Nullable Throwable failure) {
         endedAt = time.now();
-        if (given != null) {
-            holdsNow((ManagedLease) given);
+        if (level != null) {
+            levels.add(level);
+            holdsNow((ManagedLease) owner.inside(level));
         } else if (result.isCancelled()) {
             state = State.CANCELLED;
         } else {
@@ -113,8 +127,12 @@ final class SimulatedCaller {
         begunAt = time.now();
         given.onLost(loss -> lost());
         checker.begins(this, given);
+        if (ask.forgetsToUnlock()) {
+            owner.lock(levels.remove(0), ask.mode());
+            return;
+        }
         long hold = ask.holdMicros() == SimulationPlan.WITHOUT_LIMIT ? planEnd - time.now() : ask.holdMicros() * 1_000;
-        instance.after(2_000 + Math.max(0, hold), this::release);
+        instance.after(2_000 + Math.max(0, hold), () -> release(levels.get(0)));
     }
 
     private void lost() {
@@ -123,6 +141,9 @@ final class SimulatedCaller {
         if (state == State.HOLDS) {
             state = State.LOST;
             endedAt = time.now();
+            if (ask.forgetsToUnlock()) {
+                instance.after(ask.holdMicros() * 1_000 + 1, this::lockAnew);
+            }
         }
         if (ask.onLoss() == SimulationPlan.OnLoss.BLOCK) {
             instance.block(BLOCK_NANOS);
@@ -137,20 +158,91 @@ final class SimulatedCaller {
         }
     }
 
-    void release() {
+    /** Leaves a level; with the last one the lock is released. */
+    private void release(LockLease entered) {
         ManagedLease held = lease;
+        LockLease reads = reader;
+        LockLease level = entered == writer && reads != null ? reads : entered;
         if (downgrading) {
-            releaseDue = true;
-        } else if (held != null && (state == State.HOLDS || state == State.LOST)) {
-            State before = state;
-            checker.ends(this);
-            state = State.RELEASES;
-            endedAt = time.now();
-            held.closeAsync()
-                    .whenComplete((told, never) -> instance.manager.execute(() -> {
-                        state = State.RELEASED;
-                        checker.released(this, before, endedAt);
-                    }));
+            releaseDue.add(level);
+            return;
+        }
+        if (held == null || !levels.remove(level)) {
+            return;
+        }
+        if (!levels.isEmpty()) {
+            boolean before = held.isHeld();
+            owner.leave(level);
+            if (held.isHeld() != before) {
+                checker.fault("the end of an inner level ended the hold: " + this);
+            }
+            return;
+        }
+        State before = state;
+        checker.ends(this);
+        state = State.RELEASES;
+        endedAt = time.now();
+        owner.leave(level)
+                .whenComplete((told, never) -> instance.manager.execute(() -> {
+                    state = State.RELEASED;
+                    checker.released(this, before, endedAt);
+                }));
+    }
+
+    /** Enters the lock again, for a while. */
+    void reenter(long leaseMillis, long holdMicros) {
+        ManagedLease held = lease;
+        if (state != State.HOLDS || held == null || downgrading) {
+            return;
+        }
+        LockRequest again = LockRequest.of(ask.names()).withMode(held.mode()).withWaitTime(Duration.ZERO);
+        boolean longer = false;
+        if (leaseMillis > 0) {
+            again = again.withLeaseTime(Duration.ofMillis(leaseMillis));
+            longer = held.isFixed() && held.remaining().toMillis() < leaseMillis;
+        }
+        extended |= longer;
+        boolean atOnce = !longer && held.isHeld();
+        CompletableFuture<? extends LockLease> entering = enter(again);
+        if (atOnce && held.isHeld() && (!entering.isDone() || entering.isCompletedExceptionally())) {
+            checker.fault("a lock that is held is not entered again at once: " + this);
+        }
+        entering.whenComplete((level, failure) -> reentered(level, failure, holdMicros));
+    }
+
+    /** What ended as asked and was never unlocked does not block its owner. */
+    private void lockAnew() {
+        ManagedLease ended = lease;
+        boolean asAsked = ended != null && ended.hasEndedAsAsked();
+        enter(LockRequest.of(ask.names()).withMode(ask.mode()).withWaitTime(Duration.ZERO))
+                .whenComplete((level, failure) -> {
+                    if (level != null) {
+                        owner.leave(level);
+                    } else if (asAsked && failure instanceof LockLostException) {
+                        checker.fault("a lease that ended as asked blocks its owner: " + this);
+                    }
+                });
+    }
+
+    private CompletableFuture<? extends LockLease> enter(LockRequest again) {
+        try {
+            return owner.enter(again);
+        } catch (LockLostException lost) {
+            return CompletableFuture.failedFuture(lost);
+        }
+    }
+
+    private void reentered(@Nullable LockLease level, @Nullable Throwable failure, long holdMicros) {
+        if (level == null) {
+            checker.notReentered(this, failure);
+        } else if (owner.inside(level) != lease) {
+            // The hold had ended, and the lock was free.
+            owner.leave(level);
+        } else if (levels.isEmpty() || downgrading) {
+            owner.leave(level);
+        } else {
+            levels.add(level);
+            instance.after(holdMicros * 1_000, () -> release(level));
         }
     }
 
@@ -165,14 +257,29 @@ final class SimulatedCaller {
     void downgrade() {
         ManagedLease held = lease;
         if (state == State.HOLDS && held != null && !reads() && ask.names().size() == 1 && !downgrading) {
+            CompletableFuture<? extends LockLease> reading =
+                    enter(LockRequest.of(ask.names()).withMode(LockMode.READ));
+            if (!reading.isDone() || reading.isCompletedExceptionally() || levels.size() != 1) {
+                reading.thenAccept(owner::leave);
+                return;
+            }
+            LockLease level = reading.join();
+            owner.inside(level);
+            LockLease before = levels.set(0, level);
+            writer = before;
+            reader = level;
             downgrading = true;
-            held.downgrade().whenComplete((told, never) -> {
+            owner.leave(before).whenComplete((told, never) -> {
                 downgrading = false;
-                if (releaseDue) {
-                    release();
-                }
+                instance.after(0, this::releaseWhatIsDue);
             });
         }
+    }
+
+    private void releaseWhatIsDue() {
+        List<LockLease> due = List.copyOf(releaseDue);
+        releaseDue.clear();
+        due.forEach(this::release);
     }
 
     @Override

@@ -77,7 +77,7 @@ final class SimulatedInstance implements Clock, Scheduler {
                 Duration.ofMillis(plan.leaseMillis()),
                 plan.maxPasses(),
                 Duration.ofMillis(plan.maxPassMillis()),
-                Duration.ZERO,
+                Duration.ofMillis(plan.shutdownMillis()),
                 "instance " + number,
                 users,
                 context.listener());
@@ -158,6 +158,14 @@ final class SimulatedInstance implements Clock, Scheduler {
     void die() {
         dead = true;
         store.forget();
+    }
+
+    /** Closes the engine, tells when that is done, and ends. */
+    void close(Runnable closed) {
+        locks.close().whenComplete((done, failure) -> {
+            closed.run();
+            die();
+        });
     }
 
     void pause(long millis, boolean suspended) {

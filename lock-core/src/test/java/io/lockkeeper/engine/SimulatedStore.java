@@ -222,6 +222,9 @@ final class SimulatedStore implements LockStore {
     private <T> CompletableFuture<T> send(int kind, String name, LongFunction<T> script) {
         Sent<T> sent = new Sent<>(connection);
         if (isCut()) {
+            if (chance.draw(instance.number, kind, 3).percent(20)) {
+                throw new OutOfMemoryError(SimulationLog.PLANNED);
+            }
             instance.after(USUAL_NANOS, () -> sent.fail("there is no connection"));
             return sent;
         }

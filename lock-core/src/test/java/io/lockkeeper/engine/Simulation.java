@@ -148,6 +148,8 @@ final class Simulation {
             caller(extend.id(), caller -> caller.extend(extend.millis()));
         } else if (step instanceof SimulationPlan.Downgrade downgrade) {
             caller(downgrade.id(), SimulatedCaller::downgrade);
+        } else if (step instanceof SimulationPlan.Reenter again) {
+            caller(again.id(), caller -> caller.reenter(again.leaseMillis(), again.holdMicros()));
         } else if (step instanceof SimulationPlan.Look) {
             checker.look();
         } else {
@@ -167,6 +169,9 @@ final class Simulation {
             instances.get(pause.instance()).pause(pause.millis(), pause.suspended());
         } else if (step instanceof SimulationPlan.Die die) {
             instances.get(die.instance()).die();
+        } else if (step instanceof SimulationPlan.Close close) {
+            SimulatedInstance closing = instances.get(close.instance());
+            closing.after(0, () -> closing.close(() -> checker.closed(closing)));
         } else if (step instanceof SimulationPlan.Jump jump) {
             instances.get(jump.instance()).jump(jump.millis());
         } else if (step instanceof SimulationPlan.Refuse refuse) {

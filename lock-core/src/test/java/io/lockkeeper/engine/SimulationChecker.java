@@ -3,6 +3,7 @@ package io.lockkeeper.engine;
 
 import io.lockkeeper.LockMode;
 import io.lockkeeper.LockNotAcquiredException;
+import io.lockkeeper.LockStoreException;
 import io.lockkeeper.store.StoredLock;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -21,15 +22,23 @@ final class SimulationChecker {
     private static final long MILLION = 1_000_000;
     private static final long LOSS_NANOS = 130 * MILLION;
 
+    /** By how much the end of a minimum hold time may differ by the clock of an instance. */
+    private static final long DRIFT_MILLIS = 5;
+
+    /** Longer than any minimum hold time, and an answer. */
+    private static final long MOST_HOLD_NANOS = 400 * MILLION;
+
     private final SimulationOrder order;
     private final VirtualTime time;
     private final SimulatedServer server;
     private final boolean calm;
+    private final boolean punctual;
     private final List<SimulatedCaller> callers = new ArrayList<>();
     private final List<String> faults = new ArrayList<>();
     private final Map<String, Long> highest = new HashMap<>();
     private final Map<String, Set<Long>> used = new HashMap<>();
     private final Map<String, Set<SimulatedCaller>> holding = new HashMap<>();
+    private final Map<String, SimulatedCaller> keepers = new HashMap<>();
     private final Set<SimulatedCaller> tainted = new HashSet<>();
     private boolean anyTaint;
     private int lastTainted;
@@ -39,6 +48,7 @@ final class SimulationChecker {
         this.time = time;
         this.server = server;
         this.calm = plan.isCalm();
+        this.punctual = plan.isPunctual();
     }
 
     List<String> faults() {
@@ -66,6 +76,19 @@ final class SimulationChecker {
         }
     }
 
+    /** An instance has closed. Where no command is late, it leaves nothing behind but minimum hold times. */
+    void closed(SimulatedInstance instance) {
+        if (!instance.locks.toString().startsWith("held=0,")) {
+            fault("left in instance " + instance.number + " when it was closed: " + instance.locks);
+        }
+        callers.stream()
+                .filter(caller -> caller.instance == instance && caller.believes())
+                .forEach(caller -> fault("still holds when its instance was closed: " + caller));
+        if (punctual) {
+            time.after(MOST_HOLD_NANOS, () -> left(StoredLock::holders, instance.clientId()));
+        }
+    }
+
     void asks(SimulatedCaller caller) {
         callers.add(caller);
         order.asks(caller);
@@ -84,6 +107,10 @@ final class SimulationChecker {
             order.begins(caller, lease);
         }
         for (String name : caller.ask.names()) {
+            SimulatedCaller keeper = keepers.get(name);
+            if (keeper != null && excludes(keeper, caller) && time.now() < keeper.keptUntil) {
+                fault("'" + name + "' was free before the minimum hold time of " + keeper + " was over: " + caller);
+            }
             for (SimulatedCaller other : holding(name)) {
                 if (excludes(other, caller) && other.believes()) {
                     fault("two hold '" + name + "': " + other + " and " + caller);
@@ -118,6 +145,15 @@ final class SimulationChecker {
             fault(caller + " was refused although nothing failed: " + failure);
         } else if (waits && failure instanceof LockNotAcquiredException) {
             fault(caller + " was refused although its wait has no limit");
+        }
+    }
+
+    /** A holder could not enter its lock again. */
+    void notReentered(SimulatedCaller caller, @Nullable Throwable failure) {
+        ManagedLease lease = caller.lease;
+        boolean held = lease != null && lease.isHeld();
+        if (held && (calm || !(failure instanceof LockStoreException))) {
+            fault(caller + " could not enter again what it holds: " + failure);
         }
     }
 
@@ -174,6 +210,11 @@ final class SimulationChecker {
         if (caller.state == SimulatedCaller.State.HOLDS) {
             look(caller);
         }
+        ManagedLease lease = caller.lease;
+        if (lease != null && caller.believes() && lease.keepMillis() > 0) {
+            caller.keptUntil = time.now() + (lease.keepMillis() - DRIFT_MILLIS) * MILLION;
+            caller.ask.names().forEach(name -> keepers.put(name, caller));
+        }
         ended(caller);
     }
 
@@ -212,7 +253,7 @@ final class SimulationChecker {
 
     private void look(SimulatedCaller caller) {
         ManagedLease lease = caller.lease;
-        if (lease == null || lease.isHeld()) {
+        if (lease == null || lease.isHeld() || lease.isReleased()) {
             return;
         }
         if (caller.deadSince < 0) {
@@ -243,26 +284,28 @@ final class SimulationChecker {
         if (!drained) {
             fault("something still happens long after the end");
         }
-        left(StoredLock::holders, instances);
+        leftOfTheLiving(StoredLock::holders, instances);
     }
 
     /** Looks at what is left when the places of those who left without the server's knowledge have ended. */
     void afterAWhile(List<SimulatedInstance> instances) {
-        left(StoredLock::waiters, instances);
-    }
-
-    private void left(Function<StoredLock, List<String>> attempts, List<SimulatedInstance> instances) {
-        for (String name : List.of("a", "b", "c")) {
-            Optional<StoredLock> left = server.records.inspect(name, server.micros());
-            if (left.isPresent() && isOfTheLiving(attempts.apply(left.get()), instances)) {
-                fault("left at the server: " + left.get());
-            }
-        }
+        leftOfTheLiving(StoredLock::waiters, instances);
     }
 
     /** What a dead instance had ends by itself. */
-    private static boolean isOfTheLiving(List<String> attempts, List<SimulatedInstance> instances) {
-        return attempts.stream().anyMatch(attempt -> instances.stream()
-                .anyMatch(instance -> !instance.isDead() && attempt.startsWith(instance.clientId())));
+    private void leftOfTheLiving(Function<StoredLock, List<String>> attempts, List<SimulatedInstance> instances) {
+        instances.stream()
+                .filter(instance -> !instance.isDead())
+                .forEach(instance -> left(attempts, instance.clientId()));
+    }
+
+    private void left(Function<StoredLock, List<String>> attempts, String clientId) {
+        for (String name : List.of("a", "b", "c")) {
+            Optional<StoredLock> left = server.records.inspect(name, server.micros());
+            if (left.isPresent()
+                    && attempts.apply(left.get()).stream().anyMatch(attempt -> attempt.startsWith(clientId))) {
+                fault("left at the server: " + left.get());
+            }
+        }
     }
 }

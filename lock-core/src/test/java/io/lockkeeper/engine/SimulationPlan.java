@@ -69,13 +69,22 @@ record SimulationPlan(
             long minHoldMillis,
             long holdMicros,
             OnLoss onLoss)
-            implements Step {}
+            implements Step {
+
+        /** Returns whether the caller locks for a fixed time and leaves it at that. */
+        boolean forgetsToUnlock() {
+            return fixedMillis > 0 && names.size() == 1 && id % 3 == 0 && holdMicros != WITHOUT_LIMIT;
+        }
+    }
 
     /** A caller does not want the lock any more, if it has no answer yet. */
     record Cancel(long at, int id) implements Step {}
 
     /** A holder gives its lease another end. */
     record Extend(long at, int id, long millis) implements Step {}
+
+    /** A holder enters its lock again for a while, with a lease time or without (0). */
+    record Reenter(long at, int id, long leaseMillis, long holdMicros) implements Step {}
 
     /** An exclusive holder goes on as a reader. */
     record Downgrade(long at, int id) implements Step {}
@@ -88,6 +97,9 @@ record SimulationPlan(
 
     /** An instance ends without a word. */
     record Die(long at, int instance) implements Step {}
+
+    /** An instance closes, and asks and holds nothing any more. */
+    record Close(long at, int instance) implements Step {}
 
     /** The wall clock of an instance jumps. */
     record Jump(long at, int instance, long millis) implements Step {}
@@ -123,6 +135,11 @@ record SimulationPlan(
         return new SimulationPlan(seed, instances, leaseMillis, maxPasses, maxPassMillis, driftPpm, fewer);
     }
 
+    /** Returns how long the instances wait for their holders when they close. */
+    long shutdownMillis() {
+        return seed % 2 == 0 ? 0 : leaseMillis / 2;
+    }
+
     /** Returns whether any step is of a given kind. */
     boolean has(Class<? extends Step> kind) {
         return steps.stream().anyMatch(kind::isInstance);
@@ -135,7 +152,20 @@ record SimulationPlan(
                         || step instanceof Cancel
                         || step instanceof Look
                         || step instanceof Downgrade
+                        || step instanceof Reenter
                         || step instanceof Extend);
+    }
+
+    /** Returns whether every command is answered, and soon. */
+    boolean isPunctual() {
+        return steps.stream()
+                .noneMatch(step -> step instanceof Trouble
+                        || step instanceof Cut
+                        || step instanceof Pause
+                        || step instanceof Refuse
+                        || step instanceof ServerPause
+                        || step instanceof Failover
+                        || step instanceof ServerStep);
     }
 
     /** Returns whether something is in it for which mutual exclusion is not promised. */
@@ -258,7 +288,11 @@ record SimulationPlan(
                     ? new Cancel(at, id)
                     : kind == 5
                             ? new Extend(at, id, between(100, 4_000))
-                            : kind < 8 ? new Downgrade(at, id) : new Look(at);
+                            : kind < 8 ? new Downgrade(at, id) : kind == 8 ? new Look(at) : reenter(id);
+        }
+
+        private Step reenter(int id) {
+            return new Reenter(at, id, percent(50) ? 0 : between(100, 4_000), between(0, 100_000));
         }
 
         private Step fault() {
@@ -293,7 +327,7 @@ record SimulationPlan(
             } else if (kind == 16) {
                 return percent(50) ? new Die(at, instance) : new Failover(at, between(0, 1_500), 0);
             } else if (kind == 17) {
-                return new Cut(at, instance, between(0, 100));
+                return percent(50) ? new Cut(at, instance, between(0, 100)) : new Close(at, instance);
             } else if (kind < 20) {
                 return new Revoke(at, pickName());
             }

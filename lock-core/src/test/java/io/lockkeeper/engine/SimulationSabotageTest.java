@@ -57,7 +57,25 @@ class SimulationSabotageTest {
         READERS_PASS_A_WRITER("LeasePolicy", "return !hold.isPinned()\n                && now", "return now"),
         FAIR_CALLERS_ASK_AT_ONCE("FifoGate", "first[0] = queue.element();", ""),
         A_LOST_RELEASE_IS_NOT_REPEATED("ActionExecutor", "if (end.isAfter(context.now())) {", "if (end == null) {"),
-        A_LEASE_IS_KEPT_THAT_NOBODY_RECEIVED("LeaseManager", "asked.join().giveBack();", "");
+        A_LEASE_IS_KEPT_THAT_NOBODY_RECEIVED("LeaseManager", "asked.join().giveBack();", ""),
+        A_HEALTHY_STORE_IS_BLAMED("LocalLock", "|| !(heardSince || isQueued)", "|| !isQueued"),
+        A_DOWNGRADED_HOLD_IS_CANCELLED("LocalLock", "downgraded = gone.attempt;", ""),
+        A_DOWNGRADED_LEASE_HAS_NO_DEADLINE("Downgrade", "renewer.watchDeadline(reader);", ""),
+        CLOSE_DOES_NOT_WAIT_FOR_ANSWERS(
+                "LocalLockManager",
+                "atMost(traits.commandTimeout(), calls.none())",
+                "CompletableFuture.completedFuture(null)"),
+        CLOSE_LEAVES_WHAT_IS_HELD(
+                "LocalLockManager",
+                "all(registry.held().stream().map(ManagedLease::closeAsync))",
+                "CompletableFuture.completedFuture(null)"),
+        AN_ENDED_LEASE_BLOCKS_ITS_OWNER(
+                "ManagedLease", "? known.reason().equals(TIME_OVER)", "? known.reason().isEmpty()"),
+        AN_ERROR_OF_A_RENEWAL_COSTS_THE_LOCK(
+                "LeaseRenewer",
+                "} catch (Throwable failure) {\n            // A store that throws",
+                "} catch (RuntimeException failure) {\n            // A store that throws"),
+        A_MINIMUM_HOLD_TIME_IS_FORGOTTEN("StoreHold", "if (end - freeNanos > 0) {", "if (end == 0) {");
 
         private final String file;
         private final String part;

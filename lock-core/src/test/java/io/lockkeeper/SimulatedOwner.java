@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper;
+
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+/** One owner of locks that can be entered again, for a simulation, which knows no threads. */
+public final class SimulatedOwner {
+
+    private final ReentrantHolds holds;
+    private final ReentrantHolds.Owner owner;
+
+    /** Makes an owner that holds nothing. */
+    public SimulatedOwner(LockManager manager) {
+        this.holds = new ReentrantHolds(manager);
+        this.owner = holds.newOwner();
+    }
+
+    /** Enters a lock; what is still to come is given up where the result is cancelled. */
+    public CompletableFuture<? extends LockLease> enter(LockRequest request) {
+        return holds.enterAsync(owner, request, List.of());
+    }
+
+    /** Puts the owner inside a level that it has entered; returns the lease that all levels share. */
+    public LockManager.Lease inside(LockLease level) {
+        NestedLease entered = (NestedLease) level;
+        entered.bindTo(owner);
+        return entered.hold().lease();
+    }
+
+    /** Locks what a level holds, and leaves the level: the owner has to unlock. */
+    public void lock(LockLease level, LockMode mode) {
+        NestedLease entered = (NestedLease) level;
+        owner.part(entered.hold()).lock(mode);
+        entered.closeAsync();
+    }
+
+    /** Leaves a level; returns what is completed when it is known what came of that. */
+    public CompletableFuture<?> leave(LockLease level) {
+        return ((NestedLease) level).closeAsync();
+    }
+}
