@@ -5,56 +5,25 @@ import java.time.Duration;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
-import org.jspecify.annotations.Nullable;
 
-/** Levels of several holds, some of which were there before: held while all are held. */
-final class CompositeLease implements EnteredLease {
+/** Leases of several holds as one: held while all are held. */
+class CompositeLease<L extends LockLease> implements LockLease {
 
     private final List<String> names;
     private final LockMode mode;
-    private final List<NestedLease> levels;
+    private final List<L> leases;
 
-    /** The first loss among the levels; null: none. Set before the level that was taken last ends because of it. */
-    private volatile @Nullable LockLostException loss;
-
-    CompositeLease(List<String> names, LockMode mode, List<NestedLease> levels) {
-        this.names = names;
-        this.mode = mode;
-        this.levels = levels;
+    CompositeLease(LockRequest request, List<L> leases) {
+        this.names = request.names();
+        this.mode = request.mode();
+        this.leases = leases;
     }
 
-    List<NestedLease> levels() {
-        return levels;
-    }
-
-    @Override
-    public Runnable enter(ReentrantHolds.Owner owner) {
-        List<Runnable> leave = levels.stream().map(level -> level.enter(owner)).toList();
-        return () -> leave.forEach(Runnable::run);
-    }
-
-    @Override
-    public Runnable enterThread() {
-        List<Runnable> leave = levels.stream().map(NestedLease::enterThread).toList();
-        return () -> leave.forEach(Runnable::run);
-    }
-
-    /** The first loss frees what was taken last, for this lease alone or not: it ends with the others. */
-    CompositeLease joined() {
-        NestedLease last = levels.get(levels.size() - 1);
-        onLost(lost -> {
-            loss = lost;
-            last.release();
-        });
-        return this;
-    }
-
-    @Override
-    public long acquisition() {
-        return levels.stream().mapToLong(NestedLease::acquisition).max().orElse(0);
+    /** Returns the leases that this one is made of. */
+    List<L> leases() {
+        return leases;
     }
 
     @Override
@@ -79,8 +48,8 @@ final class CompositeLease implements EnteredLease {
 
     @Override
     public long fencingToken(String name) {
-        return levels.stream()
-                .filter(level -> level.names().contains(name))
+        return leases.stream()
+                .filter(lease -> lease.names().contains(name))
                 .findFirst()
                 .orElseThrow(() -> new IllegalArgumentException("This lease holds " + names + ", not '" + name + "'"))
                 .fencingToken(name);
@@ -88,34 +57,30 @@ final class CompositeLease implements EnteredLease {
 
     @Override
     public boolean isHeld() {
-        return levels.stream().allMatch(NestedLease::isHeld);
+        return leases.stream().allMatch(LockLease::isHeld);
     }
 
     @Override
     public Duration remaining() {
-        return levels.stream()
-                .map(NestedLease::remaining)
+        return leases.stream()
+                .map(LockLease::remaining)
                 .min(Comparator.naturalOrder())
                 .orElseThrow();
     }
 
     @Override
     public void ensureHeld() {
-        LockLostException lost = loss;
-        if (lost != null) {
-            throw new LockLostException(lost);
-        }
-        levels.forEach(NestedLease::ensureHeld);
+        leases.forEach(LockLease::ensureHeld);
     }
 
     @Override
     public boolean verify() {
-        return levels.stream().allMatch(NestedLease::verify);
+        return leases.stream().allMatch(LockLease::verify);
     }
 
     @Override
     public boolean extend(Duration leaseTime) {
-        return levels.stream().allMatch(level -> level.extend(leaseTime));
+        return leases.stream().allMatch(lease -> lease.extend(leaseTime));
     }
 
     @Override
@@ -126,7 +91,7 @@ final class CompositeLease implements EnteredLease {
     @Override
     public void onLost(Consumer<LockLostException> callback) {
         AtomicBoolean told = new AtomicBoolean();
-        levels.forEach(level -> level.onLost(lost -> {
+        leases.forEach(lease -> lease.onLost(lost -> {
             if (told.compareAndSet(false, true)) {
                 callback.accept(lost);
             }
@@ -135,12 +100,11 @@ final class CompositeLease implements EnteredLease {
 
     @Override
     public ReleaseResult release() {
-        List<ReleaseResult> results = levels.stream().map(NestedLease::release).toList();
-        boolean first = results.stream().anyMatch(result -> result != ReleaseResult.ALREADY_RELEASED);
-        // The lost level may have ended already.
-        return first && loss != null
-                ? ReleaseResult.LOST
-                : Collections.max(results, Comparator.comparingInt(CompositeLease::badness));
+        return worst(leases.stream().map(LockLease::release).toList());
+    }
+
+    static ReleaseResult worst(List<ReleaseResult> results) {
+        return Collections.max(results, Comparator.comparingInt(CompositeLease::badness));
     }
 
     private static int badness(ReleaseResult result) {
@@ -153,18 +117,12 @@ final class CompositeLease implements EnteredLease {
     }
 
     @Override
-    public CompletableFuture<?> closeAsync() {
-        return CompletableFuture.allOf(
-                levels.stream().map(NestedLease::closeAsync).toArray(CompletableFuture<?>[]::new));
-    }
-
-    @Override
     public void close() {
-        levels.forEach(NestedLease::close);
+        leases.forEach(LockLease::close);
     }
 
     @Override
     public String toString() {
-        return "LockLease" + levels;
+        return "LockLease" + leases;
     }
 }

@@ -14,6 +14,12 @@ import java.util.concurrent.locks.Lock;
  * then set again. A timed wait ends at its time plus at most 100 ms, whatever the store does; {@link #tryLock()} after
  * one command timeout at the latest. {@link #unlock()} by a thread that does not hold the lock throws {@link IllegalMonitorStateException};
  * where the lock was held and lost meanwhile, it logs a warning. {@link #newCondition()} is not supported.
+ *
+ * <p>There is no lease time of -1 for "until it is unlocked", as there is in Redisson: call the method without a lease time.
+ *
+ * <p>A view of several names locks all of them together. A thread holds it while it holds all names, by this view or in
+ * other ways; {@link #unlock()} ends the last {@code lock} of a view of the same names. A name that the thread holds already
+ * is entered again; if one of the names is lost, those that were taken with it are released.
  */
 public interface DistributedLock extends Lock {
 
@@ -58,17 +64,36 @@ public interface DistributedLock extends Lock {
     boolean tryLock(Duration waitTime, Duration leaseTime) throws InterruptedException;
 
     /**
-     * Returns whether anybody holds the lock; asks the store unless this thread holds it.
+     * Returns whether the lock is held, by any thread of any instance; of several names, whether any is held. Asks the store
+     * unless this thread holds it. After a {@link LockInspector#forceRelease} of this instance for which no one waits, it is
+     * false at once.
      *
      * @throws LockStoreException if the store failed or did not answer
      */
     boolean isLocked();
 
-    /** Returns whether this thread holds the lock, without asking the store; false once its lease was lost. */
+    /**
+     * Returns whether this thread holds the lock, of several names all of them, without asking the store; false once its
+     * lease was lost.
+     */
     boolean isHeldByCurrentThread();
+
+    /**
+     * Returns whether a thread of this instance holds the lock, of several names all of them, without asking the store; false
+     * once its lease was lost.
+     *
+     * @param thread the thread to look at
+     */
+    boolean isHeldByThread(Thread thread);
 
     /** Returns how many times this thread has entered the lock without leaving it; 0 where it does not hold it. */
     int getHoldCount();
+
+    /**
+     * Returns the time until this thread's hold ends if it is not renewed, without asking the store: of several names the
+     * shortest; zero where this thread does not hold the lock.
+     */
+    Duration remaining();
 
     /** Returns the lease under which this thread holds the lock; empty where it does not. */
     Optional<LockLease> currentLease();

@@ -17,7 +17,11 @@ public interface DistributedReadWriteLock extends ReadWriteLock {
     @Override
     DistributedLock readLock();
 
-    /** Returns the lock of one writer; {@link DistributedLock#isLocked()} tells whether anybody holds the lock alone. */
+    /**
+     * Returns the lock of one writer; {@link DistributedLock#isLocked()} tells whether anybody holds the lock alone. Each of its
+     * methods that lock, {@code tryLock()} too, throws {@link LockUpgradeException} on a thread that holds the read lock only;
+     * {@link java.util.concurrent.locks.ReentrantReadWriteLock} answers false there.
+     */
     @Override
     DistributedLock writeLock();
 }

@@ -4,7 +4,7 @@ package io.lockkeeper;
 import java.util.concurrent.CompletableFuture;
 
 /** What a body is inside of: a level of one hold, or of several. */
-sealed interface EnteredLease extends LockLease permits NestedLease, CompositeLease {
+sealed interface EnteredLease extends LockLease permits NestedLease, CompositeLevel {
 
     /**
      * Puts an owner inside: it enters the names again as if it had acquired them, until the result is called.

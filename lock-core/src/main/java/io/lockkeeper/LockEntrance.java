@@ -163,7 +163,7 @@ final class LockEntrance {
                 try {
                     keep(holds.enter(thread, unchanged(request)), keeper);
                 } catch (RuntimeException | Error failure) {
-                    holds.unlock(thread, request.names().get(0), request.mode());
+                    holds.unlock(thread, request);
                     throw failure;
                 }
             }
@@ -171,26 +171,29 @@ final class LockEntrance {
         });
     }
 
-    void unlock(String name, LockMode mode) {
+    void unlock(LockRequest request) {
         try {
-            holds.unlock(holds.thisThread(), name, mode);
+            holds.unlock(holds.thisThread(), request);
         } finally {
             holds.leaveThread();
         }
     }
 
-    Optional<LockLease> held(String name, LockMode mode) {
-        ReentrantHolds.Owner thread = holds.knownThread();
-        return thread == null ? Optional.empty() : holds.lease(thread, name, mode);
+    Optional<LockLease> held(Thread thread, LockRequest request) {
+        ReentrantHolds.Owner owner = holds.knownThread(thread);
+        return owner == null ? Optional.empty() : holds.lease(owner, request);
     }
 
-    int holdCount(String name, LockMode mode) {
+    int holdCount(LockRequest request) {
         ReentrantHolds.Owner thread = holds.knownThread();
-        return thread == null ? 0 : holds.holdCount(thread, name, mode);
+        return thread == null ? 0 : holds.holdCount(thread, request);
     }
 
-    boolean isLocked(String name, LockMode mode) {
-        return manager.isLocked(name, mode);
+    /** Returns whether any of some names is held; what this thread holds is known without asking the store. */
+    boolean isLocked(LockRequest request) {
+        ReentrantHolds.Owner thread = holds.knownThread();
+        return (thread != null && holds.holdsAny(thread, request))
+                || request.names().stream().anyMatch(name -> manager.isLocked(name, request.mode()));
     }
 
     /** Releases a lease that was acquired without blocking, and runs something on the executor when that is done. */

@@ -194,6 +194,15 @@ public interface LockOperations {
     DistributedLock lock(String name);
 
     /**
+     * Returns a view of what a request describes, of several names too, for code written against {@link
+     * java.util.concurrent.locks.Lock}. Several names are locked together, all or none; see {@link DistributedLock}.
+     *
+     * @param request what to lock, and how. Its wait time and retries are ignored, because each method says how long it
+     *     waits: {@code lock()} without limit, {@code tryLock()} not at all. Its lease time holds where a call has none.
+     */
+    DistributedLock lock(LockRequest request);
+
+    /**
      * Returns a view of a lock that serves its callers in the order of arrival.
      *
      * @param name the lock's name

@@ -54,7 +54,8 @@ public record LockRequest(
         }
         if (leaseTime != null && leaseTime.compareTo(MIN_LEASE) < 0) {
             throw new IllegalArgumentException("The lease time must be 100 ms or more, but is " + leaseTime
-                    + "; leave it out for a lease that is renewed until it is released");
+                    + "; for a lease that is renewed until it is released, leave it out: lock(), tryLock(waitTime), or a"
+                    + " LockRequest without withLeaseTime");
         }
         if (retryCount < 0) {
             throw new IllegalArgumentException("The retry count must not be negative, but is " + retryCount
@@ -117,7 +118,8 @@ public record LockRequest(
      *
      * @param leaseTime the time from the grant to the end; longer than 100 years: 100 years
      * @return the changed request
-     * @throws IllegalArgumentException if the time is shorter than 100 ms
+     * @throws IllegalArgumentException if the time is shorter than 100 ms; there is no -1 for "until it is released", which
+     *     is a request without a lease time
      */
     public LockRequest withLeaseTime(Duration leaseTime) {
         Objects.requireNonNull(leaseTime, "leaseTime must not be null");

@@ -147,12 +147,17 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
 
     @Override
     public DistributedLock lock(String name) {
-        return new ThreadOwnedLock(entrance, LockRequest.of(name));
+        return lock(LockRequest.of(name));
+    }
+
+    @Override
+    public DistributedLock lock(LockRequest request) {
+        return new ThreadOwnedLock(entrance, Objects.requireNonNull(request, "request must not be null"));
     }
 
     @Override
     public DistributedLock fairLock(String name) {
-        return new ThreadOwnedLock(entrance, LockRequest.of(name).withMode(LockMode.FAIR));
+        return lock(LockRequest.of(name).withMode(LockMode.FAIR));
     }
 
     /** Returns what looks at the locks of this template's store, and ends a hold by force. */
@@ -163,9 +168,7 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
     @Override
     public DistributedReadWriteLock readWriteLock(String name) {
         LockRequest request = LockRequest.of(name);
-        return new ReadWriteView(
-                new ThreadOwnedLock(entrance, request.withMode(LockMode.READ)),
-                new ThreadOwnedLock(entrance, request.withMode(LockMode.WRITE)));
+        return new ReadWriteView(lock(request.withMode(LockMode.READ)), lock(request.withMode(LockMode.WRITE)));
     }
 
     /** Refuses new work, waits for work that holds locks, releases what is left and closes the store. Idempotent. */

@@ -9,18 +9,15 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** One level of a hold: the lease that all levels share, but for its end. */
 final class NestedLease implements EnteredLease {
-
-    private static final Logger log = LoggerFactory.getLogger(LockLease.class);
 
     private final ReentrantHold hold;
     private final ReentrantHolds holds;
     private final LockMode mode;
     private final List<String> names;
+    private final boolean body;
     private final boolean outermost;
     private final AtomicBoolean released = new AtomicBoolean();
     private final List<Consumer<LockLostException>> callbacks = new ArrayList<>(0);
@@ -29,11 +26,18 @@ final class NestedLease implements EnteredLease {
     private final AtomicReference<@Nullable Runnable> owner = new AtomicReference<>();
 
     /** Makes a level that the hold counts already, and no owner. */
-    NestedLease(ReentrantHold hold, ReentrantHolds holds, LockMode mode, List<String> names, boolean outermost) {
+    NestedLease(
+            ReentrantHold hold,
+            ReentrantHolds holds,
+            LockRequest request,
+            List<String> names,
+            boolean body,
+            boolean outermost) {
         this.hold = hold;
         this.holds = holds;
-        this.mode = mode;
+        this.mode = request.mode();
         this.names = names;
+        this.body = body;
         this.outermost = outermost;
     }
 
@@ -167,7 +171,7 @@ final class NestedLease implements EnteredLease {
         try {
             leave();
         } finally {
-            result = hold.leave(mode, true);
+            result = hold.leave(mode, body);
         }
         return result;
     }
@@ -181,7 +185,7 @@ final class NestedLease implements EnteredLease {
         try {
             leave();
         } finally {
-            result = hold.leaveAsync(mode);
+            result = hold.leaveAsync(mode, body);
         }
         return result;
     }
@@ -189,7 +193,7 @@ final class NestedLease implements EnteredLease {
     @Override
     public void close() {
         if (release() == ReleaseResult.UNKNOWN) {
-            log.warn("Release of lock '{}' was not answered; it is repeated in the background", name());
+            OwnedHold.logUnanswered(name());
         }
     }
 

@@ -66,12 +66,16 @@ final class OwnedHold {
         detach(mode);
         ReleaseResult result = hold.leave(mode, false);
         if (result == ReleaseResult.UNKNOWN) {
-            log.warn("Release of lock '{}' was not answered; it is repeated in the background", lease().name());
+            logUnanswered(lease().name());
         } else if (result == ReleaseResult.LOST && hold.isOver()) {
             // Logged once more, because the caller of unlock() hears of it in no other way.
             log.warn("Lock '{}' had been lost before it was unlocked", lease().name());
         }
         return true;
+    }
+
+    static void logUnanswered(String names) {
+        log.warn("Release of lock '{}' was not answered; it is repeated in the background", names);
     }
 
     /** Puts the owner into a level of the hold. */

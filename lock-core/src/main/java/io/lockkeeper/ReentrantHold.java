@@ -67,8 +67,8 @@ final class ReentrantHold {
     }
 
     /** Ends a level without waiting for the store. */
-    CompletableFuture<?> leaveAsync(LockMode mode) {
-        CompletableFuture<?> downgrade = leaveLevel(mode, true);
+    CompletableFuture<?> leaveAsync(LockMode mode, boolean body) {
+        CompletableFuture<?> downgrade = leaveLevel(mode, body);
         return downgrade == null ? lease.closeAsync() : downgrade;
     }
 

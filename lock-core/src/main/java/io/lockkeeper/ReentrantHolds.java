@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper;
 
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Deque;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Stream;
@@ -26,10 +30,15 @@ final class ReentrantHolds {
     /** So many names of missing unlocks are remembered for each owner. */
     private static final int MOST_OWED = 1_000;
 
+    /** Up to so many threads, none is looked for that has ended. */
+    private static final int FEW_THREADS = 64;
+
     private final LockManager manager;
 
-    @SuppressWarnings("ThreadLocalUsage") // Two templates may keep the same name in different stores.
-    private final ThreadLocal<@Nullable Owner> threads = new ThreadLocal<>();
+    /** Threads that have entered something; one that ended without its unlocks is forgotten when there are many. */
+    private final Map<Thread, Owner> threads = new ConcurrentHashMap<>();
+
+    private volatile int manyThreads = FEW_THREADS;
 
     ReentrantHolds(LockManager manager) {
         this.manager = manager;
@@ -39,6 +48,9 @@ final class ReentrantHolds {
     final class Owner {
 
         private final Map<String, OwnedHold> holds = new ConcurrentHashMap<>(4);
+
+        /** What was entered by locking several names together, and not unlocked; the last comes first. */
+        private @Nullable Deque<EnteredLease> several;
 
         /** How many unlocks are missing of holds that ended by themselves. */
         private @Nullable Map<Owed, Integer> owed;
@@ -85,8 +97,8 @@ final class ReentrantHolds {
         /** Forgets a hold that was left. */
         void forget(OwnedHold left) {
             holds.values().removeIf(known -> known == left);
-            if (isEmpty() && threads.get() == this) {
-                threads.remove();
+            if (isEmpty()) {
+                threads.remove(Thread.currentThread(), this);
             }
         }
 
@@ -120,8 +132,37 @@ final class ReentrantHolds {
             return false;
         }
 
+        /** Has a level of several names ended by an unlock. */
+        void push(EnteredLease level) {
+            several = several == null ? new ArrayDeque<>(4) : several;
+            several.push(level);
+            if (several.size() > MOST_OWED && !several.getLast().isHeld()) {
+                several.removeLast().close();
+            }
+        }
+
+        /** Returns the last level that has exactly these names, and whose unlock is missing; null: there is none. */
+        @Nullable
+        EnteredLease pop(LockRequest request) {
+            if (several == null) {
+                return null;
+            }
+            Set<String> names = Set.copyOf(request.names());
+            Optional<EnteredLease> last = several.stream()
+                    .filter(level -> (level.mode() == LockMode.READ) == (request.mode() == LockMode.READ))
+                    .filter(level -> names.equals(Set.copyOf(level.names())))
+                    .findFirst();
+            last.ifPresent(several::remove);
+            return last.orElse(null);
+        }
+
         boolean isEmpty() {
-            return holds.isEmpty() && owed == null;
+            return holds.isEmpty() && owed == null && (several == null || several.isEmpty());
+        }
+
+        /** Returns whether the lease of no hold is held any more. */
+        boolean hasNoneHeld() {
+            return holds.values().stream().noneMatch(hold -> hold.lease().isHeld());
         }
 
         /** Returns whether this owner holds any lock. */
@@ -151,25 +192,40 @@ final class ReentrantHolds {
 
     /** Returns this thread as an owner. */
     Owner thisThread() {
-        Owner known = threads.get();
+        Owner known = threads.get(Thread.currentThread());
         if (known == null) {
             known = new Owner();
-            threads.set(known);
+            if (threads.size() >= manyThreads) {
+                forgetEndedThreads();
+            }
+            threads.put(Thread.currentThread(), known);
         }
         return known;
+    }
+
+    private void forgetEndedThreads() {
+        threads.entrySet()
+                .removeIf(entry -> !entry.getKey().isAlive() && entry.getValue().hasNoneHeld());
+        manyThreads = Math.max(FEW_THREADS, 2 * threads.size());
     }
 
     /** Returns this thread, if it has entered something. */
     @Nullable
     Owner knownThread() {
-        return threads.get();
+        return knownThread(Thread.currentThread());
+    }
+
+    /** Returns a thread, if it has entered something. */
+    @Nullable
+    Owner knownThread(Thread thread) {
+        return threads.get(thread);
     }
 
     /** Forgets this thread, unless it holds something. */
     void leaveThread() {
-        Owner known = threads.get();
+        Owner known = threads.get(Thread.currentThread());
         if (known != null && known.isEmpty()) {
-            threads.remove();
+            threads.remove(Thread.currentThread());
         }
     }
 
@@ -182,6 +238,10 @@ final class ReentrantHolds {
 
     /** Lets an owner enter a lock, waiting for it and for the store on this thread. */
     EnteredLease enter(Owner owner, LockRequest request) {
+        return enter(owner, request, true, true);
+    }
+
+    private EnteredLease enter(Owner owner, LockRequest request, boolean body, boolean interruptibly) {
         manager.check(request);
         Map<ReentrantHold, List<String>> held = held(owner, request, List.of());
         for (LockManager.Lease shorter : endingBefore(request, held)) {
@@ -189,11 +249,11 @@ final class ReentrantHolds {
                 shorter.ensureHeld();
             }
         }
-        List<NestedLease> levels = reenter(held, request);
+        List<NestedLease> levels = reenter(held, request, body);
         try {
             LockRequest missing = missing(request, levels);
             if (missing != null) {
-                levels.add(begin(manager.acquire(missing, owner.holdsAny(), true), missing));
+                levels.add(begin(manager.acquire(missing, owner.holdsAny(), interruptibly), missing, body));
             }
             levels.forEach(level -> level.bindTo(owner));
             return joined(request, levels);
@@ -264,7 +324,7 @@ final class ReentrantHolds {
             Map<ReentrantHold, List<String>> held,
             Collection<? extends LockLease> enclosing) {
         boolean nested = owner.holdsAny() || !levels(enclosing).isEmpty();
-        List<NestedLease> levels = reenter(held, request);
+        List<NestedLease> levels = reenter(held, request, true);
         LockRequest missing = missing(request, levels);
         if (missing == null) {
             return CompletableFuture.completedFuture(joined(request, levels));
@@ -281,7 +341,7 @@ final class ReentrantHolds {
                     nested,
                     result,
                     lease -> {
-                        NestedLease level = begin(lease, missing);
+                        NestedLease level = begin(lease, missing, true);
                         List<NestedLease> all = new ArrayList<>(levels);
                         all.add(level);
                         return joined(request, all);
@@ -295,24 +355,24 @@ final class ReentrantHolds {
     }
 
     /** Begins a hold with a first level, which belongs to no owner. */
-    private NestedLease begin(LockManager.Lease lease, LockRequest request) {
+    private NestedLease begin(LockManager.Lease lease, LockRequest request, boolean body) {
         try {
             ReentrantHold hold = new ReentrantHold(lease);
-            hold.enter(request.mode(), true);
-            return new NestedLease(hold, this, request.mode(), request.names(), true);
+            hold.enter(request.mode(), body);
+            return new NestedLease(hold, this, request, request.names(), body, true);
         } catch (Throwable failure) {
             lease.giveBack();
             throw failure;
         }
     }
 
-    private List<NestedLease> reenter(Map<ReentrantHold, List<String>> held, LockRequest request) {
+    private List<NestedLease> reenter(Map<ReentrantHold, List<String>> held, LockRequest request, boolean body) {
         List<NestedLease> again = new ArrayList<>(1);
         try {
             held.forEach((hold, names) -> {
                 // One that is over by now is acquired as if it had never been there.
-                if (hold.enter(request.mode(), true)) {
-                    again.add(new NestedLease(hold, this, request.mode(), names, false));
+                if (hold.enter(request.mode(), body)) {
+                    again.add(new NestedLease(hold, this, request, names, body, false));
                 }
             });
             return again;
@@ -334,9 +394,7 @@ final class ReentrantHolds {
     }
 
     private static EnteredLease joined(LockRequest request, List<NestedLease> levels) {
-        return levels.size() == 1
-                ? levels.get(0)
-                : new CompositeLease(request.names(), request.mode(), levels).joined();
+        return levels.size() == 1 ? levels.get(0) : new CompositeLevel(request, levels).joined();
     }
 
     /** Returns the leases with a fixed end that a request wants to hold for longer. */
@@ -410,7 +468,7 @@ final class ReentrantHolds {
             return List.of();
         }
         return leases.stream()
-                .flatMap(lease -> lease instanceof CompositeLease joint ? joint.levels().stream() : Stream.of(lease))
+                .flatMap(lease -> lease instanceof CompositeLevel joint ? joint.leases().stream() : Stream.of(lease))
                 .filter(NestedLease.class::isInstance)
                 .map(NestedLease.class::cast)
                 .filter(level -> level.isLiveIn(this))
@@ -461,6 +519,10 @@ final class ReentrantHolds {
 
     /** Lets an owner enter a lock until the matching {@link #unlock}. */
     void lock(Owner owner, LockRequest request, boolean interruptibly) {
+        if (request.names().size() > 1) {
+            owner.push(enter(owner, request, false, interruptibly));
+            return;
+        }
         manager.check(request);
         Map<ReentrantHold, List<String>> held = held(owner, request, List.of());
         for (LockManager.Lease shorter : endingBefore(request, held)) {
@@ -487,19 +549,71 @@ final class ReentrantHolds {
      *
      * @throws IllegalMonitorStateException if there is none
      */
-    void unlock(Owner owner, String name, LockMode mode) {
-        OwnedHold hold = owner.entered(name, mode);
-        if (hold != null && hold.unlock(mode)) {
+    void unlock(Owner owner, LockRequest request) {
+        if (request.names().size() > 1) {
+            unlockSeveral(owner, request);
             return;
         }
-        if (!owner.takeOwed(name, mode)) {
-            throw new IllegalMonitorStateException("Lock '" + name + "' is not locked by this thread");
+        String name = request.names().get(0);
+        OwnedHold hold = owner.entered(name, request.mode());
+        if (hold != null && hold.unlock(request.mode())) {
+            return;
         }
-        log.warn("Lock '{}' had been lost, or its lease time was over, before it was unlocked", name);
+        if (!owner.takeOwed(name, request.mode())) {
+            throw notLocked(request);
+        }
+        logLost(name);
+    }
+
+    private static void unlockSeveral(Owner owner, LockRequest request) {
+        EnteredLease level = owner.pop(request);
+        if (level == null) {
+            throw notLocked(request);
+        }
+        boolean held = level.isHeld();
+        ReleaseResult result = level.release();
+        String names = String.join("', '", request.names());
+        if (!held || result == ReleaseResult.LOST) {
+            logLost(names);
+        } else if (result == ReleaseResult.UNKNOWN) {
+            OwnedHold.logUnanswered(names);
+        }
+    }
+
+    private static IllegalMonitorStateException notLocked(LockRequest request) {
+        return new IllegalMonitorStateException(
+                "Lock '" + String.join("', '", request.names()) + "' is not locked by this thread");
+    }
+
+    private static void logLost(String names) {
+        log.warn("Lock '{}' had been lost, or its lease time was over, before it was unlocked", names);
+    }
+
+    /** Returns the lease under which an owner holds all names of a request; empty where it does not hold one of them. */
+    Optional<LockLease> lease(Owner owner, LockRequest request) {
+        if (request.names().size() == 1) {
+            return lease(owner, request.names().get(0), request.mode());
+        }
+        Set<LockLease> leases = new LinkedHashSet<>(4);
+        for (String name : request.names()) {
+            Optional<LockLease> lease = lease(owner, name, request.mode());
+            if (lease.isEmpty()) {
+                return lease;
+            }
+            leases.add(lease.get());
+        }
+        LockLease first = leases.iterator().next();
+        return Optional.of(leases.size() == 1 ? first : new CompositeLease<>(request, List.copyOf(leases)));
+    }
+
+    /** Returns whether an owner holds any name of a request. */
+    boolean holdsAny(Owner owner, LockRequest request) {
+        return request.names().stream()
+                .anyMatch(name -> lease(owner, name, request.mode()).isPresent());
     }
 
     /** Returns the lease under which an owner holds a name in a mode; empty where it does not hold it. */
-    Optional<LockLease> lease(Owner owner, String name, LockMode mode) {
+    private Optional<LockLease> lease(Owner owner, String name, LockMode mode) {
         return Optional.ofNullable(owner.find(name, mode))
                 .filter(hold -> hold.levels(mode) > 0)
                 .map(OwnedHold::lease)
@@ -507,9 +621,13 @@ final class ReentrantHolds {
                 .map(LockLease.class::cast);
     }
 
-    /** Returns how many levels an owner has of a name in a mode; 0 where it does not hold it. */
-    int holdCount(Owner owner, String name, LockMode mode) {
-        OwnedHold hold = owner.find(name, mode);
-        return hold == null || !hold.lease().isHeld() ? 0 : hold.levels(mode);
+    /** Returns how many levels an owner has of all names of a request together; 0 where it does not hold one of them. */
+    int holdCount(Owner owner, LockRequest request) {
+        int count = Integer.MAX_VALUE;
+        for (String name : request.names()) {
+            OwnedHold hold = owner.find(name, request.mode());
+            count = Math.min(count, hold == null || !hold.lease().isHeld() ? 0 : hold.levels(request.mode()));
+        }
+        return count;
     }
 }

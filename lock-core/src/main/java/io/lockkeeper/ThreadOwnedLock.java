@@ -2,6 +2,7 @@
 package io.lockkeeper;
 
 import java.time.Duration;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
@@ -14,9 +15,18 @@ final class ThreadOwnedLock implements DistributedLock {
     private final LockEntrance entrance;
     private final LockRequest request;
 
+    /** Makes a view. How long to wait, each call says itself: what the request says of waiting and of retries is left out. */
     ThreadOwnedLock(LockEntrance entrance, LockRequest request) {
         this.entrance = entrance;
-        this.request = request;
+        this.request = new LockRequest(
+                request.names(),
+                request.mode(),
+                null,
+                request.leaseTime(),
+                0,
+                null,
+                request.minHoldTime(),
+                request.label());
     }
 
     @Override
@@ -66,7 +76,7 @@ final class ThreadOwnedLock implements DistributedLock {
 
     @Override
     public void unlock() {
-        entrance.unlock(request.names().get(0), request.mode());
+        entrance.unlock(request);
     }
 
     @Override
@@ -76,27 +86,38 @@ final class ThreadOwnedLock implements DistributedLock {
 
     @Override
     public boolean isLocked() {
-        return isHeldByCurrentThread() || entrance.isLocked(request.names().get(0), request.mode());
+        return entrance.isLocked(request);
     }
 
     @Override
     public boolean isHeldByCurrentThread() {
-        return currentLease().filter(LockLease::isHeld).isPresent();
+        return isHeldByThread(Thread.currentThread());
+    }
+
+    @Override
+    public boolean isHeldByThread(Thread thread) {
+        Objects.requireNonNull(thread, "thread must not be null");
+        return entrance.held(thread, request).isPresent();
     }
 
     @Override
     public int getHoldCount() {
-        return entrance.holdCount(request.names().get(0), request.mode());
+        return entrance.holdCount(request);
+    }
+
+    @Override
+    public Duration remaining() {
+        return currentLease().map(LockLease::remaining).orElse(Duration.ZERO);
     }
 
     @Override
     public Optional<LockLease> currentLease() {
-        return entrance.held(request.names().get(0), request.mode());
+        return entrance.held(Thread.currentThread(), request);
     }
 
     @Override
     public String toString() {
-        return "DistributedLock[" + request.names().get(0) + ", " + request.mode() + "]";
+        return "DistributedLock[" + String.join(", ", request.names()) + ", " + request.mode() + "]";
     }
 
     private boolean tryLock(LockRequest attempt) throws InterruptedException {

@@ -91,6 +91,11 @@ final class UnlockedOperations implements LockOperations {
     }
 
     @Override
+    public DistributedLock lock(LockRequest request) {
+        return template.lock(request);
+    }
+
+    @Override
     public DistributedLock fairLock(String name) {
         return template.fairLock(name);
     }

@@ -10,6 +10,7 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import io.lockkeeper.engine.LeaseManagerFactory;
 import io.lockkeeper.memory.MemoryLockStore;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicReference;
@@ -107,7 +108,7 @@ class ReentrantHoldsTest {
 
         assertThat(levels()).isZero();
         assertThat(isTaken()).isFalse();
-        assertThat(holds.lease(holds.thisThread(), "stock", LockMode.EXCLUSIVE)).isEmpty();
+        assertThat(holds.lease(holds.thisThread(), REQUEST)).isEmpty();
     }
 
     @Test
@@ -272,11 +273,11 @@ class ReentrantHoldsTest {
     }
 
     private void unlock() {
-        holds.unlock(holds.thisThread(), "stock", LockMode.EXCLUSIVE);
+        holds.unlock(holds.thisThread(), REQUEST);
     }
 
     private int levels() {
-        return holds.holdCount(holds.thisThread(), "stock", LockMode.EXCLUSIVE);
+        return holds.holdCount(holds.thisThread(), REQUEST);
     }
 
     private boolean isTaken() {
@@ -346,14 +347,33 @@ class ReentrantHoldsTest {
                         .withLeaseTime(Duration.ofMillis(500)));
         holds.lock(thread, other, true);
         both.close();
-        Awaitility.await().until(() -> holds.holdCount(thread, "other", LockMode.EXCLUSIVE) == 0);
+        Awaitility.await().until(() -> holds.holdCount(thread, LockRequest.of("other")) == 0);
 
         holds.lock(thread, other, true);
-        holds.unlock(thread, "other", LockMode.EXCLUSIVE);
-        holds.unlock(thread, "other", LockMode.EXCLUSIVE);
+        holds.unlock(thread, LockRequest.of("other"));
+        holds.unlock(thread, LockRequest.of("other"));
 
         assertThatExceptionOfType(IllegalMonitorStateException.class)
-                .isThrownBy(() -> holds.unlock(thread, "other", LockMode.EXCLUSIVE));
+                .isThrownBy(() -> holds.unlock(thread, LockRequest.of("other")));
         assertThat(thread.isEmpty()).isTrue();
+    }
+
+    @Test
+    void threadsThatEndedWithoutTheirUnlocksAreForgotten() throws Exception {
+        LockRequest shortly = READ.withLeaseTime(Duration.ofMillis(100));
+        List<Thread> ended = new ArrayList<>();
+        for (int i = 0; i < 64; i++) {
+            Thread thread = new Thread(() -> holds.lock(holds.thisThread(), shortly, true));
+            thread.start();
+            thread.join();
+            ended.add(thread);
+        }
+        assertThat(ended).allMatch(thread -> holds.knownThread(thread) != null);
+        Awaitility.await().until(() -> !manager.isLocked("stock", LockMode.READ));
+
+        enter();
+
+        assertThat(ended).allMatch(thread -> holds.knownThread(thread) == null);
+        assertThat(levels()).isEqualTo(1);
     }
 }

@@ -79,6 +79,25 @@ class WithoutLockingTest {
     }
 
     @Test
+    void aViewOfSeveralNamesIsHeldByItsThread() {
+        DistributedLock lock = LockOperations.withoutLocking()
+                .lock(LockRequest.of("a", "b").withWaitTime(Duration.ZERO).withMode(LockMode.FAIR));
+        assertThat(lock.remaining()).isZero();
+        lock.lock();
+        assertThat(lock.tryLock()).isTrue();
+        assertThat(lock.getHoldCount()).isEqualTo(2);
+        assertThat(lock.isHeldByThread(Thread.currentThread())).isTrue();
+        assertThat(lock.isHeldByThread(new Thread())).isFalse();
+        assertThat(lock.remaining()).isPositive();
+        lock.unlock();
+        lock.unlock();
+        assertThat(lock.isLocked()).isFalse();
+        assertThatExceptionOfType(IllegalMonitorStateException.class)
+                .isThrownBy(lock::unlock)
+                .withMessageContaining("'a', 'b'");
+    }
+
+    @Test
     void readersAndWritersAreCountedApart() {
         DistributedReadWriteLock locks = template.readWriteLock("name");
         locks.readLock().lock();

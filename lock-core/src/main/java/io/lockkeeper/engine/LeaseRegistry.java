@@ -4,6 +4,7 @@ package io.lockkeeper.engine;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -41,6 +42,15 @@ final class LeaseRegistry {
     /** Returns how many attempts ask, wait or hold. */
     int attempts() {
         return locks.size();
+    }
+
+    /** Returns the holds of a name that callers share, or have alone, now. */
+    List<StoreHold> holds(String name) {
+        return locks.values().stream()
+                .map(LocalLock::hold)
+                .filter(Objects::nonNull)
+                .filter(hold -> hold.spec.names().contains(name))
+                .toList();
     }
 
     /** Returns the leases that callers have now. */

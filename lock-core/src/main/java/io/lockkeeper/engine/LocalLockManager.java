@@ -105,7 +105,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
     }
 
     LockInspection inspection() {
-        return new LockInspection(store, registry, instances, pending, context.clock());
+        return new LockInspection(store, registry, instances, pending, context.clock(), this::loseByForce);
     }
 
     // ---- requests ----
@@ -323,9 +323,13 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
             message(lock, (known, now) -> known.revoked(attempt, now));
             StoreHold hold = lock.hold();
             if (hold != null && hold.attempt.equals(attempt)) {
-                context.background().execute(() -> executor.lose(hold, "it was taken away by force"));
+                context.background().execute(() -> loseByForce(hold));
             }
         }
+    }
+
+    private void loseByForce(StoreHold hold) {
+        executor.lose(hold, "it was taken away by force");
     }
 
     @Override

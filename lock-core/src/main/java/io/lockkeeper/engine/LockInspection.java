@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 
 /** Looks at locks for operators. */
 final class LockInspection implements LockInspector {
@@ -32,18 +33,26 @@ final class LockInspection implements LockInspector {
     private final InstanceDirectory instances;
     private final PendingRequests pending;
     private final Clock clock;
+    private final Consumer<StoreHold> revoked;
 
+    /**
+     * Makes an inspection.
+     *
+     * @param revoked ends a hold of this instance that was taken away by force
+     */
     LockInspection(
             LockStore store,
             LeaseRegistry registry,
             InstanceDirectory instances,
             PendingRequests pending,
-            Clock clock) {
+            Clock clock,
+            Consumer<StoreHold> revoked) {
         this.store = store;
         this.registry = registry;
         this.instances = instances;
         this.pending = pending;
         this.clock = clock;
+        this.revoked = revoked;
     }
 
     @Override
@@ -139,6 +148,12 @@ final class LockInspection implements LockInspector {
     @Override
     public boolean forceRelease(String name) {
         LockRequest.of(name);
-        return StoreCalls.answer(name, store.revoke(name));
+        // Those that begin later may come after the revocation.
+        List<StoreHold> ours = registry.holds(name);
+        boolean held = StoreCalls.answer(name, store.revoke(name));
+        if (held) {
+            ours.forEach(revoked);
+        }
+        return held;
     }
 }

@@ -4,6 +4,7 @@ package io.lockkeeper.contract;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lockkeeper.DistributedLock;
+import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.store.LockStore;
 import java.time.Duration;
@@ -35,7 +36,7 @@ abstract class LockViews {
     /** Twice the grant time that follows from it: a place that nobody claims is noticed. */
     static final Duration LEASE = Duration.ofSeconds(30);
 
-    /** The two ways to a lock of {@link java.util.concurrent.locks.Lock}. */
+    /** The ways to a lock of {@link java.util.concurrent.locks.Lock}. */
     enum View {
         PLAIN {
             @Override
@@ -47,6 +48,12 @@ abstract class LockViews {
             @Override
             DistributedLock of(LockTemplate template, String name) {
                 return template.fairLock(name);
+            }
+        },
+        SEVERAL {
+            @Override
+            DistributedLock of(LockTemplate template, String name) {
+                return template.lock(LockRequest.of(name, name + " too"));
             }
         };
 

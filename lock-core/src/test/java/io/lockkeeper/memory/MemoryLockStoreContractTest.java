@@ -6,6 +6,7 @@ import io.lockkeeper.contract.InspectionContract;
 import io.lockkeeper.contract.LockContract;
 import io.lockkeeper.contract.ReadWriteContract;
 import io.lockkeeper.contract.RequestContract;
+import io.lockkeeper.contract.RequestedViewContract;
 import io.lockkeeper.contract.SeveralNamesContract;
 import io.lockkeeper.contract.StageContract;
 import io.lockkeeper.store.LockStore;
@@ -33,6 +34,14 @@ class MemoryLockStoreContractTest {
 
     @Nested
     class SeveralNames extends SeveralNamesContract {
+        @Override
+        protected LockStore store() {
+            return first.peer();
+        }
+    }
+
+    @Nested
+    class RequestedViews extends RequestedViewContract {
         @Override
         protected LockStore store() {
             return first.peer();

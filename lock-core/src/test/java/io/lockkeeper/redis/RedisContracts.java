@@ -6,6 +6,7 @@ import io.lockkeeper.contract.InspectionContract;
 import io.lockkeeper.contract.LockContract;
 import io.lockkeeper.contract.ReadWriteContract;
 import io.lockkeeper.contract.RequestContract;
+import io.lockkeeper.contract.RequestedViewContract;
 import io.lockkeeper.contract.SeveralNamesContract;
 import io.lockkeeper.contract.StageContract;
 import io.lockkeeper.store.LockStore;
@@ -109,6 +110,14 @@ public abstract class RedisContracts {
         @Override
         protected LockStore storeOfBriefLeases() {
             return newStoreOfBriefLeases();
+        }
+    }
+
+    @Nested
+    class RequestedViews extends RequestedViewContract {
+        @Override
+        protected LockStore store() {
+            return newStore();
         }
     }
 

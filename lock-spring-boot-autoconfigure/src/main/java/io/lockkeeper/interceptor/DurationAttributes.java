@@ -51,6 +51,10 @@ final class DurationAttributes {
         if (text.equals("0")) {
             return Duration.ZERO;
         }
+        if (NUMBER.matcher(text).matches() && text.startsWith("-")) {
+            // Such as the -1 of other libraries: in no unit is it long enough.
+            return Duration.ofMillis(-1);
+        }
         if (NUMBER.matcher(text).matches()) {
             faults.add(
                     attribute,

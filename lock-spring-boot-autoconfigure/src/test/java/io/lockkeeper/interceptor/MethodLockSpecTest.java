@@ -79,6 +79,7 @@ class MethodLockSpecTest {
                 "negativeWait | waitTime | '-2s' is too short",
                 "zeroLease | leaseTime | '0s' is too short",
                 "shortLease | leaseTime | '99ms' is too short",
+                "untilReleased | leaseTime | '-1' is too short",
                 "unreadableDelay | retryDelay | 'soon' is not a duration",
                 "zeroDelay | retryDelay | too short",
                 "negativeHold | minHoldTime | too short",
@@ -159,6 +160,9 @@ class MethodLockSpecTest {
 
         @DistributedLocked(leaseTime = "99ms")
         void shortLease() {}
+
+        @DistributedLocked(leaseTime = "-1")
+        void untilReleased() {}
 
         @DistributedLocked(retryCount = 1, retryDelay = "soon")
         void unreadableDelay() {}
