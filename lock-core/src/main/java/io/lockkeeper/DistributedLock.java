@@ -64,6 +64,14 @@ public interface DistributedLock extends Lock {
     boolean tryLock(Duration waitTime, Duration leaseTime) throws InterruptedException;
 
     /**
+     * As {@link #unlock()}, but returns what came of it, and logs nothing.
+     *
+     * @return {@link ReleaseResult#LOST} where the lock was held and lost meanwhile, or its lease time was over
+     * @throws IllegalMonitorStateException if this thread did not lock it
+     */
+    ReleaseResult release();
+
+    /**
      * Returns whether the lock is held, by any thread of any instance; of several names, whether any is held. Asks the store
      * unless this thread holds it. After a {@link LockInspector#forceRelease} of this instance for which no one waits, it is
      * false at once.

@@ -179,6 +179,14 @@ final class LockEntrance {
         }
     }
 
+    ReleaseResult release(LockRequest request) {
+        try {
+            return holds.release(holds.thisThread(), request);
+        } finally {
+            holds.leaveThread();
+        }
+    }
+
     Optional<LockLease> held(Thread thread, LockRequest request) {
         ReentrantHolds.Owner owner = holds.knownThread(thread);
         return owner == null ? Optional.empty() : holds.lease(owner, request);

@@ -193,7 +193,7 @@ final class NestedLease implements EnteredLease {
     @Override
     public void close() {
         if (release() == ReleaseResult.UNKNOWN) {
-            OwnedHold.logUnanswered(name());
+            ReentrantHolds.logUnanswered(name());
         }
     }
 

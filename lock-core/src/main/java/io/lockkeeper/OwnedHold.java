@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper;
 
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What one owner, such as a thread, has of a hold: the levels that it entered itself, and those in whose work it is at the
  * moment. It is inside the lock while it has any.
  */
 final class OwnedHold {
-
-    private static final Logger log = LoggerFactory.getLogger(LockLease.class);
 
     private final ReentrantHolds.Owner owner;
     private final ReentrantHold hold;
@@ -55,27 +52,17 @@ final class OwnedHold {
         return true;
     }
 
-    /** Ends a level that was entered by {@link #lock}; false: there is none. */
-    boolean unlock(LockMode mode) {
+    /** Ends a level that was entered by {@link #lock}; null: there is none. */
+    @Nullable
+    ReleaseResult unlock(LockMode mode) {
         synchronized (this) {
             if (locks(mode) == 0) {
-                return false;
+                return null;
             }
             countLock(mode, -1);
         }
         detach(mode);
-        ReleaseResult result = hold.leave(mode, false);
-        if (result == ReleaseResult.UNKNOWN) {
-            logUnanswered(lease().name());
-        } else if (result == ReleaseResult.LOST && hold.isOver()) {
-            // Logged once more, because the caller of unlock() hears of it in no other way.
-            log.warn("Lock '{}' had been lost before it was unlocked", lease().name());
-        }
-        return true;
-    }
-
-    static void logUnanswered(String names) {
-        log.warn("Release of lock '{}' was not answered; it is repeated in the background", names);
+        return hold.leave(mode, false);
     }
 
     /** Puts the owner into a level of the hold. */

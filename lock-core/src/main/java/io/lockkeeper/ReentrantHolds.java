@@ -545,48 +545,57 @@ final class ReentrantHolds {
     }
 
     /**
-     * Ends the innermost level that an owner entered with {@link #lock} in a mode.
+     * Ends the innermost level that an owner entered with {@link #lock} in a mode, and logs an end that the caller does not
+     * expect.
      *
      * @throws IllegalMonitorStateException if there is none
      */
     void unlock(Owner owner, LockRequest request) {
-        if (request.names().size() > 1) {
-            unlockSeveral(owner, request);
-            return;
+        ReleaseResult result = release(owner, request);
+        String names = String.join("', '", request.names());
+        if (result == ReleaseResult.UNKNOWN) {
+            logUnanswered(names);
+        } else if (result == ReleaseResult.LOST
+                && request.names().stream().anyMatch(name -> owner.entered(name, request.mode()) == null)) {
+            // The last level tells: the caller of unlock() hears of it in no other way.
+            log.warn("Lock '{}' had been lost, or its lease time was over, before it was unlocked", names);
         }
-        String name = request.names().get(0);
-        OwnedHold hold = owner.entered(name, request.mode());
-        if (hold != null && hold.unlock(request.mode())) {
-            return;
-        }
-        if (!owner.takeOwed(name, request.mode())) {
-            throw notLocked(request);
-        }
-        logLost(name);
     }
 
-    private static void unlockSeveral(Owner owner, LockRequest request) {
+    static void logUnanswered(String names) {
+        log.warn("Release of lock '{}' was not answered; it is repeated in the background", names);
+    }
+
+    /**
+     * Ends the innermost level that an owner entered with {@link #lock} in a mode.
+     *
+     * @throws IllegalMonitorStateException if there is none
+     */
+    ReleaseResult release(Owner owner, LockRequest request) {
+        ReleaseResult result =
+                request.names().size() == 1 ? releaseOne(owner, request) : releaseSeveral(owner, request);
+        if (result == null) {
+            throw new IllegalMonitorStateException(
+                    "Lock '" + String.join("', '", request.names()) + "' is not locked by this thread");
+        }
+        return result;
+    }
+
+    private static @Nullable ReleaseResult releaseOne(Owner owner, LockRequest request) {
+        String name = request.names().get(0);
+        OwnedHold hold = owner.entered(name, request.mode());
+        ReleaseResult result = hold == null ? null : hold.unlock(request.mode());
+        return result == null && owner.takeOwed(name, request.mode()) ? ReleaseResult.LOST : result;
+    }
+
+    private static @Nullable ReleaseResult releaseSeveral(Owner owner, LockRequest request) {
         EnteredLease level = owner.pop(request);
         if (level == null) {
-            throw notLocked(request);
+            return null;
         }
         boolean held = level.isHeld();
         ReleaseResult result = level.release();
-        String names = String.join("', '", request.names());
-        if (!held || result == ReleaseResult.LOST) {
-            logLost(names);
-        } else if (result == ReleaseResult.UNKNOWN) {
-            OwnedHold.logUnanswered(names);
-        }
-    }
-
-    private static IllegalMonitorStateException notLocked(LockRequest request) {
-        return new IllegalMonitorStateException(
-                "Lock '" + String.join("', '", request.names()) + "' is not locked by this thread");
-    }
-
-    private static void logLost(String names) {
-        log.warn("Lock '{}' had been lost, or its lease time was over, before it was unlocked", names);
+        return held || result == ReleaseResult.UNKNOWN ? result : ReleaseResult.LOST;
     }
 
     /** Returns the lease under which an owner holds all names of a request; empty where it does not hold one of them. */

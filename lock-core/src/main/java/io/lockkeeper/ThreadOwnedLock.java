@@ -80,6 +80,11 @@ final class ThreadOwnedLock implements DistributedLock {
     }
 
     @Override
+    public ReleaseResult release() {
+        return entrance.release(request);
+    }
+
+    @Override
     public Condition newCondition() {
         throw new UnsupportedOperationException("A distributed lock has no conditions");
     }
