@@ -85,7 +85,7 @@ class CompositeLease<L extends LockLease> implements LockLease {
 
     @Override
     public boolean extend(Duration leaseTime, Duration minHoldTime) {
-        return levels.stream().allMatch(level -> level.extend(leaseTime, minHoldTime));
+        return leases.stream().allMatch(lease -> lease.extend(leaseTime, minHoldTime));
     }
 
     @Override

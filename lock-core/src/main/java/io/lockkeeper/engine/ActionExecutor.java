@@ -424,7 +424,12 @@ final class ActionExecutor {
         if (before == null) {
             release(release, ReleaseReply.NOT_HELD, released);
         } else {
-            // Nothing was heard of the downgrade yet: the lock may be held by either of the attempts.
+            // Nothing was heard of the downgrade yet: the lock may be held by either of the attempts. The first command
+            // must be answered before the second one is sent, but the caller waits for no longer than one may take.
+            context.scheduler()
+                    .schedule(
+                            () -> complete(released, ReleaseResult.UNKNOWN),
+                            traits.commandTimeout().toNanos());
             cancel(
                             new ReleaseCommand(ended.spec.names(), before, release.lastToken(), release.keepMillis()),
                             ended.spec)

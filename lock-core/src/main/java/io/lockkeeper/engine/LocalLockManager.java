@@ -448,6 +448,8 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
                     // Questions that are under way give locks that nobody receives: they go back first.
                     .thenComposeAsync(gone -> atMost(traits.commandTimeout(), calls.none()), background)
                     .thenComposeAsync(answered -> releaseHeld(), background)
+                    // An answer that came only now may have given one more.
+                    .thenComposeAsync(released -> atMost(traits.commandTimeout(), calls.none()), background)
                     .whenComplete((done, failure) -> closed.complete(null));
         }
         return closed;

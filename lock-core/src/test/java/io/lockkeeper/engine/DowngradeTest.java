@@ -204,6 +204,21 @@ class DowngradeTest {
     }
 
     @Test
+    void aReleaseDuringADowngradeIsToldWithinOneCommandTimeout() {
+        ManagedLease lease = fixture.holds(100);
+        lease.downgrade();
+        last(store.handOvers).fail();
+        CompletableFuture<ReleaseResult> released = lease.closeAsync();
+        time.pass(RecordingStore.TRAITS.commandTimeout().minusMillis(1));
+        store.releases.get(0).answer(ReleaseReply.ALREADY_RELEASED);
+        assertThat(released).isNotDone();
+
+        time.pass(Duration.ofMillis(1));
+
+        assertThat(released).isCompletedWithValue(ReleaseResult.UNKNOWN);
+    }
+
+    @Test
     void aMinimumHoldTimeOutlivesADowngradeThatTheStoreHasNotTaken() {
         ManagedLease lease = fixture.holds(REQUEST.withMinHoldTime(Duration.ofSeconds(8)), 100);
         lease.downgrade();
