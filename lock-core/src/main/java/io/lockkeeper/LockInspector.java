@@ -25,6 +25,11 @@ public interface LockInspector {
      */
     Optional<LockStatus> status(String name);
 
+    /** Returns this instance as others see it; empty where locking is switched off. Without asking the store. */
+    default Optional<LockInstance> here() {
+        return Optional.empty();
+    }
+
     /** Returns the locks that this instance holds now, without asking the store. */
     List<LockStatus> heldHere();
 

@@ -2,14 +2,61 @@
 package io.lockkeeper;
 
 import java.time.Instant;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
- * A process that holds a lock or waits for one, as it described itself.
+ * A process that holds a lock or waits for one, as it described itself. Two are equal where they are the same instance,
+ * whatever is known of what it holds.
  *
  * @param id the instance's own id, unique for each start
  * @param application the application's name; the id where it is unknown
  * @param host the host's name; empty where it is unknown
  * @param pid the process id on that host; 0 where it is unknown
- * @param since when the instance started to use locks
+ * @param since when the instance started to use locks; {@link Instant#EPOCH} where it is unknown
+ * @param heldSince for a holder, when it got the lock; null where that is unknown, and for a waiter
+ * @param waitingSince for a waiter, when the first of its callers asked; null where that is unknown, and for a holder
+ * @param label the label of the request that holds or waits; null: it has none, or this is another instance
+ * @param thread the thread that made the request, by name, or by id where it has no name; null: this is another instance
+ * @param fencingToken the token of the hold; null: this is another instance, or a waiter
  */
-public record LockInstance(String id, String application, String host, long pid, Instant since) {}
+public record LockInstance(
+        String id,
+        String application,
+        String host,
+        long pid,
+        Instant since,
+        @Nullable Instant heldSince,
+        @Nullable Instant waitingSince,
+        @Nullable String label,
+        @Nullable String thread,
+        @Nullable Long fencingToken) {
+
+    /**
+     * Describes an instance of which nothing else is known.
+     *
+     * @param id the instance's own id
+     * @param application the application's name
+     * @param host the host's name
+     * @param pid the process id on that host
+     * @param since when the instance started to use locks
+     */
+    public LockInstance(String id, String application, String host, long pid, Instant since) {
+        this(id, application, host, pid, since, null, null, null, null, null);
+    }
+
+    @Override
+    public boolean equals(@Nullable Object other) {
+        return other instanceof LockInstance instance
+                && id.equals(instance.id)
+                && application.equals(instance.application)
+                && host.equals(instance.host)
+                && pid == instance.pid
+                && since.equals(instance.since);
+    }
+
+    @Override
+    public int hashCode() {
+        return Objects.hash(id, application, host, pid, since);
+    }
+}

@@ -2,6 +2,7 @@
 package io.lockkeeper;
 
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -12,6 +13,26 @@ import org.jspecify.annotations.Nullable;
  * @param mode how they are to be held
  * @param label the label of the request; null: none
  * @param waited the time since the call
+ * @param waitingSince when the caller asked; null where that is unknown
+ * @param thread the thread that asked, by name, or by id where it has no name; null where it is unknown
  */
 public record LockWait(
-        List<String> names, LockMode mode, @Nullable String label, Duration waited) {}
+        List<String> names,
+        LockMode mode,
+        @Nullable String label,
+        Duration waited,
+        @Nullable Instant waitingSince,
+        @Nullable String thread) {
+
+    /**
+     * Describes a caller of whom nothing else is known.
+     *
+     * @param names the locks' names
+     * @param mode how they are to be held
+     * @param label the label of the request; null: none
+     * @param waited the time since the call
+     */
+    public LockWait(List<String> names, LockMode mode, @Nullable String label, Duration waited) {
+        this(names, mode, label, waited, null, null);
+    }
+}

@@ -12,13 +12,17 @@ import io.lockkeeper.store.GrantChannel;
 import io.lockkeeper.store.LockStore;
 import io.lockkeeper.store.StoredLock;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.BiFunction;
 import java.util.function.Consumer;
+import java.util.stream.IntStream;
 
 /** Looks at locks for operators. */
 final class LockInspection implements LockInspector {
@@ -81,8 +85,14 @@ final class LockInspection implements LockInspector {
     }
 
     private CompletableFuture<LockStatus> describe(StoredLock lock) {
-        CompletableFuture<List<LockInstance>> holders = instances.all(lock.holders());
-        CompletableFuture<List<LockInstance>> waiters = instances.all(lock.waiters());
+        CompletableFuture<List<LockInstance>> holders =
+                describe(lock.holders(), (attempt, instance) -> heldHere(attempt)
+                        .map(lease -> holder(instance, lease, lock.name()))
+                        .orElse(instance));
+        CompletableFuture<List<LockInstance>> waiters =
+                describe(lock.waiters(), (attempt, instance) -> pending.firstAt(registry.lockOf(attempt))
+                        .map(caller -> waiter(instance, caller))
+                        .orElse(instance));
         return holders.thenCombine(
                 waiters,
                 (holding, waiting) -> new LockStatus(
@@ -94,6 +104,61 @@ final class LockInspection implements LockInspector {
                         waiting));
     }
 
+    private CompletableFuture<List<LockInstance>> describe(
+            List<String> attempts, BiFunction<String, LockInstance, LockInstance> detail) {
+        return instances.all(attempts).thenApply(found -> IntStream.range(0, attempts.size())
+                .mapToObj(place -> detail.apply(attempts.get(place), found.get(place)))
+                .toList());
+    }
+
+    /** Returns the lease of an attempt of this instance that has been held for the longest time. */
+    private Optional<ManagedLease> heldHere(String attempt) {
+        LocalLock lock = registry.lockOf(attempt);
+        StoreHold hold = lock == null ? null : lock.hold();
+        if (hold == null || !hold.attempt.equals(attempt)) {
+            return Optional.empty();
+        }
+        return hold.leases().stream().map(ManagedLease.class::cast).min(Comparator.comparing(ManagedLease::granted));
+    }
+
+    private static LockInstance holder(LockInstance instance, ManagedLease lease, String name) {
+        return new LockInstance(
+                instance.id(),
+                instance.application(),
+                instance.host(),
+                instance.pid(),
+                instance.since(),
+                lease.granted(),
+                null,
+                lease.label(),
+                nameOf(lease.thread()),
+                lease.fencingToken(name));
+    }
+
+    private static LockInstance waiter(LockInstance instance, PendingRequest caller) {
+        return new LockInstance(
+                instance.id(),
+                instance.application(),
+                instance.host(),
+                instance.pid(),
+                instance.since(),
+                null,
+                Instant.ofEpochMilli(caller.asked.wallMillis()),
+                caller.request.label(),
+                nameOf(caller.thread()),
+                null);
+    }
+
+    @SuppressWarnings("deprecation") // Java 17 has no other way to the id.
+    private static String nameOf(Thread thread) {
+        return thread.getName().isEmpty() ? "#" + thread.getId() : thread.getName();
+    }
+
+    @Override
+    public Optional<LockInstance> here() {
+        return Optional.of(instances.here());
+    }
+
     @Override
     public List<LockStatus> heldHere() {
         Map<String, LockStatus> held = new LinkedHashMap<>();
@@ -103,7 +168,7 @@ final class LockInspection implements LockInspector {
                     LockStatus status = new LockStatus(
                             name,
                             lease.mode(),
-                            List.of(instances.here()),
+                            List.of(holder(instances.here(), lease, name)),
                             lease.fencingToken(name),
                             lease.remaining(),
                             List.of());
@@ -116,7 +181,16 @@ final class LockInspection implements LockInspector {
 
     @Override
     public List<LockWait> waitingHere() {
-        return pending.waiting(clock.now());
+        ClockReading now = clock.now();
+        return pending.all().stream()
+                .map(caller -> new LockWait(
+                        caller.request.names(),
+                        caller.request.mode(),
+                        caller.request.label(),
+                        caller.asked.until(now),
+                        Instant.ofEpochMilli(caller.asked.wallMillis()),
+                        nameOf(caller.thread())))
+                .toList();
     }
 
     @Override

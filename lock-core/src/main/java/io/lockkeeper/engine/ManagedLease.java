@@ -9,6 +9,7 @@ import io.lockkeeper.LockMode;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.ReleaseResult;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -70,6 +71,8 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     private final LockListener.Way path;
     private final int tries;
     private final long grantedNanos;
+    private final long grantedMillis;
+    private final Thread thread;
     private volatile LockRequest request;
     private volatile StoreHold hold;
 
@@ -110,6 +113,8 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
         this.tokens = grant.tokens();
         this.path = grant.path();
         this.grantedNanos = keeper.context().clock().nanoTime();
+        this.grantedMillis = keeper.context().clock().currentTimeMillis();
+        this.thread = grant.waiter().thread();
     }
 
     LockRequest request() {
@@ -118,6 +123,16 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
 
     StoreHold hold() {
         return hold;
+    }
+
+    /** Returns when the caller got the lock, by the wall clock of this machine. */
+    Instant granted() {
+        return Instant.ofEpochMilli(grantedMillis);
+    }
+
+    /** Returns the thread that asked for the lock. */
+    Thread thread() {
+        return thread;
     }
 
     @Override

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.engine;
 
-import io.lockkeeper.LockWait;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BiConsumer;
@@ -49,10 +49,15 @@ final class PendingRequests {
         return locks.size();
     }
 
-    List<LockWait> waiting(ClockReading now) {
-        return locks.keySet().stream()
-                .map(caller -> new LockWait(
-                        caller.request.names(), caller.request.mode(), caller.request.label(), caller.asked.until(now)))
-                .toList();
+    List<PendingRequest> all() {
+        return List.copyOf(locks.keySet());
+    }
+
+    /** Returns who has waited longest at a local lock; empty: no caller. */
+    Optional<PendingRequest> firstAt(@Nullable LocalLock lock) {
+        return locks.entrySet().stream()
+                .filter(entry -> entry.getValue() == lock)
+                .map(Map.Entry::getKey)
+                .min(Comparator.comparingLong(caller -> caller.number));
     }
 }

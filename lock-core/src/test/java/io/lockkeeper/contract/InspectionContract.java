@@ -16,6 +16,7 @@ import io.lockkeeper.LockTemplate;
 import io.lockkeeper.ReleaseResult;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -71,6 +72,49 @@ public abstract class InspectionContract extends StoreContract {
             future.cancel(true);
             // One that has the lock by now cannot be cancelled.
             future.thenAccept(LockLease::close);
+        }
+        Awaitility.await().atMost(SOON).until(() -> one.inspector().status(name).isEmpty());
+    }
+
+    @Test
+    void thisInstanceSaysSinceWhenAndForWhatItHoldsAndWaits() {
+        LockTemplate one = instance();
+        LockTemplate two = instance();
+        Instant before = Instant.now().truncatedTo(ChronoUnit.MILLIS);
+        LockRequest request = LockRequest.of(name).withWaitTime(LONG).withLabel("Shop.sell");
+        try (LockLease lease = one.acquire(request)) {
+            CompletableFuture<LockLease> waiting = two.acquireAsync(request.withLabel("Shop.restock"));
+            Awaitility.await().atMost(SOON).until(() -> status(two).waiters().size() == 1);
+
+            for (LockStatus status :
+                    List.of(status(one), one.inspector().heldHere().get(0))) {
+                assertThat(status.holders()).singleElement().satisfies(holder -> {
+                    assertThat(holder.heldSince()).isBetween(before, Instant.now());
+                    assertThat(holder.waitingSince()).isNull();
+                    assertThat(holder.label()).isEqualTo("Shop.sell");
+                    assertThat(holder.thread()).isEqualTo(Thread.currentThread().getName());
+                    assertThat(holder.fencingToken()).isEqualTo(lease.fencingToken());
+                });
+            }
+            assertThat(status(two).waiters()).singleElement().satisfies(waiter -> {
+                assertThat(waiter.waitingSince()).isBetween(before, Instant.now());
+                assertThat(waiter.heldSince()).isNull();
+                assertThat(waiter.label()).isEqualTo("Shop.restock");
+                assertThat(waiter.thread()).isEqualTo(Thread.currentThread().getName());
+            });
+            assertThat(two.inspector().waitingHere()).singleElement().satisfies(wait -> {
+                assertThat(wait.waitingSince()).isBetween(before, Instant.now());
+                assertThat(wait.thread()).isEqualTo(Thread.currentThread().getName());
+            });
+            // What another instance holds and waits for has no label here.
+            LockInstance holder = status(two).holders().get(0);
+            assertThat(holder.label()).isNull();
+            assertThat(holder.thread()).isNull();
+            assertThat(holder.fencingToken()).isNull();
+            assertThat(holder).isEqualTo(one.inspector().here().orElseThrow());
+            assertThat(status(one).waiters()).singleElement().satisfies(waiter -> assertThat(waiter.label())
+                    .isNull());
+            waiting.cancel(true);
         }
         Awaitility.await().atMost(SOON).until(() -> one.inspector().status(name).isEmpty());
     }
