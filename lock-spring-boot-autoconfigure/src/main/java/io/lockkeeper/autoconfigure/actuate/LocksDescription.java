@@ -2,6 +2,7 @@
 package io.lockkeeper.autoconfigure.actuate;
 
 import io.lockkeeper.LockInstance;
+import io.lockkeeper.LockMode;
 import io.lockkeeper.LockStatus;
 import io.lockkeeper.LockWait;
 import java.time.Duration;
@@ -9,6 +10,7 @@ import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Locale;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.actuate.endpoint.OperationResponseBody;
 
@@ -20,8 +22,11 @@ public sealed interface LocksDescription extends OperationResponseBody {
      *
      * @param held what it holds
      * @param waiting what its callers wait for
+     * @param instance this instance; null where locking is switched off
+     * @param now the time of this instance
      */
-    record Here(List<Lock> held, List<Wait> waiting) implements LocksDescription {}
+    record Here(
+            List<Lock> held, List<Wait> waiting, @Nullable Instance instance, String now) implements LocksDescription {}
 
     /**
      * Locks by a pattern of their names.
@@ -44,36 +49,43 @@ public sealed interface LocksDescription extends OperationResponseBody {
      * @param name its name
      * @param mode how it is held
      * @param holders who holds it
-     * @param fencingToken the highest token reserved for its holder; in the list of what is held here, that of the hold
+     * @param fencingToken the token of the hold; null where another instance holds the lock, which alone knows it
      * @param remaining how long the hold lasts without a renewal
      * @param waiters the instances that wait, in the order in which they will be served; null in the list of what is held
-     *     here, for which nobody is asked
+     *     here, for which the store is not asked
+     * @param reservedToken the highest token that is reserved for the holder's turn; null in the list of what is held here
      */
     record Lock(
             String name,
             String mode,
             List<Instance> holders,
-            long fencingToken,
+            @Nullable Long fencingToken,
             String remaining,
-            @Nullable List<Instance> waiters)
+            @Nullable List<Instance> waiters,
+            @Nullable Long reservedToken)
             implements LocksDescription {
 
         static Lock of(LockStatus status) {
-            return of(status, status.waiters().stream().map(Instance::of).toList());
+            return of(status, status.waiters().stream().map(Instance::of).toList(), status.fencingToken());
         }
 
         static Lock heldHere(LockStatus status) {
-            return of(status, null);
+            return of(status, null, null);
         }
 
-        private static Lock of(LockStatus status, @Nullable List<Instance> waiters) {
+        private static Lock of(LockStatus status, @Nullable List<Instance> waiters, @Nullable Long reservedToken) {
             return new Lock(
                     status.name(),
-                    status.mode().name().toLowerCase(Locale.ROOT),
+                    text(status.mode()),
                     status.holders().stream().map(Instance::of).toList(),
-                    status.fencingToken(),
+                    status.holders().stream()
+                            .map(LockInstance::fencingToken)
+                            .filter(Objects::nonNull)
+                            .findFirst()
+                            .orElse(null),
                     text(status.remaining()),
-                    waiters);
+                    waiters,
+                    reservedToken);
         }
     }
 
@@ -84,12 +96,25 @@ public sealed interface LocksDescription extends OperationResponseBody {
      * @param mode how they are to be held
      * @param label the label of its request
      * @param waited how long it has waited
+     * @param waitingSince when it asked
+     * @param thread the thread that asked
      */
-    record Wait(List<String> names, String mode, @Nullable String label, String waited) {
+    record Wait(
+            List<String> names,
+            String mode,
+            @Nullable String label,
+            String waited,
+            @Nullable String waitingSince,
+            @Nullable String thread) {
 
         static Wait of(LockWait wait) {
             return new Wait(
-                    wait.names(), wait.mode().name().toLowerCase(Locale.ROOT), wait.label(), text(wait.waited()));
+                    wait.names(),
+                    text(wait.mode()),
+                    wait.label(),
+                    text(wait.waited()),
+                    text(wait.waitingSince()),
+                    wait.thread());
         }
     }
 
@@ -100,21 +125,43 @@ public sealed interface LocksDescription extends OperationResponseBody {
      * @param application its name
      * @param host where it runs
      * @param pid its process
-     * @param since when it started; null where nothing is known of it but its id
+     * @param since when it started, which is not when it got the lock; null where nothing is known of it but its id
+     * @param heldSince for a holder, when it got the lock; null where that is unknown
+     * @param waitingSince for a waiter, when it asked; null where that is unknown
+     * @param label the label of its request; null: it has none, or this is another instance
+     * @param thread the thread of its request; null: this is another instance
      */
     record Instance(
             String id,
             String application,
             String host,
             long pid,
-            @Nullable String since) {
+            @Nullable String since,
+            @Nullable String heldSince,
+            @Nullable String waitingSince,
+            @Nullable String label,
+            @Nullable String thread) {
 
         static Instance of(LockInstance instance) {
-            String since = instance.since().equals(Instant.EPOCH)
-                    ? null
-                    : instance.since().toString();
-            return new Instance(instance.id(), instance.application(), instance.host(), instance.pid(), since);
+            return new Instance(
+                    instance.id(),
+                    instance.application(),
+                    instance.host(),
+                    instance.pid(),
+                    text(instance.since().equals(Instant.EPOCH) ? null : instance.since()),
+                    text(instance.heldSince()),
+                    text(instance.waitingSince()),
+                    instance.label(),
+                    instance.thread());
         }
+    }
+
+    private static String text(LockMode mode) {
+        return mode.name().toLowerCase(Locale.ROOT);
+    }
+
+    private static @Nullable String text(@Nullable Instant time) {
+        return time == null ? null : time.toString();
     }
 
     private static String text(Duration time) {
