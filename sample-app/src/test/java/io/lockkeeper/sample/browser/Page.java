@@ -112,10 +112,11 @@ public final class Page {
 
     /** Presses a key, such as {@code Escape}, which has this code. */
     public void press(String key, int code) {
+        String text = key.equals("Enter") ? "\r" : "";
         for (String type : List.of("keyDown", "keyUp")) {
             command(
                     "Input.dispatchKeyEvent",
-                    Map.of("type", type, "key", key, "code", key, "windowsVirtualKeyCode", code));
+                    Map.of("type", type, "key", key, "code", key, "windowsVirtualKeyCode", code, "text", text));
         }
     }
 
