@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.peers;
+
+import io.lockkeeper.LockTemplate;
+import io.lockkeeper.redis.RedisLockStore;
+import io.lockkeeper.testing.Connections;
+import io.lockkeeper.testing.RedisServer;
+import java.time.Duration;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+
+/** The one server of a run, and templates over it. */
+public final class PeerRedis {
+
+    private static final RedisServer SERVER = RedisServer.start();
+    private static final RedisConnectionFactory CONNECTIONS = Connections.JEDIS.to(SERVER.port());
+
+    private PeerRedis() {}
+
+    /** Returns connections to the server. */
+    public static RedisConnectionFactory connections() {
+        return CONNECTIONS;
+    }
+
+    /**
+     * Returns a new instance.
+     *
+     * @param keyPrefix what its locks have in common with those of other instances of that prefix
+     */
+    public static LockTemplate template(String keyPrefix) {
+        RedisLockStore.Options options = RedisLockStore.Options.defaults().withKeyPrefix(keyPrefix);
+        return LockTemplate.builder(new RedisLockStore(CONNECTIONS, options))
+                .shutdownWait(Duration.ZERO)
+                .build();
+    }
+}
