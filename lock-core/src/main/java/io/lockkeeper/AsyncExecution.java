@@ -6,6 +6,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.function.BiConsumer;
 import java.util.function.Function;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /** Runs a stage under a lease that is on its way, and releases the lease when the stage is completed. */
@@ -21,15 +22,20 @@ final class AsyncExecution<T extends @Nullable Object> {
      *
      * @param action makes the stage
      * @param release releases the lease, and runs something when that is done
+     * @param decorator gives what runs on another thread the context of this one
      */
-    AsyncExecution(Function<LockLease, ? extends CompletionStage<T>> action, BiConsumer<LockLease, Runnable> release) {
+    AsyncExecution(
+            Function<LockLease, ? extends CompletionStage<T>> action,
+            BiConsumer<LockLease, Runnable> release,
+            UnaryOperator<Runnable> decorator) {
         this.action = action;
         this.release = release;
+        Runnable body = decorated(decorator);
         acquisition.whenComplete((lease, failure) -> {
             if (lease == null) {
                 result.completeExceptionally(failure);
             } else {
-                run(lease);
+                begin(body, lease);
             }
         });
         // A caller that ends the result gives up the place in the queue too.
@@ -43,6 +49,25 @@ final class AsyncExecution<T extends @Nullable Object> {
 
     CompletableFuture<T> result() {
         return result;
+    }
+
+    private Runnable decorated(UnaryOperator<Runnable> decorator) {
+        Runnable body = () -> run(acquisition.join());
+        try {
+            return decorator.apply(body);
+        } catch (Throwable failure) {
+            result.completeExceptionally(failure);
+            return body;
+        }
+    }
+
+    private void begin(Runnable body, LockLease lease) {
+        try {
+            body.run();
+        } catch (Throwable failure) {
+            // That of a decorator, which may not have come to the body.
+            release.accept(lease, () -> result.completeExceptionally(failure));
+        }
     }
 
     private void run(LockLease lease) {

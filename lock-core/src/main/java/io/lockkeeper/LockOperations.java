@@ -162,7 +162,8 @@ public interface LockOperations {
      *     executor; null from it counts as a stage that is completed with null
      * @return completed as the stage is, or with what the work threw, or with the exception that {@code execute} would
      *     throw; in each case after the release, and never on the thread that completed the stage. A caller that cancels
-     *     or completes it first gives up the place, or cancels the stage and ends the hold.
+     *     or completes it first gives up the place, or ends the hold and cancels the stage, unless others wait for that
+     *     stage too.
      */
     default <T extends @Nullable Object> CompletableFuture<T> executeStage(
             LockRequest request, LockedAction<? extends @Nullable CompletionStage<T>, ?> action) {

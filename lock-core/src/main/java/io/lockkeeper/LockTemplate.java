@@ -13,6 +13,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.function.Function;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -26,11 +27,17 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
     private final LockManager manager;
     private final LockEntrance entrance;
     private final Defaults defaults;
+    private final UnaryOperator<Runnable> decorator;
 
-    LockTemplate(LockManager manager, @Nullable LockSurroundings surroundings, Defaults defaults) {
+    LockTemplate(
+            LockManager manager,
+            @Nullable LockSurroundings surroundings,
+            Defaults defaults,
+            UnaryOperator<Runnable> decorator) {
         this.manager = manager;
         this.entrance = new LockEntrance(manager, surroundings);
         this.defaults = defaults;
+        this.decorator = decorator;
     }
 
     /**
@@ -50,7 +57,8 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
      * @return a template that needs no store and no {@link #close()}
      */
     public static LockTemplate withoutLocking() {
-        return new LockTemplate(new UnlockedManager(), null, new Defaults(Duration.ZERO, Duration.ofMillis(1)));
+        return new LockTemplate(
+                new UnlockedManager(), null, new Defaults(Duration.ZERO, Duration.ofMillis(1)), body -> body);
     }
 
     @Override
@@ -125,7 +133,7 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
     @Override
     public <T extends @Nullable Object> CompletableFuture<T> executeAsync(
             LockRequest request, Function<LockLease, ? extends CompletionStage<T>> action) {
-        AsyncExecution<T> execution = new AsyncExecution<>(action, entrance::releaseAsync);
+        AsyncExecution<T> execution = new AsyncExecution<>(action, entrance::releaseAsync, decorator);
         entrance.acquireAsync(defaults.waiting(request), execution.acquisition());
         return execution.result();
     }
@@ -136,7 +144,8 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
             Collection<? extends LockLease> enclosing,
             LockedAction<? extends B, ?> action,
             Function<? super B, ? extends @Nullable CompletionStage<T>> end) {
-        StageExecution<B, T> execution = new StageExecution<>(action, end, entrance::body, entrance::releaseAsync);
+        StageExecution<B, T> execution =
+                new StageExecution<>(action, end, entrance::body, entrance::releaseAsync, decorator);
         try {
             return execution.run(entrance.enterAsync(defaults.waiting(request), enclosing));
         } catch (RuntimeException refused) {
@@ -240,6 +249,7 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
         private Duration shutdownWait = Duration.ofSeconds(25);
         private String instanceName = "";
         private @Nullable Executor executor;
+        private UnaryOperator<Runnable> decorator = body -> body;
         private @Nullable LockSurroundings surroundings;
 
         Builder(LockStore store) {
@@ -346,6 +356,19 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
         }
 
         /**
+         * Sets what gives the body of an asynchronous form the context of its caller, such as that of its log, where the
+         * body does not begin on the caller's thread.
+         *
+         * @param decorator called on the thread of the call; what it returns runs on a thread of the executor instead of
+         *     the body, and runs the body once. Unless set, bodies run as they are.
+         * @return this builder
+         */
+        public Builder taskDecorator(UnaryOperator<Runnable> decorator) {
+            this.decorator = Objects.requireNonNull(decorator, "decorator must not be null");
+            return this;
+        }
+
+        /**
          * Adds a listener.
          *
          * @param listener hears what happens; an exception from it is logged and has no other effect
@@ -383,7 +406,7 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
                                     + LockManager.Factory.class.getName()
                                     + " of lock-core is missing, perhaps after repackaging"))
                     .create(store, settings());
-            return new LockTemplate(manager, surroundings, new Defaults(waitTime, retryDelay));
+            return new LockTemplate(manager, surroundings, new Defaults(waitTime, retryDelay), decorator);
         }
 
         private LockManager.Settings settings() {

@@ -6,6 +6,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
 import java.util.function.BiConsumer;
 import java.util.function.Function;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,20 +21,29 @@ final class StageExecution<B extends @Nullable Object, T extends @Nullable Objec
     private final Function<? super B, ? extends @Nullable CompletionStage<T>> end;
     private final Function<EnteredLease, LockEntrance.Body> bodies;
     private final BiConsumer<EnteredLease, Runnable> release;
+    private final UnaryOperator<Runnable> decorator;
     private final CompletableFuture<T> result = new CompletableFuture<>();
 
     StageExecution(
             LockedAction<? extends B, ?> action,
             Function<? super B, ? extends @Nullable CompletionStage<T>> end,
             Function<EnteredLease, LockEntrance.Body> bodies,
-            BiConsumer<EnteredLease, Runnable> release) {
+            BiConsumer<EnteredLease, Runnable> release,
+            UnaryOperator<Runnable> decorator) {
         this.action = action;
         this.end = end;
         this.bodies = bodies;
         this.release = release;
+        this.decorator = decorator;
     }
 
     CompletableFuture<T> run(CompletableFuture<EnteredLease> entering) {
+        Runnable follow = () -> {
+            EnteredLease level = entering.join();
+            follow(begin(level), level);
+        };
+        Thread caller = Thread.currentThread();
+        Runnable elsewhere = entering.isDone() ? follow : decorated(follow);
         entering.whenComplete((level, failure) -> {
             if (level == null) {
                 result.completeExceptionally(failure);
@@ -41,11 +51,31 @@ final class StageExecution<B extends @Nullable Object, T extends @Nullable Objec
                 // The caller has cancelled or completed the result, and nobody else would end the level.
                 release.accept(level, () -> {});
             } else {
-                follow(begin(level), level);
+                // On the caller's thread without the copy of its context, which could clear the context at its end.
+                begin(Thread.currentThread() == caller ? follow : elsewhere, level);
             }
         });
         result.whenComplete((value, failure) -> entering.cancel(false));
         return result;
+    }
+
+    private Runnable decorated(Runnable body) {
+        try {
+            return decorator.apply(body);
+        } catch (Throwable failure) {
+            result.completeExceptionally(failure);
+            return body;
+        }
+    }
+
+    private void begin(Runnable body, EnteredLease level) {
+        try {
+            body.run();
+        } catch (Throwable failure) {
+            // That of a decorator, which may not have come to the body.
+            result.completeExceptionally(failure);
+            release.accept(level, () -> {});
+        }
     }
 
     private CompletionStage<T> begin(EnteredLease level) {
@@ -81,11 +111,16 @@ final class StageExecution<B extends @Nullable Object, T extends @Nullable Objec
         }
         result.whenComplete((value, failure) -> {
             ended.cancel(true);
-            if (stage instanceof Future<?> work) {
+            if (stage instanceof Future<?> work && !isShared(work)) {
                 // Last, because there are stages that refuse it with an exception.
                 work.cancel(true);
             }
         });
+    }
+
+    /** Returns whether others wait for the work as well, besides this execution: one caller does not end theirs. */
+    private static boolean isShared(Future<?> work) {
+        return work instanceof CompletableFuture<?> future && future.getNumberOfDependents() > 1;
     }
 
     private static <T extends @Nullable Object> void complete(

@@ -318,7 +318,7 @@ final class LeaseManager implements LockManager {
 
     @Override
     public void close() {
-        locks.close().join();
+        locks.close(Thread.currentThread()).join();
         if (closing.compareAndSet(false, true)) {
             try {
                 store.close();

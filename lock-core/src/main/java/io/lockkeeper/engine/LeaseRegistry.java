@@ -19,6 +19,9 @@ final class LeaseRegistry {
     private final CompletableFuture<@Nullable Void> drained = new CompletableFuture<>();
     private volatile boolean draining;
 
+    /** How many leases the draining thread has itself. */
+    private volatile int own;
+
     /** Messages about an attempt, and about its hold, concern a lock from now on. */
     void track(String attempt, LocalLock lock) {
         locks.put(attempt, lock);
@@ -72,7 +75,7 @@ final class LeaseRegistry {
     }
 
     void over() {
-        if (leases.decrementAndGet() == 0 && draining) {
+        if (leases.decrementAndGet() <= own && draining) {
             drained.complete(null);
         }
     }
@@ -82,10 +85,19 @@ final class LeaseRegistry {
         return leases.get();
     }
 
-    /** Returns what is completed when no lease is left; called once no caller gets one who holds nothing. */
-    CompletableFuture<?> drained() {
+    /**
+     * Returns what is completed when no lease is left; called once no caller gets one who holds nothing.
+     *
+     * @param waiting the thread that waits, and whose leases are not waited for: it cannot end them; null: none does
+     */
+    CompletableFuture<?> drained(@Nullable Thread waiting) {
+        own = waiting == null
+                ? 0
+                : (int) held().stream()
+                        .filter(lease -> lease.thread().equals(waiting))
+                        .count();
         draining = true;
-        if (leases.get() == 0) {
+        if (leases.get() <= own) {
             drained.complete(null);
         }
         return drained;

@@ -432,9 +432,10 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
     /**
      * Refuses callers who hold nothing, waits for the holders as the settings say, refuses all and releases what is left.
      *
+     * @param waiting the thread that waits for the result, and not for leases of its own; null: none waits
      * @return completed when the store has nothing to do any more; the same for each call
      */
-    CompletableFuture<?> close() {
+    CompletableFuture<?> close(@Nullable Thread waiting) {
         if (closing.compareAndSet(false, true)) {
             refusesNew = true;
             refuseAll();
@@ -443,7 +444,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
                 log.info("Waiting up to {} ms until locks are released that are held: {}", waitMillis(), held);
             }
             Executor background = context.background();
-            atMost(settings.shutdownWait(), registry.drained())
+            atMost(settings.shutdownWait(), registry.drained(waiting))
                     .thenComposeAsync(waited -> refuseNested(), background)
                     // Questions that are under way give locks that nobody receives: they go back first.
                     .thenComposeAsync(gone -> atMost(traits.commandTimeout(), calls.none()), background)
@@ -453,6 +454,11 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
                     .whenComplete((done, failure) -> closed.complete(null));
         }
         return closed;
+    }
+
+    /** Closes as {@link #close(Thread)}, on behalf of no thread. */
+    CompletableFuture<?> close() {
+        return close(null);
     }
 
     private CompletableFuture<?> refuseNested() {

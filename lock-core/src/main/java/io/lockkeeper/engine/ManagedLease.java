@@ -72,7 +72,10 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     private final int tries;
     private final long grantedNanos;
     private final long grantedMillis;
-    private final Thread thread;
+
+    /** The thread that received the lease; before that, the one that asked for it. */
+    private volatile Thread thread;
+
     private volatile LockRequest request;
     private volatile StoreHold hold;
 
@@ -130,7 +133,7 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
         return Instant.ofEpochMilli(grantedMillis);
     }
 
-    /** Returns the thread that asked for the lock. */
+    /** Returns the thread that received the lease; before that, the one that asked for it. */
     Thread thread() {
         return thread;
     }
@@ -158,6 +161,7 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
 
     /** The caller receives the lease. From now on listeners hear of it, first of this; one that throws gives it back. */
     void received(PendingRequest by) {
+        thread = Thread.currentThread();
         try {
             Duration waited = by.asked.until(keeper.context().now());
             keeper.context()
@@ -542,7 +546,12 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
         if (lost.reason().equals(TIME_OVER)) {
             log.info("{}", lost.getMessage());
         } else {
-            log.warn("{}", lost.getMessage());
+            String label = request.label();
+            log.warn(
+                    "{} (acquired by {} on thread {})",
+                    lost.getMessage(),
+                    label == null ? "a request without a label" : label,
+                    thread.getName());
         }
         keeper.context().listener().onLost(new LockListener.Lost(acquisition, request, lost));
     }

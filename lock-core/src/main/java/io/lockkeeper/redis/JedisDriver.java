@@ -6,7 +6,7 @@ import io.lockkeeper.store.StoreException;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.Executor;
+import java.util.concurrent.ExecutorService;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import org.jspecify.annotations.Nullable;
@@ -22,6 +22,7 @@ final class JedisDriver extends DelegatingDriver {
 
     private static final int ANSWERING_THREADS = 2;
 
+    private final ExecutorService answering = DaemonThreads.limited("lockkeeper-redis-answers", ANSWERING_THREADS);
     private final CombinedConnections connections;
 
     private JedisDriver(
@@ -34,20 +35,17 @@ final class JedisDriver extends DelegatingDriver {
                 commandTimeout,
                 () -> new JedisLink(settings.address(), settings.config()),
                 timer,
-                answers(timer),
+                answer -> complete(answer, timer),
                 System::nanoTime);
     }
 
-    /** Where no thread can be had, the timer completes futures, or else the thread that has the answer. */
-    private static Executor answers(ScheduledExecutorService timer) {
-        Executor threads = DaemonThreads.limited("lockkeeper-redis-answers", ANSWERING_THREADS);
-        return answer -> {
-            try {
-                threads.execute(answer);
-            } catch (Error noThread) {
-                onTimer(timer, answer);
-            }
-        };
+    /** Where no thread can be had, or none any more, the timer completes futures, or else the thread that has the answer. */
+    private void complete(Runnable answer, ScheduledExecutorService timer) {
+        try {
+            answering.execute(answer);
+        } catch (RejectedExecutionException | Error noThread) {
+            onTimer(timer, answer);
+        }
     }
 
     private static void onTimer(ScheduledExecutorService timer, Runnable answer) {
@@ -128,5 +126,6 @@ final class JedisDriver extends DelegatingDriver {
     public void close() {
         connections.close();
         general.close();
+        answering.shutdown();
     }
 }

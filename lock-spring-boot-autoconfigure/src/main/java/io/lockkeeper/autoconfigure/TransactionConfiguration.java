@@ -3,6 +3,7 @@ package io.lockkeeper.autoconfigure;
 
 import io.lockkeeper.LockSurroundings;
 import org.springframework.beans.factory.config.BeanDefinition;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.context.annotation.Bean;
@@ -23,7 +24,14 @@ class TransactionConfiguration {
 
     @Bean
     @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
-    static TransactionManagerPostProcessor lockTransactionManagerPostProcessor() {
-        return new TransactionManagerPostProcessor();
+    static TransactionGuard lockTransactionGuard() {
+        return new TransactionGuard();
+    }
+
+    @Bean
+    @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+    static TransactionGuard.Attachment lockTransactionGuardAttachment(
+            ConfigurableListableBeanFactory beans, TransactionGuard guard) {
+        return new TransactionGuard.Attachment(beans, guard);
     }
 }

@@ -18,7 +18,11 @@ final class TransactionLocks implements TransactionSynchronization, Consumer<Loc
     /** What belongs to transactions that this thread has suspended. */
     private static final ThreadLocal<@Nullable Deque<TransactionLocks>> SUSPENDED = new ThreadLocal<>();
 
+    /** Stands in a transaction of which only what comes after the commit is left. */
+    private static final TransactionSynchronization COMMITTING = new TransactionSynchronization() {};
+
     private final Deque<LockLease> leases = new ArrayDeque<>();
+    private final List<LockLease> guarded = new ArrayList<>(0);
     private boolean completed;
 
     private TransactionLocks() {}
@@ -32,6 +36,47 @@ final class TransactionLocks implements TransactionSynchronization, Consumer<Loc
         TransactionLocks locks = new TransactionLocks();
         TransactionSynchronizationManager.registerSynchronization(locks);
         return locks;
+    }
+
+    /** Returns whether a transaction is open on this thread, in which more can be written and committed. */
+    static boolean isTransactionOpen() {
+        // Callbacks after the completion of a transaction run outside of it.
+        return TransactionSynchronizationManager.isActualTransactionActive()
+                && TransactionSynchronizationManager.isSynchronizationActive()
+                && !TransactionSynchronizationManager.getSynchronizations().contains(COMMITTING);
+    }
+
+    /**
+     * The transaction of this thread is about to commit, and no body can write in it any more.
+     *
+     * @throws io.lockkeeper.LockLostException if it must not, because one of its locks is lost
+     */
+    static void beforeCommit() {
+        if (TransactionSynchronizationManager.isSynchronizationActive()) {
+            TransactionLocks locks = find();
+            if (locks != null) {
+                locks.beforeCommit(false);
+            }
+            TransactionSynchronizationManager.registerSynchronization(COMMITTING);
+        }
+    }
+
+    /** Also called by managers that tell no listeners. */
+    @Override
+    public void beforeCommit(boolean readOnly) {
+        List<LockLease> needed;
+        synchronized (this) {
+            needed = List.copyOf(guarded);
+        }
+        needed.forEach(LockLease::ensureHeld);
+    }
+
+    /** Holds a lease on; the transaction does not commit once it is lost. */
+    void acceptGuarded(LockLease lease) {
+        synchronized (this) {
+            guarded.add(lease);
+        }
+        accept(lease);
     }
 
     /** Returns what the transactions of this thread hold, those that are suspended included. */

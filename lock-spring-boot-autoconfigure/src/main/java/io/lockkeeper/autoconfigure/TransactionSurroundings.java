@@ -6,6 +6,7 @@ import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockSurroundings;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.autoconfigure.LockkeeperProperties.InsideTransaction;
+import io.lockkeeper.interceptor.GuardedBodies;
 import java.util.Collection;
 import java.util.List;
 import java.util.Set;
@@ -33,21 +34,26 @@ final class TransactionSurroundings implements LockSurroundings {
 
     @Override
     public @Nullable Consumer<LockLease> beforeAcquisition(LockRequest request, boolean reentry) {
-        if (reaction == InsideTransaction.ALLOW || !isTransactionOpen()) {
+        GuardedBodies.Purpose purpose = GuardedBodies.purpose();
+        if (reaction == InsideTransaction.ALLOW
+                || !TransactionLocks.isTransactionOpen()
+                || purpose.hasOwnTransaction()) {
             return null;
         }
         if (reaction == InsideTransaction.RELEASE_AFTER_COMPLETION) {
-            return TransactionLocks.ofThisThread();
+            TransactionLocks locks = TransactionLocks.ofThisThread();
+            return purpose.isGuarded() ? locks::acceptGuarded : locks;
         }
-        // What the thread holds already goes on after this level of it.
-        if (!reentry && reaction == InsideTransaction.FAIL) {
+        // What the thread holds already goes on after this level of it; a transaction that only reads commits nothing.
+        if (reentry || TransactionSynchronizationManager.isCurrentTransactionReadOnly()) {
+            return null;
+        }
+        if (reaction == InsideTransaction.FAIL) {
             throw new IllegalStateException(
                     Callers.describe(request) + " asks for lock " + request.names() + " inside an open transaction,"
                             + " which lockkeeper.inside-transaction=fail forbids: begin the transaction inside the lock");
         }
-        if (!reentry) {
-            warn(request);
-        }
+        warn(request);
         return null;
     }
 
@@ -67,11 +73,5 @@ final class TransactionSurroundings implements LockSurroundings {
                     caller,
                     request.names());
         }
-    }
-
-    private static boolean isTransactionOpen() {
-        // Callbacks after the completion of a transaction run outside of it.
-        return TransactionSynchronizationManager.isActualTransactionActive()
-                && TransactionSynchronizationManager.isSynchronizationActive();
     }
 }

@@ -20,6 +20,7 @@ final class BlockingExecution implements LockedExecution {
         LockRequest request = spec.request(call.getThis(), call.getArguments());
         LockOperations operations = spec.operations().get();
         Body body = new Body(call, spec.onLost());
+        GuardedBodies.asks(spec, call);
         try {
             operations.run(request, body);
             return body.result;
@@ -28,6 +29,8 @@ final class BlockingExecution implements LockedExecution {
                 throw failure;
             }
             return withoutLock(spec, call, failure);
+        } finally {
+            GuardedBodies.hasAsked(spec);
         }
     }
 

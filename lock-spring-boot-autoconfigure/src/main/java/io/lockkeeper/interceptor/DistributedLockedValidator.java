@@ -42,6 +42,7 @@ public final class DistributedLockedValidator
     private final ProxyKind proxies;
     private final LockingParts parts;
     private final MadeBeansCheck made;
+    private final @Nullable MethodTransactions transactions;
     private final Set<DistributedLockedFault> madeWrong = ConcurrentHashMap.newKeySet();
     private final BooleanSupplier switchedOff;
     private final @Nullable AttachmentCheck attachment;
@@ -60,6 +61,7 @@ public final class DistributedLockedValidator
         this.proxies = advisor.proxies();
         this.made = new MadeBeansCheck(beans, proxies);
         this.attachment = attachment;
+        this.transactions = MethodTransactions.in(beans);
     }
 
     /**
@@ -135,6 +137,9 @@ public final class DistributedLockedValidator
      */
     @Override
     public Object postProcessAfterInitialization(Object bean, String beanName) {
+        if (started && transactions != null) {
+            transactions.made(bean);
+        }
         if (attachment == null || (!started && made.isSeenAtStart(beanName))) {
             return bean;
         }
@@ -186,6 +191,9 @@ public final class DistributedLockedValidator
                 LifecycleCheck.check(method);
             } else if (!isOff && (bean.isExact() || !bean.type().isInterface())) {
                 WeavingCheck.check(method, faults);
+            }
+            if (transactions != null && !isOff) {
+                transactions.check(method, faults);
             }
             if (faults.isEmpty() && !unlocked.isEmpty()) {
                 faults.add(

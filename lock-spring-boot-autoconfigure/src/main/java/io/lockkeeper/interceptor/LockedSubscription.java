@@ -64,6 +64,7 @@ final class LockedSubscription {
         try {
             @Nullable Object[] args = SuspendingMethods.arguments(call.getMethod(), call.getArguments());
             LockRequest request = spec.request(call.getThis(), args);
+            GuardedBodies.asks(spec, call);
             locked = spec.operations().get().executeUntil(request, enclosing, method, begun -> {
                 body.complete(follow.apply(begun));
                 return ended;
@@ -71,6 +72,8 @@ final class LockedSubscription {
         } catch (RuntimeException noRequest) {
             body.completeExceptionally(noRequest);
             return body;
+        } finally {
+            GuardedBodies.hasAsked(spec);
         }
         locked.whenComplete((value, failure) -> {
             if (failure instanceof LockException noLock && !method.isStarted()) {

@@ -19,6 +19,7 @@ import org.jspecify.annotations.Nullable;
  * @param skippedResult what a skipped call returns
  * @param fallback what runs instead; null: nothing
  * @param onLost what happens to a body whose lock is lost
+ * @param suspendsTransaction whether the method suspends the transaction of its caller
  * @param operations where to lock
  * @param execution how the method's kind of result is run under a lock
  */
@@ -30,6 +31,7 @@ record MethodLockSpec(
         @Nullable Object skippedResult,
         @Nullable Fallback fallback,
         LossPolicy onLost,
+        boolean suspendsTransaction,
         Supplier<LockOperations> operations,
         LockedExecution execution) {
 

@@ -151,6 +151,7 @@ final class MethodLockSpecs {
                 skippedResult,
                 fallback,
                 annotation.onLost(),
+                MethodTransactions.suspendsOthers(method),
                 lockOperations,
                 execution);
     }

@@ -29,8 +29,13 @@ final class StageExecution implements LockedExecution {
     private static CompletableFuture<Object> run(
             MethodLockSpec spec, MethodInvocation call, LockRequest request, LockOperations operations) {
         AsynchronousBody body = new AsynchronousBody(call, spec.onLost(), lease -> {});
-        CompletableFuture<Object> locked =
-                operations.executeUntil(request, List.of(), body, begun -> follow(begun, spec.onLost()));
+        CompletableFuture<Object> locked;
+        GuardedBodies.asks(spec, call);
+        try {
+            locked = operations.executeUntil(request, List.of(), body, begun -> follow(begun, spec.onLost()));
+        } finally {
+            GuardedBodies.hasAsked(spec);
+        }
         if (!spec.skipWhenLocked() && spec.fallback() == null) {
             return locked;
         }

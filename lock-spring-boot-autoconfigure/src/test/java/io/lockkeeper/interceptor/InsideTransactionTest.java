@@ -14,6 +14,7 @@ import io.lockkeeper.interceptor.SalesDatabase.Sales;
 import io.lockkeeper.memory.MemoryLockStore;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -22,9 +23,12 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.ApplicationContext;
+import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.annotation.EnableTransactionManagement;
 import org.springframework.transaction.annotation.Propagation;
 import org.springframework.transaction.annotation.Transactional;
+import org.springframework.transaction.support.DefaultTransactionDefinition;
 import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.transaction.support.TransactionTemplate;
@@ -208,6 +212,84 @@ class InsideTransactionTest {
         });
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"warn", "fail"})
+    void aCallbackAfterTheCommitIsNotInside(String reaction) {
+        runner.withPropertyValues("lockkeeper.inside-transaction=" + reaction).run(context -> {
+            Shop shop = context.getBean(Shop.class);
+            LockTemplate locks = context.getBean(LockTemplate.class);
+            TransactionTemplate transactions = context.getBean(TransactionTemplate.class);
+            transactions.executeWithoutResult(status ->
+                    TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
+                        @Override
+                        public void afterCommit() {
+                            shop.sellOnItsOwn();
+                            locks.run("stock", lease -> {});
+                        }
+                    }));
+            assertThat(context.getBean(Sales.class).committed()).isEqualTo(1);
+            assertThat(log.lines()).isEmpty();
+        });
+    }
+
+    @Test
+    void aTransactionThatBeginsAfterTheCommitOfAnotherIsOneOfItsOwn() {
+        runner.withPropertyValues("lockkeeper.inside-transaction=fail").run(context -> {
+            Shop shop = context.getBean(Shop.class);
+            TransactionTemplate inner = new TransactionTemplate(
+                    context.getBean(PlatformTransactionManager.class),
+                    new DefaultTransactionDefinition(TransactionDefinition.PROPAGATION_REQUIRES_NEW));
+            AtomicBoolean refused = new AtomicBoolean();
+            context.getBean(TransactionTemplate.class)
+                    .executeWithoutResult(status ->
+                            TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
+                                @Override
+                                public void afterCommit() {
+                                    assertThatIllegalStateException()
+                                            .isThrownBy(() -> inner.executeWithoutResult(begun -> shop.sell()));
+                                    refused.set(true);
+                                }
+                            }));
+            assertThat(refused).isTrue();
+        });
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"warn", "fail"})
+    void aMethodThatSuspendsTheTransactionIsNotInside(String reaction) {
+        runner.withPropertyValues("lockkeeper.inside-transaction=" + reaction).run(context -> {
+            Shop shop = context.getBean(Shop.class);
+            context.getBean(TransactionTemplate.class).executeWithoutResult(status -> {
+                shop.sellOnItsOwn();
+                shop.sellWithout();
+                status.setRollbackOnly();
+            });
+            assertThat(context.getBean(Sales.class).committed()).isEqualTo(2);
+            assertThat(log.lines()).isEmpty();
+        });
+    }
+
+    @Test
+    void aLockInsideTheTransactionOfItsOwnMethodIsRefused() {
+        runner.withPropertyValues("lockkeeper.inside-transaction=fail", "lockkeeper.advisor-order=2147483647")
+                .withUserConfiguration(EarlyTransactions.class)
+                .run(context -> assertThatIllegalStateException()
+                        .isThrownBy(context.getBean(Shop.class)::sellOnItsOwn)
+                        .withMessageContaining("inside an open transaction"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"warn", "fail"})
+    void aTransactionThatOnlyReadsCommitsNothing(String reaction) {
+        runner.withPropertyValues("lockkeeper.inside-transaction=" + reaction).run(context -> {
+            TransactionTemplate reading = new TransactionTemplate(context.getBean(PlatformTransactionManager.class));
+            reading.setReadOnly(true);
+            LockTemplate locks = context.getBean(LockTemplate.class);
+            reading.executeWithoutResult(status -> locks.run("stock", lease -> {}));
+            assertThat(log.lines()).isEmpty();
+        });
+    }
+
     @Test
     void aSuspendedTransactionKeepsItsLocksWhenAnInnerOneEnds() {
         runner.withPropertyValues("lockkeeper.inside-transaction=release-after-completion")
@@ -311,6 +393,9 @@ class InsideTransactionTest {
     @EnableTransactionManagement(proxyTargetClass = true)
     static class Transactions {}
 
+    @EnableTransactionManagement(proxyTargetClass = true, order = 1)
+    static class EarlyTransactions {}
+
     static class Shop {
 
         private final Sales sales;
@@ -333,6 +418,12 @@ class InsideTransactionTest {
         @DistributedLocked("stock")
         @Transactional(propagation = Propagation.REQUIRES_NEW)
         public void sellOnItsOwn() {
+            sales.add();
+        }
+
+        @DistributedLocked("stock")
+        @Transactional(propagation = Propagation.NOT_SUPPORTED)
+        public void sellWithout() {
             sales.add();
         }
 

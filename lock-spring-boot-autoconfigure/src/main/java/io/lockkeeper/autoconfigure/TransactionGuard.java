@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.autoconfigure;
+
+import io.lockkeeper.interceptor.GuardedBodies;
+import java.util.Arrays;
+import org.springframework.beans.factory.BeanFactoryUtils;
+import org.springframework.beans.factory.SmartInitializingSingleton;
+import org.springframework.beans.factory.config.BeanPostProcessor;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.transaction.ConfigurableTransactionManager;
+import org.springframework.transaction.TransactionExecution;
+import org.springframework.transaction.TransactionExecutionListener;
+import org.springframework.transaction.TransactionManager;
+
+/**
+ * Lets no transaction commit that must not succeed without its lock, when the lock is lost. A bean, so that Spring Boot adds
+ * it to the managers that it makes.
+ */
+final class TransactionGuard implements TransactionExecutionListener {
+
+    /** Called as late as can be: an exception from here makes the manager roll back. */
+    @Override
+    public void beforeCommit(TransactionExecution transaction) {
+        GuardedBodies.ensureHeld();
+        TransactionLocks.beforeCommit();
+    }
+
+    /** Adds the guard to every manager that does not have it: when it is made, or where it was made too early, at the start. */
+    record Attachment(ConfigurableListableBeanFactory beans, TransactionGuard guard)
+            implements BeanPostProcessor, SmartInitializingSingleton {
+
+        @Override
+        public Object postProcessAfterInitialization(Object bean, String beanName) {
+            if (bean instanceof ConfigurableTransactionManager manager
+                    && manager.getTransactionExecutionListeners().stream()
+                            .noneMatch(TransactionGuard.class::isInstance)) {
+                manager.addListener(guard);
+            }
+            return bean;
+        }
+
+        @Override
+        public void afterSingletonsInstantiated() {
+            Arrays.stream(BeanFactoryUtils.beanNamesForTypeIncludingAncestors(
+                            beans, TransactionManager.class, false, false))
+                    .filter(name -> beans.containsSingleton(name) || !beans.containsLocalBean(name))
+                    .forEach(name -> postProcessAfterInitialization(beans.getBean(name), name));
+        }
+    }
+}

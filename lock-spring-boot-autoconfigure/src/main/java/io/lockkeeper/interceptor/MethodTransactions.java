@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.interceptor;
+
+import io.lockkeeper.annotation.DistributedLocked;
+import io.lockkeeper.annotation.LossPolicy;
+import java.util.Arrays;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.aopalliance.intercept.MethodInvocation;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.aop.Advisor;
+import org.springframework.aop.ProxyMethodInvocation;
+import org.springframework.aop.framework.Advised;
+import org.springframework.beans.BeansException;
+import org.springframework.beans.factory.BeanFactoryUtils;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.transaction.ConfigurableTransactionManager;
+import org.springframework.transaction.ReactiveTransactionManager;
+import org.springframework.transaction.TransactionDefinition;
+import org.springframework.transaction.TransactionManager;
+import org.springframework.transaction.annotation.AnnotationTransactionAttributeSource;
+import org.springframework.transaction.interceptor.TransactionAspectSupport;
+import org.springframework.transaction.interceptor.TransactionAttribute;
+import org.springframework.transaction.interceptor.TransactionInterceptor;
+import org.springframework.util.ClassUtils;
+
+/**
+ * The transactions that annotated methods begin themselves, and whether they can be rolled back when a lock is lost. What
+ * is not static is only for applications that have transactions.
+ */
+final class MethodTransactions {
+
+    private static final Logger log = LoggerFactory.getLogger(DistributedLocked.class);
+    private static final boolean PRESENT = ClassUtils.isPresent(
+            "org.springframework.transaction.interceptor.TransactionInterceptor",
+            MethodTransactions.class.getClassLoader());
+
+    private final ConfigurableListableBeanFactory beans;
+    private final AtomicBoolean warned = new AtomicBoolean();
+    private volatile boolean promised;
+
+    private MethodTransactions(ConfigurableListableBeanFactory beans) {
+        this.beans = beans;
+    }
+
+    /** Returns what checks the transactions of an application; null where there are none. */
+    static @Nullable MethodTransactions in(ConfigurableListableBeanFactory beans) {
+        return PRESENT ? new MethodTransactions(beans) : null;
+    }
+
+    /** Returns whether a method is annotated to run outside of the transaction of its caller. */
+    static boolean suspendsOthers(AnnotatedMethod method) {
+        return PRESENT
+                && Annotations.isPropagation(
+                        method,
+                        TransactionDefinition.PROPAGATION_REQUIRES_NEW,
+                        TransactionDefinition.PROPAGATION_NOT_SUPPORTED);
+    }
+
+    /** Returns whether the transaction of a called method begins after its lock was acquired. */
+    static boolean isInside(MethodInvocation call) {
+        if (!(call instanceof ProxyMethodInvocation proxied) || !(proxied.getProxy() instanceof Advised advised)) {
+            return false;
+        }
+        return Arrays.stream(advised.getAdvisors())
+                .dropWhile(advisor -> !(advisor instanceof DistributedLockedAdvisor))
+                .map(Advisor::getAdvice)
+                .anyMatch(TransactionInterceptor.class::isInstance);
+    }
+
+    /**
+     * Checks that a transaction inside the lock of a method does not commit when the lock is lost, where the method says so.
+     *
+     * @param method the method
+     * @param faults receives a fault where the method's own transaction would commit
+     */
+    void check(AnnotatedMethod method, Faults faults) {
+        LossPolicy onLost = method.annotation().onLost();
+        if (onLost == LossPolicy.REPORT) {
+            return;
+        }
+        promised = true;
+        TransactionManager manager = Annotations.isPropagation(
+                        method,
+                        TransactionDefinition.PROPAGATION_REQUIRED,
+                        TransactionDefinition.PROPAGATION_REQUIRES_NEW,
+                        TransactionDefinition.PROPAGATION_NESTED)
+                ? manager(method)
+                : null;
+        if (manager != null && !(manager instanceof ConfigurableTransactionManager)) {
+            faults.add(
+                    "onLost",
+                    onLost + " promises that a transaction rolls back when the lock is lost, but "
+                            + manager.getClass().getName() + " would commit it, because it is no"
+                            + " ConfigurableTransactionManager",
+                    "Let the transaction be one of a manager that extends AbstractPlatformTransactionManager and is a bean,"
+                            + " or write onLost = REPORT and call LockContext.require().ensureHeld() at the end of it");
+        } else if (manager instanceof ReactiveTransactionManager && onLost == LossPolicy.FAIL) {
+            log.warn(
+                    "{} has onLost = FAIL and a reactive transaction, which commits although the lock is lost: let its last"
+                            + " step be ensureHeld() of the lease under LockLease.class in the Reactor context, or write"
+                            + " onLost = INTERRUPT",
+                    method);
+        }
+        Arrays.stream(managers())
+                .filter(this::isMade)
+                .map(name -> beans.getBean(name, TransactionManager.class))
+                .forEach(this::warnOf);
+    }
+
+    private String[] managers() {
+        return BeanFactoryUtils.beanNamesForTypeIncludingAncestors(beans, TransactionManager.class, true, false);
+    }
+
+    /** Returns whether a bean exists; those of a parent do. */
+    private boolean isMade(String name) {
+        return beans.containsSingleton(name) || !beans.containsLocalBean(name);
+    }
+
+    /** A bean was made. */
+    void made(Object bean) {
+        if (promised && bean instanceof TransactionManager manager) {
+            warnOf(manager);
+        }
+    }
+
+    private void warnOf(TransactionManager manager) {
+        if (!(manager instanceof ConfigurableTransactionManager) && warned.compareAndSet(false, true)) {
+            log.warn(
+                    "Transactions of {} commit although a lock with onLost = FAIL or INTERRUPT is lost, because it is no"
+                            + " ConfigurableTransactionManager. End such transactions with"
+                            + " LockContext.require().ensureHeld(), or define a bean for the manager to which it delegates",
+                    manager.getClass().getName());
+        }
+    }
+
+    /** Returns the manager of a method's own transaction; null where it cannot be known yet, or there is none. */
+    private @Nullable TransactionManager manager(AnnotatedMethod method) {
+        if (!Arrays.stream(managers()).allMatch(this::isMade)) {
+            return null;
+        }
+        try {
+            return beans.getBeanProvider(TransactionInterceptor.class).stream()
+                    .findFirst()
+                    .map(interceptor -> new Annotations(beans, interceptor).manager(method))
+                    .orElse(null);
+        } catch (BeansException ambiguous) {
+            // The first call says so.
+            log.debug("The transaction manager of {} could not be found", method, ambiguous);
+            return null;
+        }
+    }
+
+    /** Finds transactions as Spring does. Only loaded where they are there. */
+    private static final class Annotations extends TransactionAspectSupport {
+
+        Annotations(ConfigurableListableBeanFactory beans, TransactionInterceptor interceptor) {
+            setBeanFactory(beans);
+            setTransactionManager(interceptor.getTransactionManager());
+        }
+
+        static boolean isPropagation(AnnotatedMethod method, int... behaviors) {
+            TransactionAttribute attribute = attribute(method);
+            return attribute != null
+                    && Arrays.stream(behaviors).anyMatch(each -> each == attribute.getPropagationBehavior());
+        }
+
+        @Nullable
+        TransactionManager manager(AnnotatedMethod method) {
+            return determineTransactionManager(attribute(method), method.targetClass());
+        }
+
+        private static @Nullable TransactionAttribute attribute(AnnotatedMethod method) {
+            return new AnnotationTransactionAttributeSource(false)
+                    .getTransactionAttribute(method.method(), method.targetClass());
+        }
+    }
+}

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.interceptor;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import io.lockkeeper.LockInspector;
+import io.lockkeeper.LockLease;
+import io.lockkeeper.LockLostException;
+import io.lockkeeper.annotation.DistributedLocked;
+import io.lockkeeper.annotation.LossPolicy;
+import io.lockkeeper.interceptor.SalesDatabase.Sales;
+import java.time.Duration;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+import javax.sql.DataSource;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
+import org.springframework.beans.factory.config.BeanPostProcessor;
+import org.springframework.boot.LazyInitializationBeanFactoryPostProcessor;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Primary;
+import org.springframework.core.Ordered;
+import org.springframework.core.PriorityOrdered;
+import org.springframework.jdbc.datasource.DataSourceTransactionManager;
+import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.TransactionDefinition;
+import org.springframework.transaction.TransactionExecutionListener;
+import org.springframework.transaction.TransactionStatus;
+import org.springframework.transaction.annotation.EnableTransactionManagement;
+import org.springframework.transaction.annotation.Transactional;
+import org.springframework.transaction.support.AbstractPlatformTransactionManager;
+import org.springframework.transaction.support.TransactionTemplate;
+import org.springframework.util.ClassUtils;
+
+/** Transaction managers of all kinds, and locks whose loss must not be committed. */
+@Timeout(60)
+class TransactionGuardTest {
+
+    private final ApplicationContextRunner runner =
+            LockedApplication.runner().withUserConfiguration(SalesDatabase.class, Transactions.class);
+
+    private final LogRecorder log = new LogRecorder(DistributedLocked.class);
+    private final LogRecorder losses = new LogRecorder(LockLease.class);
+
+    @AfterEach
+    void stopRecording() {
+        log.close();
+        losses.close();
+    }
+
+    @Test
+    void aManagerThatIsMadeEarlyIsGuardedOnce() {
+        runner.withUserConfiguration(Early.class).withBean(Shop.class).run(context -> {
+            assertRollback(context.getBean(Shop.class), context.getBean(Sales.class));
+            assertGuardedOnce(context.getBean(PlatformTransactionManager.class));
+            assertThat(log.lines()).isEmpty();
+        });
+    }
+
+    @Test
+    void theGuardIsABeanThatOthersAddToTheirManagers() {
+        runner.withBean(Shop.class)
+                .withBean(
+                        "customizing",
+                        BeanFactoryPostProcessor.class,
+                        () -> beans -> beans.addBeanPostProcessor(
+                                new Customizer(() -> beans.getBean(TransactionExecutionListener.class))))
+                .run(context -> {
+                    assertRollback(context.getBean(Shop.class), context.getBean(Sales.class));
+                    assertGuardedOnce(context.getBean(PlatformTransactionManager.class));
+                });
+    }
+
+    @Test
+    void managersOfSpringBootAreGuardedOnce() {
+        LockedApplication.runner()
+                .withConfiguration(AutoConfigurations.of(bootTransactions()))
+                .withUserConfiguration(Database.class, Transactions.class)
+                .withBean(Shop.class)
+                .run(context -> {
+                    assertRollback(context.getBean(Shop.class), context.getBean(Sales.class));
+                    assertGuardedOnce(context.getBean(PlatformTransactionManager.class));
+                });
+    }
+
+    @Test
+    void aMethodWhoseOwnTransactionWouldCommitIsRefused() {
+        for (Class<?> shop : new Class<?>[] {Shop.class, TransactionalShop.class}) {
+            runner.withUserConfiguration(Delegated.class).withBean(shop).run(context -> assertThat(
+                            context.getStartupFailure())
+                    .hasMessageContaining("onLost: FAIL promises that a transaction rolls back")
+                    .hasMessageContaining(Delegating.class.getName()));
+        }
+    }
+
+    @Test
+    void aMethodThatNamesAnotherManagerIsNot() {
+        runner.withUserConfiguration(Delegated.class).withBean(NamingShop.class).run(context -> {
+            assertThat(context).hasNotFailed();
+            assertThat(log.lines())
+                    .singleElement()
+                    .asString()
+                    .startsWith("WARN Transactions of " + Delegating.class.getName())
+                    .contains("ensureHeld()");
+        });
+    }
+
+    @Test
+    void aManagerThatCannotBeGuardedIsNamedOnceWhereOnlyBodiesMayUseIt() {
+        runner.withUserConfiguration(Delegated.class)
+                .withBean(BeginningShop.class)
+                .run(context -> assertThat(log.lines())
+                        .singleElement()
+                        .asString()
+                        .startsWith("WARN Transactions of " + Delegating.class.getName()));
+        runner.withUserConfiguration(Delegated.class)
+                .withInitializer(context ->
+                        context.addBeanFactoryPostProcessor(new LazyInitializationBeanFactoryPostProcessor()))
+                .withBean(BeginningShop.class)
+                .run(context -> {
+                    assertThat(log.lines()).hasSize(1);
+                    context.getBean("delegating");
+                    assertThat(log.lines()).hasSize(2);
+                });
+    }
+
+    @Test
+    void whereEveryLossIsOnlyReportedNothingIsSaid() {
+        runner.withUserConfiguration(Delegated.class)
+                .withBean(ReportingShop.class)
+                .run(context -> {
+                    assertThat(context).hasNotFailed();
+                    assertThat(log.lines()).isEmpty();
+                });
+    }
+
+    @Test
+    void aLossBetweenTheBodyAndTheCommitRollsBack() {
+        runner.withPropertyValues("lockkeeper.inside-transaction=release-after-completion")
+                .withBean(Shop.class)
+                .withBean(ReportingShop.class)
+                .run(context -> {
+                    Sales sales = context.getBean(Sales.class);
+                    Shop shop = context.getBean(Shop.class);
+                    ReportingShop reporting = context.getBean(ReportingShop.class);
+                    LockInspector inspector = context.getBean(LockInspector.class);
+                    TransactionTemplate transactions = context.getBean(TransactionTemplate.class);
+                    assertThatExceptionOfType(LockLostException.class)
+                            .isThrownBy(() -> transactions.executeWithoutResult(status -> {
+                                shop.sell();
+                                loseWhatIsKept(inspector);
+                            }));
+                    assertThat(sales.committed()).isZero();
+                    transactions.executeWithoutResult(status -> {
+                        reporting.sell();
+                        loseWhatIsKept(inspector);
+                    });
+                    assertThat(sales.committed()).isEqualTo(1);
+                });
+    }
+
+    @Test
+    void theLogNamesTheMethodAndTheThreadOfALoss() {
+        runner.withBean(ReportingShop.class).run(context -> {
+            context.getBean(ReportingShop.class).lose();
+            assertThat(losses.lines())
+                    .singleElement()
+                    .asString()
+                    .startsWith("WARN Lock 'stock'")
+                    .contains("ReportingShop.lose", Thread.currentThread().getName());
+        });
+    }
+
+    private void loseWhatIsKept(LockInspector inspector) {
+        int before = losses.lines().size();
+        inspector.forceRelease("stock");
+        Awaitility.await()
+                .pollInterval(Duration.ofMillis(5))
+                .until(() -> losses.lines().size() > before);
+    }
+
+    private static void assertRollback(Shop shop, Sales sales) {
+        assertThatExceptionOfType(LockLostException.class).isThrownBy(shop::sellAndLose);
+        assertThat(sales.committed()).isZero();
+    }
+
+    private static void assertGuardedOnce(PlatformTransactionManager manager) {
+        assertThat(((AbstractPlatformTransactionManager) manager).getTransactionExecutionListeners())
+                .singleElement()
+                .satisfies(guard -> assertThat(guard.getClass().getSimpleName()).isEqualTo("TransactionGuard"));
+    }
+
+    private static Class<?>[] bootTransactions() {
+        return Stream.of(
+                        "org.springframework.boot.transaction.autoconfigure.TransactionManagerCustomizationAutoConfiguration",
+                        "org.springframework.boot.autoconfigure.transaction.TransactionManagerCustomizationAutoConfiguration",
+                        "org.springframework.boot.jdbc.autoconfigure.DataSourceTransactionManagerAutoConfiguration",
+                        "org.springframework.boot.autoconfigure.jdbc.DataSourceTransactionManagerAutoConfiguration")
+                .filter(name -> ClassUtils.isPresent(name, null))
+                .map(name -> ClassUtils.resolveClassName(name, null))
+                .toArray(Class<?>[]::new);
+    }
+
+    @EnableTransactionManagement(proxyTargetClass = true)
+    static class Transactions {}
+
+    static class Database {
+        @Bean
+        DataSource dataSource() {
+            return new SalesDatabase().dataSource();
+        }
+
+        @Bean
+        Sales sales(DataSource dataSource) {
+            return new Sales(dataSource);
+        }
+    }
+
+    static class Early {
+        @Bean
+        static EarlyBird early(PlatformTransactionManager manager) {
+            return new EarlyBird(manager);
+        }
+    }
+
+    static class Delegated {
+        @Bean
+        @Primary
+        PlatformTransactionManager delegating(DataSource dataSource) {
+            return new Delegating(new DataSourceTransactionManager(dataSource));
+        }
+    }
+
+    record Delegating(PlatformTransactionManager manager) implements PlatformTransactionManager {
+        @Override
+        public TransactionStatus getTransaction(TransactionDefinition definition) {
+            return manager.getTransaction(definition);
+        }
+
+        @Override
+        public void commit(TransactionStatus status) {
+            manager.commit(status);
+        }
+
+        @Override
+        public void rollback(TransactionStatus status) {
+            manager.rollback(status);
+        }
+    }
+
+    /** Makes the manager before any other post-processor is there. */
+    static class EarlyBird implements BeanPostProcessor, PriorityOrdered {
+
+        EarlyBird(PlatformTransactionManager manager) {
+            assertThat(manager).isInstanceOf(DataSourceTransactionManager.class);
+        }
+
+        @Override
+        public int getOrder() {
+            return Ordered.HIGHEST_PRECEDENCE;
+        }
+    }
+
+    /** What Spring Boot does with its managers. */
+    record Customizer(Supplier<TransactionExecutionListener> listener) implements BeanPostProcessor {
+        @Override
+        public Object postProcessBeforeInitialization(Object bean, String name) {
+            if (bean instanceof AbstractPlatformTransactionManager manager) {
+                manager.addListener(listener.get());
+            }
+            return bean;
+        }
+    }
+
+    static class Shop {
+
+        private final Sales sales;
+        private final LockInspector inspector;
+
+        Shop(Sales sales, LockInspector inspector) {
+            this.sales = sales;
+            this.inspector = inspector;
+        }
+
+        @Transactional
+        @DistributedLocked(name = "stock", onLost = LossPolicy.FAIL)
+        public void sellAndLose() throws InterruptedException {
+            sales.add();
+            LockedApplication.lose(inspector, "stock");
+        }
+
+        @Transactional
+        @DistributedLocked(name = "stock", onLost = LossPolicy.FAIL)
+        public void sell() {
+            sales.add();
+        }
+    }
+
+    @Transactional
+    static class TransactionalShop {
+        @DistributedLocked(name = "stock", onLost = LossPolicy.FAIL)
+        public void sell() {}
+    }
+
+    static class NamingShop {
+        @Transactional("transactions")
+        @DistributedLocked(name = "stock", onLost = LossPolicy.FAIL)
+        public void sell() {}
+    }
+
+    static class BeginningShop {
+        @DistributedLocked(name = "stock", onLost = LossPolicy.FAIL)
+        public void sell() {}
+
+        @DistributedLocked(name = "stock", onLost = LossPolicy.INTERRUPT)
+        public void buy() {}
+    }
+
+    static class ReportingShop {
+
+        private final Sales sales;
+        private final LockInspector inspector;
+
+        ReportingShop(Sales sales, LockInspector inspector) {
+            this.sales = sales;
+            this.inspector = inspector;
+        }
+
+        @Transactional
+        @DistributedLocked("stock")
+        public void sell() {
+            sales.add();
+        }
+
+        @DistributedLocked("stock")
+        public void lose() throws InterruptedException {
+            LockedApplication.lose(inspector, "stock");
+        }
+    }
+}
