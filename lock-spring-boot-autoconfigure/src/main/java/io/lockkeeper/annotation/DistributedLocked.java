@@ -102,7 +102,8 @@ public @interface DistributedLocked {
      * after them. Without an exception, or with {@link LockNotAcquiredException} or a supertype of it, it runs when
      * others hold the lock; with {@link LockStoreException} or {@link io.lockkeeper.LockException}, when the store
      * failed. Of several the most specific one runs. Its own exceptions reach the caller. What the annotated method
-     * throws never leads to it. It runs without the lock. It returns the same kind of result; that of a suspend function may
+     * throws never leads to it. It runs without the lock, but under annotations of its own where the bean's proxy can call
+     * it. It returns the same kind of result; that of a suspend function may
      * be one, too.
      */
     String fallbackMethod() default "";

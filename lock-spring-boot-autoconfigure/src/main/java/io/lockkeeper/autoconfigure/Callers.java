@@ -37,6 +37,6 @@ final class Callers {
     private static String name(StackFrame frame) {
         Matcher lambda = LAMBDA.matcher(frame.getMethodName());
         String method = lambda.matches() ? lambda.group(1) : frame.getMethodName();
-        return frame.getDeclaringClass().getSimpleName() + "." + method;
+        return frame.getClassName() + "." + method;
     }
 }

@@ -7,11 +7,16 @@ import io.lockkeeper.LockOperations;
 import io.lockkeeper.LockSurroundings;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.store.LockStore;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Executor;
+import java.util.function.UnaryOperator;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
@@ -22,6 +27,9 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
 import org.springframework.context.annotation.Lazy;
 import org.springframework.core.env.Environment;
+import org.springframework.core.task.TaskDecorator;
+import org.springframework.core.task.support.ContextPropagatingTaskDecorator;
+import org.springframework.util.ClassUtils;
 
 /**
  * Auto-configuration of Lockkeeper: a {@link LockTemplate} over Redis or over the memory of this process, and the advice
@@ -38,6 +46,9 @@ import org.springframework.core.env.Environment;
 public final class LockkeeperAutoConfiguration {
 
     private static final Logger log = LoggerFactory.getLogger(LockkeeperAutoConfiguration.class);
+    private static final String EXECUTOR = "lockkeeperExecutor";
+    private static final boolean CONTEXT_PROPAGATION = ClassUtils.isPresent(
+            "io.micrometer.context.ContextSnapshot", LockkeeperAutoConfiguration.class.getClassLoader());
 
     @Bean
     LockTemplateShutdown lockTemplateShutdown(ConfigurableListableBeanFactory beans) {
@@ -78,6 +89,21 @@ public final class LockkeeperAutoConfiguration {
         }
     }
 
+    /** Returns what gives a body on another thread the context of its caller. */
+    private static UnaryOperator<Runnable> decorator(ObjectProvider<TaskDecorator> beans) {
+        List<TaskDecorator> decorators = new ArrayList<>(beans.orderedStream().toList());
+        if (CONTEXT_PROPAGATION && decorators.stream().noneMatch(ContextPropagatingTaskDecorator.class::isInstance)) {
+            decorators.add(new ContextPropagatingTaskDecorator());
+        }
+        return body -> {
+            Runnable decorated = body;
+            for (TaskDecorator decorator : decorators) {
+                decorated = decorator.decorate(decorated);
+            }
+            return decorated;
+        };
+    }
+
     /** The template, where the application has none. */
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnMissingBean(LockOperations.class)
@@ -91,6 +117,8 @@ public final class LockkeeperAutoConfiguration {
                 ObjectProvider<LockStore> stores,
                 ObjectProvider<LockListener> listeners,
                 ObjectProvider<LockSurroundings> surroundings,
+                ObjectProvider<TaskDecorator> decorators,
+                @Qualifier(EXECUTOR) ObjectProvider<Executor> executor,
                 Environment environment) {
             LockStore store = stores.getIfAvailable();
             if (store == null) {
@@ -108,6 +136,8 @@ public final class LockkeeperAutoConfiguration {
                     .instanceName(name == null ? environment.getProperty("spring.application.name", "") : name);
             listeners.orderedStream().forEach(builder::listener);
             surroundings.ifAvailable(builder::surroundings);
+            executor.ifAvailable(builder::executor);
+            builder.taskDecorator(decorator(decorators));
             return builder.build();
         }
     }

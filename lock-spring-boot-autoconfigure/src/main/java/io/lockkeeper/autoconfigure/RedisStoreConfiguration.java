@@ -7,12 +7,14 @@ import java.time.Duration;
 import java.util.List;
 import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.util.StringUtils;
 
 /** Locks in Redis, over a connection factory of the application. */
 @Configuration(proxyBeanMethods = false)
@@ -30,8 +32,9 @@ class RedisStoreConfiguration {
     private static RedisConnectionFactory connectionFactory(
             LockkeeperProperties properties, ListableBeanFactory beans) {
         String name = properties.redis().connectionFactory();
-        List<String> names = List.of(beans.getBeanNamesForType(RedisConnectionFactory.class));
-        if (name != null) {
+        List<String> names =
+                List.of(BeanFactoryUtils.beanNamesForTypeIncludingAncestors(beans, RedisConnectionFactory.class));
+        if (StringUtils.hasText(name)) {
             if (!names.contains(name)) {
                 throw LockStoreConfigurationException.unknownConnectionFactory(name, names);
             }

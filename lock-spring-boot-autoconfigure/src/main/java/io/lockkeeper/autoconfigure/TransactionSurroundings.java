@@ -11,6 +11,8 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -25,6 +27,10 @@ final class TransactionSurroundings implements LockSurroundings {
 
     private static final Logger log = LoggerFactory.getLogger(LockTemplate.class);
 
+    private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+    private static final int LOOKS_AT_ONCE = 100;
+
+    private final AtomicLong looks = new AtomicLong(System.nanoTime() - LOOKS_AT_ONCE * LOOK_NANOS);
     private final InsideTransaction reaction;
     private final Set<String> warned = ConcurrentHashMap.newKeySet();
 
@@ -63,6 +69,9 @@ final class TransactionSurroundings implements LockSurroundings {
     }
 
     private void warn(LockRequest request) {
+        if (request.label() == null && !isLookDue()) {
+            return;
+        }
         String caller = Callers.describe(request);
         if (warned.add(caller)) {
             log.warn(
@@ -73,5 +82,13 @@ final class TransactionSurroundings implements LockSurroundings {
                     caller,
                     request.names());
         }
+    }
+
+    /** To find the method that asks takes a walk through the stack: often enough that none stays unnamed for long. */
+    private boolean isLookDue() {
+        long now = System.nanoTime();
+        long before = looks.get();
+        long next = Math.max(before, now - LOOKS_AT_ONCE * LOOK_NANOS) + LOOK_NANOS;
+        return next <= now && looks.compareAndSet(before, next);
     }
 }

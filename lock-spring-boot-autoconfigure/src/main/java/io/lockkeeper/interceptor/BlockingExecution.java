@@ -43,7 +43,7 @@ final class BlockingExecution implements LockedExecution {
         if (instead == null) {
             throw failure;
         }
-        return instead.invoke(call.getThis(), call.getArguments(), failure);
+        return instead.invoke(call, call.getArguments(), failure);
     }
 
     /** The method's body, which remembers that it was started: what fails from then on is the body's own failure. */

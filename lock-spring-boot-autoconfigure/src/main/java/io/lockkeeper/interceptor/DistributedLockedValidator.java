@@ -111,6 +111,7 @@ public final class DistributedLockedValidator
         }
         Map<BeanType, Collection<AnnotatedMethod>> methods = new LinkedHashMap<>();
         types.keySet().forEach(type -> methods.put(type, annotatedMethods(type.type())));
+        methods.values().forEach(each -> each.forEach(specs::announce));
         boolean isOff = switchedOff.getAsBoolean();
         if (!isOff) {
             requireParts(types, methods);
@@ -203,6 +204,10 @@ public final class DistributedLockedValidator
             }
             found.addAll(faults.found());
             found.addAll(specs.check(method, bean.isExact()));
+            Fallback fallback = specs.fallback(method);
+            if (fallback != null && attachment != null) {
+                ProxyCheck.checkFallback(method, fallback, bean.isByInterfaces());
+            }
         }
         return found;
     }
@@ -257,7 +262,7 @@ public final class DistributedLockedValidator
             if (type == null) {
                 return null;
             }
-            boolean exact = exists || !isMadeByMethod(definition);
+            boolean exact = !beans.isFactoryBean(name) && (exists || !isMadeByMethod(definition));
             boolean opaque = type.isInterface() || Proxy.isProxyClass(type);
             return new BeanType(ClassUtils.getUserClass(type), exact && !opaque, proxies.isByInterfaces(name, type));
         } catch (RuntimeException | LinkageError unreadable) {

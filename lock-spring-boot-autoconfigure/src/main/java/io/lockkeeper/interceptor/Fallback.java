@@ -11,7 +11,11 @@ import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
+import org.springframework.aop.ProxyMethodInvocation;
+import org.springframework.aop.support.AopUtils;
+import org.springframework.util.ClassUtils;
 
 /**
  * What runs instead of a method whose lock was not acquired.
@@ -79,22 +83,41 @@ record Fallback(List<Candidate> candidates) {
         }
 
         /**
-         * Runs the method.
+         * Runs the method, through the proxy of the bean where that can call it: the method may have advice of its own.
          *
-         * @param target the bean
-         * @param args the arguments of the call
+         * @param call the call of the annotated method
+         * @param args its arguments
          * @param failure why the lock was not acquired
          * @return what it returns
          * @throws Throwable what it throws, unchanged
          */
         @Nullable
-        Object invoke(@Nullable Object target, @Nullable Object[] args, LockException failure) throws Throwable {
+        Object invoke(MethodInvocation call, @Nullable Object[] args, LockException failure) throws Throwable {
+            Object proxy = call instanceof ProxyMethodInvocation proxied ? proxied.getProxy() : null;
+            Method callable = proxy == null ? null : callable(proxy);
             try {
-                return method.invoke(
-                        Modifier.isStatic(method.getModifiers()) ? null : target, arguments(args, failure));
+                return callable == null
+                        ? method.invoke(call.getThis(), arguments(args, failure))
+                        : callable.invoke(proxy, arguments(args, failure));
             } catch (InvocationTargetException thrown) {
                 throw thrown.getTargetException();
             }
+        }
+
+        /** Returns the method by which a proxy calls this one; null where it would run on the proxy itself, without advice. */
+        @Nullable
+        Method callable(Object proxy) {
+            if (AopUtils.isJdkDynamicProxy(proxy)) {
+                Method declared = ClassUtils.getInterfaceMethodIfPossible(method, AopUtils.getTargetClass(proxy));
+                return declared.getDeclaringClass().isInstance(proxy) ? declared : null;
+            }
+            int modifiers = method.getModifiers();
+            Class<?> type = method.getDeclaringClass();
+            boolean visible = Modifier.isPublic(modifiers)
+                    || Modifier.isProtected(modifiers)
+                    || (!Modifier.isPrivate(modifiers) && ProxyCheck.isSamePackage(type, proxy.getClass()));
+            boolean overridden = visible && !Modifier.isStatic(modifiers) && !Modifier.isFinal(modifiers);
+            return overridden && AopUtils.isCglibProxy(proxy) && type.isInstance(proxy) ? method : null;
         }
     }
 }

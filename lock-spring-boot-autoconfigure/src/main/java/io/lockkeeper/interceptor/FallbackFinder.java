@@ -33,12 +33,16 @@ final class FallbackFinder {
      * Finds the fallback.
      *
      * @param owner the annotated method
+     * @param name the name of the fallback; empty: none
      * @param faults receives what is wrong
      * @return the fallback; null where the annotation names none, or after a fault
      */
-    static @Nullable Fallback find(AnnotatedMethod owner, Faults faults) {
-        String name = owner.annotation().fallbackMethod();
+    static @Nullable Fallback find(AnnotatedMethod owner, String name, Faults faults) {
         return name.isEmpty() ? null : new FallbackFinder(owner, faults).find(name);
+    }
+
+    static @Nullable Fallback find(AnnotatedMethod owner, Faults faults) {
+        return find(owner, owner.annotation().fallbackMethod(), faults);
     }
 
     private @Nullable Fallback find(String name) {

@@ -22,7 +22,7 @@ record LockSettings(
     private static final Duration MIN_TIME = Duration.ofMillis(1);
 
     /** Reads the settings of a method; what is wrong goes to the faults, and counts as not set. */
-    static LockSettings read(AnnotatedMethod method, DurationAttributes durations, Faults faults) {
+    static LockSettings read(AnnotatedMethod method, String label, DurationAttributes durations, Faults faults) {
         DistributedLocked annotation = method.annotation();
         Duration waitTime = durations.read("waitTime", annotation.waitTime(), Duration.ZERO, faults);
         if (waitTime == null && annotation.skipWhenLocked()) {
@@ -42,7 +42,7 @@ record LockSettings(
                 Math.max(0, annotation.retryCount()),
                 durations.read("retryDelay", annotation.retryDelay(), MIN_TIME, faults),
                 minHoldTime == null ? Duration.ZERO : minHoldTime,
-                method.label());
+                label);
     }
 
     /**

@@ -21,12 +21,17 @@ final class MethodLockSpecs {
     private static final Logger log = LoggerFactory.getLogger(DistributedLocked.class);
 
     private final Map<MethodClassKey, MethodLockSpec> specs = new ConcurrentHashMap<>();
+
+    /** The classes of annotated methods by their short labels; no class where there are several. */
+    private final Map<String, Class<?>> labels = new ConcurrentHashMap<>();
+
+    private final Placeholders placeholders;
     private final NameParser names;
     private final DurationAttributes durations;
     private final OperationsLocator operations;
 
     MethodLockSpecs(ConfigurableListableBeanFactory beans) {
-        Placeholders placeholders = new Placeholders(beans::resolveEmbeddedValue);
+        this.placeholders = new Placeholders(beans::resolveEmbeddedValue);
         StandardEvaluationContext shared = new StandardEvaluationContext();
         shared.setBeanResolver(new BeanFactoryResolver(beans));
         shared.setTypeLocator(new StandardTypeLocator(beans.getBeanClassLoader()));
@@ -110,6 +115,23 @@ final class MethodLockSpecs {
                 .toList();
     }
 
+    /** Returns the fallback of a method that was checked; null where it has none, or was wrong. */
+    @Nullable
+    Fallback fallback(AnnotatedMethod method) {
+        MethodLockSpec known = specs.get(key(method));
+        return known == null ? null : known.fallback();
+    }
+
+    /** Tells of a method, so that methods of other classes which look the same to a reader have longer labels. */
+    void announce(AnnotatedMethod method) {
+        labels.merge(method.label(), method.declaringClass(), (one, other) -> one == other ? one : void.class);
+    }
+
+    private String label(AnnotatedMethod method) {
+        announce(method);
+        return labels.get(method.label()) == method.declaringClass() ? method.label() : method.defaultName();
+    }
+
     private static MethodClassKey key(AnnotatedMethod method) {
         return new MethodClassKey(method.method(), method.targetClass());
     }
@@ -126,18 +148,20 @@ final class MethodLockSpecs {
         DistributedLocked annotation = method.annotation();
         ResultKind result = ResultKind.of(method);
         LockNames lockNames = names.parse(method, faults);
-        LockSettings settings = LockSettings.read(method, durations, faults);
+        LockSettings settings = LockSettings.read(method, label(method), durations, faults);
         boolean skips = annotation.skipWhenLocked();
-        if (skips && !annotation.fallbackMethod().isEmpty()) {
+        String fallbackName = text(FallbackFinder.ATTRIBUTE, annotation.fallbackMethod(), faults);
+        if (skips && !fallbackName.isEmpty()) {
             faults.add("skipWhenLocked", "does not go together with fallbackMethod", "Leave one of them out");
         }
         if (method.written().size() > 1) {
             faults.add(
                     "", "has several annotations that lock, of which only one would", "Write one, with all the names");
         }
-        Fallback fallback = FallbackFinder.find(method, faults);
+        Fallback fallback = FallbackFinder.find(method, fallbackName, faults);
         Object skippedResult = skips ? result.skippedResult(faults) : null;
-        var lockOperations = operations.find(annotation.lockTemplate(), faults);
+        var lockOperations =
+                operations.find(text(OperationsLocator.ATTRIBUTE, annotation.lockTemplate(), faults), faults);
         LockedExecution execution = result.execution(faults);
         if (lockNames == null || !faults.isEmpty()) {
             return null;
@@ -154,5 +178,10 @@ final class MethodLockSpecs {
                 MethodTransactions.suspendsOthers(method),
                 lockOperations,
                 execution);
+    }
+
+    private String text(String attribute, String written, Faults faults) {
+        String resolved = placeholders.resolve(attribute, written, faults);
+        return resolved == null ? "" : resolved.strip();
     }
 }

@@ -7,12 +7,13 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.beans.factory.support.AbstractBeanDefinition;
 import org.springframework.util.function.SingletonSupplier;
 
 /** Finds the beans that lock, but creates none before the first call of an annotated method. */
 final class OperationsLocator {
 
-    private static final String ATTRIBUTE = "lockTemplate";
+    static final String ATTRIBUTE = "lockTemplate";
 
     private final ConfigurableListableBeanFactory beans;
     private volatile @Nullable List<String> known;
@@ -44,7 +45,7 @@ final class OperationsLocator {
         List<BeanDefinition> candidates = names().stream()
                 .filter(beans::containsBeanDefinition)
                 .map(beans::getMergedBeanDefinition)
-                .filter(BeanDefinition::isAutowireCandidate)
+                .filter(OperationsLocator::isDefaultCandidate)
                 .toList();
         long primary = candidates.stream().filter(BeanDefinition::isPrimary).count();
         long regular =
@@ -55,6 +56,11 @@ final class OperationsLocator {
                     "is not set, and there are several beans to lock with",
                     "Write the name of one, or make one of them @Primary: " + names());
         }
+    }
+
+    private static boolean isDefaultCandidate(BeanDefinition bean) {
+        return bean.isAutowireCandidate()
+                && !(bean instanceof AbstractBeanDefinition definition && !definition.isDefaultCandidate());
     }
 
     private List<String> names() {

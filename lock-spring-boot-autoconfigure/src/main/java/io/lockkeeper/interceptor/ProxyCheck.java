@@ -1,11 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.interceptor;
 
+import io.lockkeeper.annotation.DistributedLocked;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
+import java.util.List;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.core.annotation.MergedAnnotations;
+import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
 
 /** Finds methods around which no proxy can put a lock. */
 final class ProxyCheck {
+
+    private static final Logger log = LoggerFactory.getLogger(DistributedLocked.class);
+
+    /** Annotations of which a fallback must not be deprived without a word. By name, because they may not be there. */
+    private static final List<String> ADVISED = List.of(
+            "org.springframework.transaction.annotation.Transactional",
+            "jakarta.transaction.Transactional",
+            DistributedLocked.class.getName());
 
     private ProxyCheck() {}
 
@@ -42,11 +56,34 @@ final class ProxyCheck {
         }
     }
 
+    /** Warns of a fallback with annotations that its proxy would see, if the proxy could call it. */
+    static void checkFallback(AnnotatedMethod owner, Fallback fallback, boolean byInterfaces) {
+        for (Fallback.Candidate candidate : fallback.candidates()) {
+            Method method = candidate.method();
+            Faults faults = new Faults(owner);
+            check(new AnnotatedMethod(method, method, owner.targetClass(), owner.annotation()), byInterfaces, faults);
+            MergedAnnotations annotations = MergedAnnotations.from(method, SearchStrategy.TYPE_HIERARCHY);
+            if (!faults.isEmpty() && ADVISED.stream().anyMatch(annotations::isPresent)) {
+                log.warn(
+                        "{}, the fallback of {}, runs without its own annotations, because no proxy can call it: make it"
+                                + " public, let it not be final, and declare it in the interface where there is one",
+                        AnnotatedMethod.signature(method.getName(), method.getParameterTypes()),
+                        owner);
+            }
+        }
+    }
+
     private static boolean isHiddenFrom(Class<?> type, Method method) {
         Class<?> declaring = method.getDeclaringClass();
         return !Modifier.isPublic(method.getModifiers())
                 && !Modifier.isProtected(method.getModifiers())
-                && !declaring.getPackageName().equals(type.getPackageName());
+                && !isSamePackage(declaring, type);
+    }
+
+    /** Returns whether what is visible in the package of one class is visible in another. */
+    static boolean isSamePackage(Class<?> type, Class<?> other) {
+        return type.getClassLoader() == other.getClassLoader()
+                && type.getPackageName().equals(other.getPackageName());
     }
 
     private static void checkInterfaces(Method method, Class<?> type, Faults faults) {

@@ -2,6 +2,7 @@
 package io.lockkeeper.interceptor;
 
 import io.lockkeeper.LockException;
+import java.lang.reflect.Method;
 import java.util.Arrays;
 import java.util.function.Function;
 import org.aopalliance.intercept.MethodInvocation;
@@ -83,7 +84,7 @@ final class PublisherExecution implements LockedExecution {
             if (SuspendingMethods.isSuspending(instead.method())) {
                 return suspending(instead, call, instead.arguments(args, failure));
             }
-            return publisher(instead.invoke(call.getThis(), args, failure));
+            return publisher(instead.invoke(call, args, failure));
         } catch (Throwable thrown) {
             return Mono.error(thrown);
         }
@@ -92,6 +93,10 @@ final class PublisherExecution implements LockedExecution {
     private static Publisher<?> suspending(Fallback.Candidate instead, MethodInvocation call, @Nullable Object[] args) {
         @Nullable Object[] all = Arrays.copyOf(args, args.length + 1);
         all[args.length] = call.getArguments()[call.getArguments().length - 1];
-        return LockedCoroutine.call(instead.method(), call.getThis(), all);
+        Object proxy = call instanceof ProxyMethodInvocation proxied ? proxied.getProxy() : null;
+        Method callable = proxy == null ? null : instead.callable(proxy);
+        return callable == null
+                ? LockedCoroutine.call(instead.method(), call.getThis(), all)
+                : LockedCoroutine.call(callable, proxy, all);
     }
 }

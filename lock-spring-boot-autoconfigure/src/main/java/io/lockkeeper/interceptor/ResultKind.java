@@ -16,6 +16,8 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.core.ReactiveAdapter;
 import org.springframework.core.ReactiveAdapterRegistry;
 import org.springframework.core.ResolvableType;
+import org.springframework.core.annotation.MergedAnnotations;
+import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
 import org.springframework.util.ClassUtils;
 
 /** What a method's return type says about how it is run, and about how a call is skipped. */
@@ -34,9 +36,11 @@ final class ResultKind {
     private final boolean suspending;
     private final Class<?> returnType;
     private final boolean neverNull;
+    private final boolean isAsync;
 
-    private ResultKind(boolean suspending, Class<?> returnType, boolean neverNull) {
+    private ResultKind(boolean suspending, Class<?> returnType, boolean neverNull, boolean isAsync) {
         this.suspending = suspending;
+        this.isAsync = isAsync;
         this.returnType = returnType;
         this.neverNull = neverNull;
     }
@@ -48,11 +52,11 @@ final class ResultKind {
             Class<?> type = SuspendingMethods.returnType(declared);
             boolean neverNull =
                     type != void.class && !type.getName().equals(FLOW) && !SuspendingMethods.mayReturnNull(declared);
-            return new ResultKind(true, type, neverNull);
+            return new ResultKind(true, type, neverNull, false);
         }
         Class<?> type = ResolvableType.forMethodReturnType(declared, method.targetClass())
                 .resolve(declared.getReturnType());
-        return new ResultKind(false, type, false);
+        return new ResultKind(false, type, false, isAsync(declared, method.targetClass()));
     }
 
     /**
@@ -71,6 +75,10 @@ final class ResultKind {
         if (adapter != null && returnType.isAssignableFrom(adapter.getReactiveType()) && !isRunning()) {
             return PublisherExecution.of(adapter);
         }
+        if (returnType == Future.class && isAsync) {
+            // Completed when it is returned, on the thread of the task: the caller's future is Spring's.
+            return new OpenResultExecution();
+        }
         if (adapter != null || isAsynchronous()) {
             faults.add(
                     "",
@@ -85,7 +93,7 @@ final class ResultKind {
     static boolean goesOn(Object returned) {
         return returned instanceof Future<?> future
                 ? !future.isDone()
-                : new ResultKind(false, returned.getClass(), false).isAsynchronous();
+                : new ResultKind(false, returned.getClass(), false, false).isAsynchronous();
     }
 
     private LockedExecution suspendingExecution(Faults faults) {
@@ -98,6 +106,14 @@ final class ResultKind {
         }
         boolean flow = returnType.getName().equals(FLOW);
         return PublisherExecution.ofSuspending(flow ? adapter() : null);
+    }
+
+    /** Whether Spring runs the method on another thread, outside of its lock. By name, as the annotation may be another's. */
+    private static boolean isAsync(Method method, Class<?> targetClass) {
+        String async = "org.springframework.scheduling.annotation.Async";
+        return MergedAnnotations.from(method, SearchStrategy.TYPE_HIERARCHY).isPresent(async)
+                || MergedAnnotations.from(targetClass, SearchStrategy.TYPE_HIERARCHY)
+                        .isPresent(async);
     }
 
     private @Nullable ReactiveAdapter adapter() {

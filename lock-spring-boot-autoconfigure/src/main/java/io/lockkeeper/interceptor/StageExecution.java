@@ -74,7 +74,7 @@ final class StageExecution implements LockedExecution {
             return CompletableFuture.failedFuture(failure);
         }
         try {
-            return stage(instead.invoke(call.getThis(), call.getArguments(), failure));
+            return stage(instead.invoke(call, call.getArguments(), failure));
         } catch (Throwable thrown) {
             return CompletableFuture.failedFuture(thrown);
         }

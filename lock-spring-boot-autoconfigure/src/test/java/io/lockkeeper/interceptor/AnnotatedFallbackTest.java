@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.interceptor;
+
+import static io.lockkeeper.interceptor.LockedApplication.whileHeldElsewhere;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lockkeeper.LockContext;
+import io.lockkeeper.annotation.DistributedLocked;
+import io.lockkeeper.interceptor.SalesDatabase.Sales;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.springframework.aop.support.AopUtils;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.transaction.annotation.EnableTransactionManagement;
+import org.springframework.transaction.annotation.Transactional;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
+import reactor.core.publisher.Mono;
+
+/** Fallbacks that have annotations of their own. */
+class AnnotatedFallbackTest {
+
+    private static final Duration SOON = Duration.ofSeconds(20);
+
+    private final ApplicationContextRunner runner = LockedApplication.runner()
+            .withUserConfiguration(SalesDatabase.class, Transactions.class)
+            .withBean(Shop.class)
+            .withBean(CounterImplementation.class);
+
+    private final LogRecorder log = new LogRecorder(DistributedLocked.class);
+
+    @AfterEach
+    void stopRecording() {
+        log.close();
+    }
+
+    @Test
+    void theyRunUnderTheirLocksAndInTheirTransactions() {
+        runner.run(context -> whileHeldElsewhere(context, "stock", () -> {
+            Shop shop = context.getBean(Shop.class);
+            assertThat(shop.sell()).isEqualTo("locked, in a transaction");
+            assertThat(shop.sellLater()).succeedsWithin(SOON).isEqualTo("locked, in a transaction");
+            assertThat(shop.sellReactively().block(SOON)).isEqualTo("locked, in a transaction");
+            assertThat(shop.sellForFriends()).isEqualTo("locked, in a transaction");
+        }));
+    }
+
+    @Test
+    void theyHaveTheAdviceOfTheirClass() {
+        runner.run(context -> whileHeldElsewhere(
+                context, "stock", () -> assertThat(context.getBean(Shop.class).lend())
+                        .isEqualTo("lent by a bean, in a transaction")));
+    }
+
+    @Test
+    void theyAreCalledThroughInterfacesToo() {
+        runner.withPropertyValues("spring.aop.proxy-target-class=false").run(context -> {
+            Counter counter = context.getBean(Counter.class);
+            assertThat(AopUtils.isJdkDynamicProxy(counter)).isTrue();
+            whileHeldElsewhere(context, "stock", () -> {
+                assertThat(counter.count()).isEqualTo("locked");
+                assertThat(counter.countHidden()).isEqualTo("hidden");
+            });
+        });
+    }
+
+    @Test
+    void whatNoProxyCanCallIsNamedAtTheStart() {
+        runner.withBean(Hiding.class).run(context -> {
+            assertThat(log.lines()).singleElement().asString().startsWith("WARN busy(), the fallback of ");
+            assertThat(log.lines().get(0)).contains("Hiding.sell()", "make it public");
+            whileHeldElsewhere(context, "stock", () -> assertThat(
+                            context.getBean(Hiding.class).sell())
+                    .isEqualTo("field of the bean"));
+        });
+    }
+
+    @Test
+    void anAnnotatedFallbackThatNoProxyCanLockStopsTheStart() {
+        runner.withBean(Wrong.class)
+                .run(context -> assertThat(context.getStartupFailure()).hasMessageContaining("busy(): is private"));
+    }
+
+    @EnableTransactionManagement(proxyTargetClass = false)
+    static class Transactions {}
+
+    private static String state() {
+        String held = LockContext.current().map(lease -> "locked").orElse("unlocked");
+        return held + (TransactionSynchronizationManager.isActualTransactionActive() ? ", in a transaction" : "");
+    }
+
+    @Transactional
+    static class Shop {
+
+        private final Sales sales;
+
+        Shop(Sales sales) {
+            this.sales = sales;
+        }
+
+        @DistributedLocked(name = "stock", fallbackMethod = "busy")
+        public String sell() {
+            throw new AssertionError();
+        }
+
+        @DistributedLocked("queue")
+        protected String busy() {
+            return state();
+        }
+
+        @DistributedLocked(name = "stock", fallbackMethod = "busyLater")
+        public CompletableFuture<String> sellLater() {
+            throw new AssertionError();
+        }
+
+        @DistributedLocked(name = "stock", fallbackMethod = "busyReactively")
+        public Mono<String> sellReactively() {
+            throw new AssertionError();
+        }
+
+        @DistributedLocked(name = "stock", fallbackMethod = "busyForFriends")
+        public String sellForFriends() {
+            throw new AssertionError();
+        }
+
+        @DistributedLocked("queue")
+        String busyForFriends() {
+            return state();
+        }
+
+        @DistributedLocked("queue")
+        public CompletableFuture<String> busyLater() {
+            return CompletableFuture.completedFuture(state());
+        }
+
+        @DistributedLocked("queue")
+        public Mono<String> busyReactively() {
+            return Mono.just(state());
+        }
+
+        @DistributedLocked(name = "stock", fallbackMethod = "busyLending")
+        public String lend() {
+            throw new AssertionError();
+        }
+
+        protected String busyLending() {
+            return "lent by a " + (sales == null ? "proxy" : "bean") + state().replace("unlocked", "");
+        }
+    }
+
+    interface Counter {
+        String count();
+
+        String busy();
+
+        String countHidden();
+    }
+
+    static class CounterImplementation implements Counter {
+
+        @Override
+        @DistributedLocked(name = "stock", fallbackMethod = "busy")
+        public String count() {
+            throw new AssertionError();
+        }
+
+        @Override
+        @DistributedLocked("queue")
+        public String busy() {
+            return state();
+        }
+
+        @Override
+        @DistributedLocked(name = "stock", fallbackMethod = "hidden")
+        public String countHidden() {
+            throw new AssertionError();
+        }
+
+        public String hidden() {
+            return "hidden";
+        }
+    }
+
+    static class Hiding {
+
+        private final String field = "field of the bean";
+
+        @DistributedLocked(name = "stock", fallbackMethod = "busy")
+        public String sell() {
+            throw new AssertionError();
+        }
+
+        @Transactional
+        private String busy() {
+            return field;
+        }
+    }
+
+    static class Wrong {
+
+        @DistributedLocked(name = "stock", fallbackMethod = "busy")
+        public String sell() {
+            throw new AssertionError();
+        }
+
+        @DistributedLocked("queue")
+        private String busy() {
+            return "";
+        }
+    }
+}

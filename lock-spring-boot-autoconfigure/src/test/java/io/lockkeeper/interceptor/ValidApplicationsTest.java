@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.interceptor;
+
+import static io.lockkeeper.interceptor.LockedApplication.whileHeldElsewhere;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lockkeeper.LockLease;
+import io.lockkeeper.LockOperations;
+import io.lockkeeper.LockTemplate;
+import io.lockkeeper.annotation.DistributedLocked;
+import io.lockkeeper.autoconfigure.LockkeeperAutoConfiguration;
+import io.lockkeeper.memory.MemoryLockStore;
+import io.lockkeeper.redis.RedisLockStore;
+import io.lockkeeper.store.LockStore;
+import io.lockkeeper.testing.RedisServer;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.springframework.beans.factory.FactoryBean;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.annotation.AnnotationConfigApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
+import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
+import org.springframework.scheduling.annotation.Async;
+import org.springframework.scheduling.annotation.EnableAsync;
+import org.springframework.transaction.annotation.EnableTransactionManagement;
+import org.springframework.transaction.support.TransactionTemplate;
+
+/** Unusual applications that are right as they are written. */
+class ValidApplicationsTest {
+
+    private final ApplicationContextRunner runner = LockedApplication.runner();
+    private final LogRecorder log = new LogRecorder(LockTemplate.class);
+
+    @AfterEach
+    void stopRecording() {
+        log.close();
+    }
+
+    @Test
+    void aSecondTemplateThatIsNoDefaultCandidateIsNotAmbiguous() {
+        runner.withUserConfiguration(SecondTemplate.class).withBean(Shop.class).run(context -> {
+            assertThat(context).hasNotFailed();
+            assertThat(context.getBean(Shop.class).sell()).isEqualTo("sold");
+            try (LockLease lease = context.getBean("first", LockTemplate.class).acquire("stock")) {
+                assertThat(context.getBean(Shop.class).sell()).isEqualTo("busy");
+                assertThat(lease.isHeld()).isTrue();
+            }
+        });
+    }
+
+    @Test
+    void anAsynchronousMethodMayReturnTheFutureOfSpring() {
+        runner.withUserConfiguration(Asynchronous.class)
+                .withBean(AsyncShop.class)
+                .run(context -> {
+                    AsyncShop shop = context.getBean(AsyncShop.class);
+                    assertThat(shop.sell().get(20, TimeUnit.SECONDS)).isEqualTo("sold under its lock");
+                    whileHeldElsewhere(
+                            context, "stock", () -> assertThat(shop.sell().get(20, TimeUnit.SECONDS))
+                                    .isEqualTo("busy"));
+                });
+    }
+
+    @Test
+    void theProductOfAFactoryMayHaveTheFallbackInASubclass() {
+        runner.withBean(ProductFactory.class).run(context -> {
+            assertThat(context).hasNotFailed();
+            Product product = context.getBean(Product.class);
+            assertThat(product.sell()).isEqualTo("sold");
+            whileHeldElsewhere(
+                    context, "product", () -> assertThat(product.sell()).isEqualTo("busy"));
+        });
+    }
+
+    @Test
+    void theConnectionsMayBeThoseOfTheParent() {
+        try (RedisServer redis = RedisServer.start();
+                AnnotationConfigApplicationContext parent = new AnnotationConfigApplicationContext()) {
+            parent.registerBean(
+                    "connections",
+                    RedisConnectionFactory.class,
+                    () -> new JedisConnectionFactory(new RedisStandaloneConfiguration(redis.host(), redis.port())));
+            parent.refresh();
+            for (String name : List.of("", "connections")) {
+                new ApplicationContextRunner()
+                        .withConfiguration(AutoConfigurations.of(LockkeeperAutoConfiguration.class))
+                        .withPropertyValues("lockkeeper.redis.connection-factory=" + name)
+                        .withParent(parent)
+                        .withBean(Shop.class)
+                        .run(context -> {
+                            assertThat(context).hasNotFailed();
+                            assertThat(context.getBean(LockStore.class)).isInstanceOf(RedisLockStore.class);
+                            assertThat(context.getBean(Shop.class).sell()).isEqualTo("sold");
+                        });
+            }
+        }
+    }
+
+    @Test
+    void theNamesOfFallbacksAndTemplatesMayBeProperties() {
+        runner.withPropertyValues("shop.fallback=busy", "shop.template=lockTemplate")
+                .withBean(ConfiguredShop.class)
+                .run(context -> {
+                    assertThat(context).hasNotFailed();
+                    whileHeldElsewhere(context, "stock", () -> assertThat(
+                                    context.getBean(ConfiguredShop.class).sell())
+                            .isEqualTo("busy"));
+                });
+        runner.withBean(ConfiguredShop.class).run(context -> assertThat(context.getStartupFailure())
+                .hasMessageContaining("fallbackMethod: '${shop.fallback}'")
+                .hasMessageContaining("lockTemplate: '${shop.template}'"));
+    }
+
+    @Test
+    void methodsOfClassesWithTheSameNameAreToldApart() {
+        runner.withUserConfiguration(SalesDatabase.class, Transactions.class)
+                .withBean("one", Orders.class)
+                .withBean("other", io.lockkeeper.interceptor.other.Orders.class)
+                .run(context -> {
+                    TransactionTemplate transactions = context.getBean(TransactionTemplate.class);
+                    transactions.executeWithoutResult(
+                            status -> context.getBean(Orders.class).pay());
+                    transactions.executeWithoutResult(
+                            status -> context.getBean(io.lockkeeper.interceptor.other.Orders.class)
+                                    .pay());
+                    assertThat(log.lines())
+                            .hasSize(2)
+                            .anyMatch(line -> line.startsWith("WARN " + Orders.class.getName() + ".pay asks"))
+                            .anyMatch(line -> line.startsWith("WARN io.lockkeeper.interceptor.other.Orders.pay asks"));
+                });
+    }
+
+    static class SecondTemplate {
+        @Bean
+        LockTemplate first() {
+            return template();
+        }
+
+        @Bean(defaultCandidate = false)
+        LockTemplate second() {
+            return template();
+        }
+
+        private static LockTemplate template() {
+            return LockTemplate.builder(new MemoryLockStore())
+                    .waitTime(Duration.ZERO)
+                    .build();
+        }
+
+        @Bean
+        MeterRegistry meters() {
+            return new SimpleMeterRegistry();
+        }
+    }
+
+    @EnableTransactionManagement(proxyTargetClass = true)
+    static class Transactions {}
+
+    @EnableAsync(proxyTargetClass = true)
+    static class Asynchronous {}
+
+    static class Shop {
+        @DistributedLocked(name = "stock", fallbackMethod = "busy", waitTime = "0s")
+        public String sell() {
+            return "sold";
+        }
+
+        String busy() {
+            return "busy";
+        }
+    }
+
+    static class ConfiguredShop {
+
+        @DistributedLocked(name = "stock", fallbackMethod = "${shop.fallback}", lockTemplate = "${shop.template}")
+        public String sell() {
+            return "sold";
+        }
+
+        String busy() {
+            return "busy";
+        }
+    }
+
+    static class AsyncShop {
+
+        private final LockOperations locks;
+
+        AsyncShop(LockOperations locks) {
+            this.locks = locks;
+        }
+
+        @Async
+        @DistributedLocked(name = "stock", fallbackMethod = "busy")
+        public Future<String> sell() {
+            return CompletableFuture.completedFuture(
+                    "sold under its " + (locks.lock("stock").isHeldByCurrentThread() ? "lock" : "shop"));
+        }
+
+        private Future<String> busy() {
+            return CompletableFuture.completedFuture("busy");
+        }
+    }
+
+    abstract static class Product {
+        @DistributedLocked(name = "product", fallbackMethod = "busy")
+        public String sell() {
+            return "sold";
+        }
+    }
+
+    static class SpecialProduct extends Product {
+        String busy() {
+            return "busy";
+        }
+    }
+
+    static class ProductFactory implements FactoryBean<Product> {
+        @Override
+        public Product getObject() {
+            return new SpecialProduct();
+        }
+
+        @Override
+        public Class<?> getObjectType() {
+            return Product.class;
+        }
+    }
+
+    static class Orders {
+        @DistributedLocked("orders")
+        public void pay() {
+            // Only its lock matters.
+        }
+    }
+}
