@@ -2,9 +2,13 @@
 package io.lockkeeper.interceptor;
 
 import org.aopalliance.aop.Advice;
+import org.springframework.aop.Advisor;
 import org.springframework.aop.Pointcut;
+import org.springframework.aop.framework.Advised;
 import org.springframework.aop.support.AbstractPointcutAdvisor;
+import org.springframework.aop.support.DefaultPointcutAdvisor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.validation.beanvalidation.MethodValidationInterceptor;
 
 /**
  * Puts methods with {@link io.lockkeeper.annotation.DistributedLocked} under their locks. To be registered as a bean with
@@ -42,6 +46,26 @@ public final class DistributedLockedAdvisor extends AbstractPointcutAdvisor {
     @Override
     public Advice getAdvice() {
         return advice;
+    }
+
+    /**
+     * Moves the validation of arguments, which Spring adds to a proxy that is there, from the inside of the lock to its
+     * outside: an invalid call need not wait.
+     */
+    static void validateOutside(Advised proxy) {
+        Advisor[] advisors = proxy.getAdvisors();
+        int lock = 0;
+        while (lock < advisors.length && !(advisors[lock] instanceof DistributedLockedAdvisor)) {
+            lock++;
+        }
+        for (int i = lock + 1; i < advisors.length; i++) {
+            if (advisors[i] instanceof DefaultPointcutAdvisor added
+                    && added.getAdvice() instanceof MethodValidationInterceptor
+                    && !proxy.isFrozen()) {
+                proxy.removeAdvisor(i);
+                proxy.addAdvisor(lock, added);
+            }
+        }
     }
 
     ProxyKind proxies() {

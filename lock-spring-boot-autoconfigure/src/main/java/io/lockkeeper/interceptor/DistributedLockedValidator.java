@@ -16,6 +16,7 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.springframework.aop.framework.Advised;
 import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.BeanDefinition;
@@ -23,6 +24,9 @@ import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.support.AbstractBeanDefinition;
+import org.springframework.context.ApplicationListener;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.event.ContextRefreshedEvent;
 import org.springframework.core.annotation.AnnotationUtils;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
@@ -33,11 +37,15 @@ import org.springframework.util.ClassUtils;
  * and creates no bean for it. All faults of all methods come in one exception.
  */
 public final class DistributedLockedValidator
-        implements SmartInitializingSingleton, BeanFactoryPostProcessor, BeanPostProcessor {
+        implements SmartInitializingSingleton,
+                BeanFactoryPostProcessor,
+                BeanPostProcessor,
+                ApplicationListener<ContextRefreshedEvent> {
 
     private static final Logger log = LoggerFactory.getLogger(DistributedLocked.class);
 
     private final ConfigurableListableBeanFactory beans;
+    private final DistributedLockedAdvisor advisor;
     private final MethodLockSpecs specs;
     private final ProxyKind proxies;
     private final LockingParts parts;
@@ -55,6 +63,7 @@ public final class DistributedLockedValidator
             BooleanSupplier switchedOff,
             @Nullable AttachmentCheck attachment) {
         this.beans = beans;
+        this.advisor = advisor;
         this.parts = new LockingParts(beans);
         this.switchedOff = switchedOff;
         this.specs = advisor.specs();
@@ -141,6 +150,9 @@ public final class DistributedLockedValidator
         if (started && transactions != null) {
             transactions.made(bean);
         }
+        if (attachment != null && bean instanceof Advised proxy) {
+            DistributedLockedAdvisor.validateOutside(proxy);
+        }
         if (attachment == null || (!started && made.isSeenAtStart(beanName))) {
             return bean;
         }
@@ -151,6 +163,17 @@ public final class DistributedLockedValidator
             throw new DistributedLockedConfigurationException(faults);
         }
         return bean;
+    }
+
+    /** Checks the beans of a child context that has no check of its own: the advisor of this context locks them. */
+    @Override
+    public void onApplicationEvent(ContextRefreshedEvent event) {
+        if (attachment != null
+                && event.getApplicationContext() instanceof ConfigurableApplicationContext context
+                && context.getBeanFactory() != beans
+                && context.getBeanNamesForType(DistributedLockedValidator.class, false, false).length == 0) {
+            ofProxies(context.getBeanFactory(), advisor, switchedOff).afterSingletonsInstantiated();
+        }
     }
 
     private void requireParts(Map<BeanType, List<String>> types, Map<BeanType, Collection<AnnotatedMethod>> methods) {
@@ -197,10 +220,17 @@ public final class DistributedLockedValidator
                 transactions.check(method, faults);
             }
             if (faults.isEmpty() && !unlocked.isEmpty()) {
+                boolean own = beans.getBeanNamesForType(DistributedLockedAdvisor.class, false, false).length > 0;
                 faults.add(
                         "",
-                        "is not locked, because the bean " + unlocked + " was made before locks could be put around it",
-                        "Let what needs it so early, such as a BeanPostProcessor, ask an ObjectProvider for it later");
+                        "is not locked, because the bean " + unlocked
+                                + (own
+                                        ? " was made before locks could be put around it"
+                                        : " is in a child context, whose auto-proxy creator does not look for advisors in"
+                                                + " the parent"),
+                        own
+                                ? "Let what needs it so early, such as a BeanPostProcessor, ask an ObjectProvider for it later"
+                                : "Let Lockkeeper's auto-configuration run in the child context, too");
             }
             found.addAll(faults.found());
             found.addAll(specs.check(method, bean.isExact()));

@@ -83,7 +83,10 @@ final class StageExecution implements LockedExecution {
     static void cancel(CompletionStage<?> stage) {
         if (stage instanceof Future<?> work && !work.isDone()) {
             try {
-                work.cancel(true);
+                // One caller does not end a stage for which others wait, too.
+                if (!(stage instanceof CompletableFuture<?> future && future.getNumberOfDependents() > 1)) {
+                    work.cancel(true);
+                }
             } catch (UnsupportedOperationException minimal) {
                 // A stage that only its maker completes.
                 return;

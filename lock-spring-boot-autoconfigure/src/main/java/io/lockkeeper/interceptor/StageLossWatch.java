@@ -22,7 +22,14 @@ final class StageLossWatch {
      * @return completed as the stage, or with the loss
      */
     static CompletableFuture<Object> watch(LockLease lease, CompletionStage<Object> work, LossPolicy policy) {
-        CompletableFuture<Object> watched = new CompletableFuture<>();
+        CompletableFuture<Object> watched = new CompletableFuture<>() {
+            @Override
+            public boolean cancel(boolean mayInterrupt) {
+                boolean cancelled = super.cancel(mayInterrupt);
+                StageExecution.cancel(work);
+                return cancelled;
+            }
+        };
         work.whenComplete((value, failure) -> {
             LockLostException lost = Losses.of(lease);
             if (failure != null) {
@@ -30,11 +37,6 @@ final class StageLossWatch {
                 watched.completeExceptionally(failure);
             } else {
                 StageExecution.complete(watched, value, lost);
-            }
-        });
-        watched.whenComplete((value, failure) -> {
-            if (watched.isCancelled()) {
-                StageExecution.cancel(work);
             }
         });
         if (policy == LossPolicy.INTERRUPT) {

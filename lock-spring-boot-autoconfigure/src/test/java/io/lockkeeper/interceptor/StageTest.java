@@ -5,9 +5,11 @@ import static io.lockkeeper.interceptor.LockedApplication.runner;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lockkeeper.LockContext;
+import io.lockkeeper.LockMode;
 import io.lockkeeper.LockNotAcquiredException;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.annotation.DistributedLocked;
+import io.lockkeeper.annotation.LossPolicy;
 import io.lockkeeper.memory.MemoryLockStore;
 import io.lockkeeper.store.LockStore;
 import java.time.Duration;
@@ -17,6 +19,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.aspectj.lang.JoinPoint;
 import org.aspectj.lang.annotation.Aspect;
 import org.aspectj.lang.annotation.Before;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.annotation.Bean;
@@ -91,7 +94,39 @@ class StageTest {
                 });
     }
 
+    @Test
+    void aCallerThatCancelsDoesNotEndTheFutureOfOthers() {
+        runner.run(context -> {
+            Shop shop = context.getBean(Shop.class);
+            for (boolean failing : new boolean[] {false, true}) {
+                CompletableFuture<String> shared = new CompletableFuture<>();
+                CompletableFuture<String> one = failing ? shop.readOrFail(shared) : shop.read(shared);
+                CompletableFuture<String> other = failing ? shop.readOrFail(shared) : shop.read(shared);
+                Awaitility.await().until(() -> shared.getNumberOfDependents() == 2);
+                assertThat(one.cancel(true)).isTrue();
+                assertThat(shared).isNotDone();
+                shared.complete("read");
+                assertThat(other).succeedsWithin(SOON).isEqualTo("read");
+                CompletableFuture<String> own = new CompletableFuture<>();
+                CompletableFuture<String> only = failing ? shop.readOrFail(own) : shop.read(own);
+                Awaitility.await().until(() -> own.getNumberOfDependents() == 1);
+                assertThat(only.cancel(true)).isTrue();
+                assertThat(own).isCancelled();
+            }
+        });
+    }
+
     static class Shop {
+
+        @DistributedLocked(name = "shop", mode = LockMode.READ)
+        public CompletableFuture<String> read(CompletableFuture<String> shared) {
+            return shared;
+        }
+
+        @DistributedLocked(name = "shop", mode = LockMode.READ, onLost = LossPolicy.FAIL)
+        public CompletableFuture<String> readOrFail(CompletableFuture<String> shared) {
+            return shared;
+        }
 
         @DistributedLocked("shop")
         public CompletableFuture<Thread> thread() {

@@ -3,6 +3,8 @@ package io.lockkeeper.interceptor;
 
 import static io.lockkeeper.interceptor.LockedApplication.whileHeldElsewhere;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
 import io.lockkeeper.LockLease;
 import io.lockkeeper.LockOperations;
@@ -13,8 +15,8 @@ import io.lockkeeper.memory.MemoryLockStore;
 import io.lockkeeper.redis.RedisLockStore;
 import io.lockkeeper.store.LockStore;
 import io.lockkeeper.testing.RedisServer;
-import io.micrometer.core.instrument.MeterRegistry;
-import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import jakarta.validation.ConstraintViolationException;
+import jakarta.validation.constraints.NotEmpty;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -22,9 +24,11 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.springframework.aop.config.AopConfigUtils;
 import org.springframework.beans.factory.FactoryBean;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
@@ -33,7 +37,10 @@ import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
 import org.springframework.scheduling.annotation.Async;
 import org.springframework.scheduling.annotation.EnableAsync;
 import org.springframework.transaction.annotation.EnableTransactionManagement;
+import org.springframework.transaction.annotation.Transactional;
 import org.springframework.transaction.support.TransactionTemplate;
+import org.springframework.util.ClassUtils;
+import org.springframework.validation.annotation.Validated;
 
 /** Unusual applications that are right as they are written. */
 class ValidApplicationsTest {
@@ -140,6 +147,112 @@ class ValidApplicationsTest {
                 });
     }
 
+    @Test
+    void anInvalidCallDoesNotWaitForTheLock() {
+        runner.withConfiguration(AutoConfigurations.of(validation()))
+                .withUserConfiguration(SalesDatabase.class, Transactions.class)
+                .withBean(ValidatedShop.class)
+                .run(context -> {
+                    ValidatedShop shop = context.getBean(ValidatedShop.class);
+                    assertThatExceptionOfType(ConstraintViolationException.class)
+                            .isThrownBy(() -> shop.sell(null));
+                    whileHeldElsewhere(
+                            context, "stock:", () -> assertThatExceptionOfType(ConstraintViolationException.class)
+                                    .isThrownBy(() -> shop.sell("")));
+                    assertThat(shop.sell("lamp")).isEqualTo("sold");
+                });
+    }
+
+    @Test
+    void aFailedStartDoesNotWaitForTheLockOfItsThread() {
+        assertTimeoutPreemptively(Duration.ofSeconds(15), () -> runner.withBean(Leader.class)
+                .withBean("failing", Object.class, () -> {
+                    throw new IllegalStateException("own");
+                })
+                .run(context -> assertThat(context.getStartupFailure()).hasRootCauseMessage("own")));
+    }
+
+    @Test
+    void beansOfAChildThatTheAdvisorLocksAreChecked() {
+        runner.run(parent -> {
+            try (AnnotationConfigApplicationContext child = child(parent, Shop.class)) {
+                child.refresh();
+                try (LockLease lease = parent.getBean(LockTemplate.class).acquire("stock")) {
+                    assertThat(child.getBean(Shop.class).sell()).isEqualTo("busy");
+                    assertThat(lease.isHeld()).isTrue();
+                }
+            }
+            try (AnnotationConfigApplicationContext child = child(parent, FinalShop.class)) {
+                assertThatExceptionOfType(DistributedLockedConfigurationException.class)
+                        .isThrownBy(child::refresh)
+                        .withMessageContaining("FinalShop.sell(): is final");
+            }
+            try (AnnotationConfigApplicationContext child = new AnnotationConfigApplicationContext()) {
+                child.setParent(parent);
+                AopConfigUtils.registerAutoProxyCreatorIfNecessary(child);
+                child.register(Shop.class);
+                assertThatExceptionOfType(DistributedLockedConfigurationException.class)
+                        .isThrownBy(child::refresh)
+                        .withMessageContaining("a child context, whose auto-proxy creator does not look for advisors");
+            }
+            try (AnnotationConfigApplicationContext child = new AnnotationConfigApplicationContext()) {
+                child.setParent(parent);
+                child.register(Shop.class);
+                assertThatExceptionOfType(LockingMissingException.class)
+                        .isThrownBy(child::refresh)
+                        .withMessageContaining("no auto-proxy creator");
+            }
+        });
+    }
+
+    private static AnnotationConfigApplicationContext child(ApplicationContext parent, Class<?> bean) {
+        AnnotationConfigApplicationContext child = new AnnotationConfigApplicationContext();
+        child.setParent(parent);
+        child.register(bean);
+        AopConfigUtils.registerAspectJAnnotationAutoProxyCreatorIfNecessary(child);
+        AopConfigUtils.forceAutoProxyCreatorToUseClassProxying(child);
+        return child;
+    }
+
+    private static Class<?> validation() {
+        String name = "org.springframework.boot.validation.autoconfigure.ValidationAutoConfiguration";
+        return ClassUtils.resolveClassName(
+                ClassUtils.isPresent(name, null)
+                        ? name
+                        : "org.springframework.boot.autoconfigure.validation.ValidationAutoConfiguration",
+                null);
+    }
+
+    @Validated
+    static class ValidatedShop {
+        @Transactional
+        @DistributedLocked("stock:#{#name}")
+        public String sell(@NotEmpty String name) {
+            return "sold";
+        }
+    }
+
+    static class FinalShop {
+        @DistributedLocked("stock")
+        public final String sell() {
+            return "sold";
+        }
+    }
+
+    /** Holds a lock as long as the application runs, and forgets to release it. */
+    static class Leader {
+
+        private final LockLease lease;
+
+        Leader(LockOperations locks) {
+            lease = locks.acquire("leader");
+        }
+
+        boolean isLeader() {
+            return lease.isHeld();
+        }
+    }
+
     static class SecondTemplate {
         @Bean
         LockTemplate first() {
@@ -155,11 +268,6 @@ class ValidApplicationsTest {
             return LockTemplate.builder(new MemoryLockStore())
                     .waitTime(Duration.ZERO)
                     .build();
-        }
-
-        @Bean
-        MeterRegistry meters() {
-            return new SimpleMeterRegistry();
         }
     }
 
