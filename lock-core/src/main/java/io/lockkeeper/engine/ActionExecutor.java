@@ -208,7 +208,7 @@ final class ActionExecutor {
             forget(forget.attempt());
         } else if (action instanceof LockAction.Cancel cancel) {
             forget(cancel.attempt());
-            calls.run(commands, () -> cancel(lock.spec, cancel.attempt().id, cancel.leaver()));
+            calls.run(commands, () -> cancel(lock.spec, cancel.attempt().id, cancel.keepMillis(), cancel.leaver()));
         } else if (action instanceof LockAction.Refuse refuse) {
             refuse(refuse);
         } else if (action instanceof LockAction.Fail fail) {
@@ -496,8 +496,8 @@ final class ActionExecutor {
     }
 
     /** Ends whatever an attempt may have, for as long as a command of it may still arrive. */
-    void cancel(AcquireSpec spec, String attempt, @Nullable PendingRequest leaver) {
-        CompletableFuture<?> told = cancel(new ReleaseCommand(spec.names(), attempt, 0, 0), spec);
+    void cancel(AcquireSpec spec, String attempt, long keepMillis, @Nullable PendingRequest leaver) {
+        CompletableFuture<?> told = cancel(new ReleaseCommand(spec.names(), attempt, 0, keepMillis), spec);
         if (leaver != null) {
             told.whenComplete((done, never) -> leaver.leaving().complete(null));
         }

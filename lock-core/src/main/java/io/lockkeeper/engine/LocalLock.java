@@ -72,6 +72,9 @@ final class LocalLock {
     /** What the callers hold now; null: nothing. */
     private volatile @Nullable StoreHold hold;
 
+    /** The last hold that was released; null: none. */
+    private @Nullable StoreHold last;
+
     /** Whether it takes no callers any more. */
     private boolean retired;
 
@@ -288,7 +291,7 @@ final class LocalLock {
         List<LockAction> actions = new ArrayList<>(3);
         if (asked != attempt) {
             if (!isHeldBy(asked)) {
-                actions.add(new LockAction.Cancel(asked, null));
+                actions.add(new LockAction.Cancel(asked, null, keepMillis(asked, now)));
             }
             return actions;
         }
@@ -367,12 +370,18 @@ final class LocalLock {
         StoreHold held = hold;
         if (!isHeldBy(asked)) {
             if (reply instanceof AcquireReply.Acquired || reply instanceof AcquireReply.Queued) {
-                actions.add(new LockAction.Cancel(asked, null));
+                actions.add(new LockAction.Cancel(asked, null, keepMillis(asked, now)));
             }
         } else if (reply instanceof AcquireReply.Acquired acquired && held != null && held.fixedEnd() == null) {
             // A poll that crossed the grant: the store has refreshed the lease.
             held.renewed(LeasePolicy.deadline(acquired.leaseMillis(), sent), sent, now);
         }
+    }
+
+    /** Returns how long the lock stays taken after an attempt whose release, or its copy, may come after the cancel. */
+    private long keepMillis(AcquireAttempt asked, ClockReading now) {
+        StoreHold before = last;
+        return before != null && before.attempt.equals(asked.id) ? before.keepMillis(now) : 0;
     }
 
     /** Returns whether the hold is that of an attempt, or went on as that of a reader. */
@@ -587,6 +596,7 @@ final class LocalLock {
         }
         ended.end();
         hold = null;
+        last = ended;
         // Of several locks nothing is reserved beyond the tokens that were given out.
         long lastToken = spec.names().size() > 1 ? 0 : ended.token();
         long keep = ended.keepMillis(now);

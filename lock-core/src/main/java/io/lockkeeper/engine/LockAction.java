@@ -28,8 +28,14 @@ sealed interface LockAction {
      *
      * @param attempt the attempt, which has ended
      * @param leaver who is told when the store has heard of it; null: no caller
+     * @param keepMillis how long the lock stays taken all the same, after a hold of the attempt
      */
-    record Cancel(AcquireAttempt attempt, @Nullable PendingRequest leaver) implements LockAction {}
+    record Cancel(AcquireAttempt attempt, @Nullable PendingRequest leaver, long keepMillis) implements LockAction {
+
+        Cancel(AcquireAttempt attempt, @Nullable PendingRequest leaver) {
+            this(attempt, leaver, 0);
+        }
+    }
 
     /** The place of a caller who left is gone, or is not its own. */
     record PlaceGone(PendingRequest leaver) implements LockAction {}

@@ -301,6 +301,22 @@ class LocalLockManagerTest {
 
     /** Its tokens stay given out: where the news is old they were used, and the true release may come after this one. */
     @Test
+    void aLateAnswerThatTheLockIsHeldDoesNotEndAMinimumHoldTime() {
+        PendingRequest caller = fixture.begin(REQUEST.withMinHoldTime(Duration.ofSeconds(8)));
+        fixture.queued();
+        time.pass(RecordingStore.TRAITS.pollInterval().plusSeconds(1));
+        assertThat(store.acquires).hasSize(2);
+        fixture.granted(100);
+        fixture.received(caller).closeAsync();
+        time.pass(Duration.ofSeconds(1));
+
+        fixture.acquired(100);
+
+        assertThat(store.releases).hasSize(2);
+        assertThat(last(store.releases).command().keepMillis()).isEqualTo(7_000);
+    }
+
+    @Test
     void theNewsOfAGrantThatComesAgainDuringTheReleaseDoesNotReleaseOnceMore() {
         PendingRequest caller = fixture.begin(REQUEST.withMinHoldTime(Duration.ofSeconds(8)));
         fixture.queued();
