@@ -24,7 +24,9 @@ final class LeasedLock extends AbstractSimpleLock {
 
     @Override
     protected Optional<SimpleLock> doExtend(LockConfiguration configuration) {
-        return lease.extend(LockkeeperLockProvider.leaseTime(configuration))
+        return lease.extend(
+                        LockkeeperLockProvider.leaseTime(configuration),
+                        LockkeeperLockProvider.minHoldTime(configuration))
                 ? Optional.of(new LeasedLock(configuration, lease))
                 : Optional.empty();
     }

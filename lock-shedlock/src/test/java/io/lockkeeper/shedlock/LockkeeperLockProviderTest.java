@@ -136,12 +136,18 @@ class LockkeeperLockProviderTest {
     }
 
     @Test
-    void anExtensionTakesANewEnd() {
+    void anExtensionTakesANewEndAndANewMinimum() {
         SimpleLock lock = lock(Duration.ofSeconds(5), Duration.ZERO);
         SimpleLock longer = lock.extend(LONG, LONG).orElseThrow();
         assertThatIllegalStateException().isThrownBy(lock::unlock);
         assertThat(here.inspector().heldHere().get(0).remaining()).isBetween(LONG.minusSeconds(20), LONG);
         longer.unlock();
+        assertThat(isLocked()).isTrue();
+        assertThat(elsewhere.inspector().forceRelease(name)).isTrue();
+
+        SimpleLock again = lock(LONG, LONG);
+        again.extend(LONG, Duration.ZERO).orElseThrow().unlock();
+        assertThat(isLocked()).isFalse();
     }
 
     @Test

@@ -28,7 +28,9 @@ public final class PeerRedis {
      */
     public static LockTemplate template(String keyPrefix) {
         RedisLockStore.Options options = RedisLockStore.Options.defaults().withKeyPrefix(keyPrefix);
-        return LockTemplate.builder(new RedisLockStore(CONNECTIONS, options))
+        // Connections of its own, as an instance has: tests make more instances than a pool has connections.
+        RedisConnectionFactory connections = Connections.JEDIS.to(SERVER.port());
+        return LockTemplate.builder(new RedisLockStore(connections, options))
                 .shutdownWait(Duration.ZERO)
                 .build();
     }
