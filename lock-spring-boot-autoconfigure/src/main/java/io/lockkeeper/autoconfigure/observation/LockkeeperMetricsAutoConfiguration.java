@@ -22,6 +22,11 @@ import org.springframework.context.annotation.Bean;
 public final class LockkeeperMetricsAutoConfiguration {
 
     @Bean
+    static LockMeterDescriptions lockMeterDescriptions() {
+        return new LockMeterDescriptions();
+    }
+
+    @Bean
     LockMetrics lockMetrics(MeterRegistry registry) {
         return new LockMetrics(registry);
     }
