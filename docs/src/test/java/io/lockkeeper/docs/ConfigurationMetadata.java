@@ -62,6 +62,7 @@ record ConfigurationMetadata(List<Property> properties) {
     List<Property> ours() {
         return properties.stream()
                 .filter(property -> property.name().startsWith("lockkeeper.")
+                        || property.name().startsWith("management.endpoint.locks.")
                         || property.name().startsWith("management.health.lockkeeper."))
                 .sorted(Comparator.comparing(Property::name))
                 .toList();

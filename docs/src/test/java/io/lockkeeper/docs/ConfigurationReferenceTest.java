@@ -16,12 +16,12 @@ class ConfigurationReferenceTest {
     private static final String HEAD = """
             # Configuration
 
-            Nonsense (times of zero or less, a lease under a second, polls that are longer than the lease, an even quorum) stops the
-            start with one sentence that says what to change.
+            Nonsense (times of zero or less, a lease under a second, polls that are longer than the lease, an even quorum) stops
+            the start with one sentence that says what to change.
 
-            Values may be written as everywhere in Spring Boot: `aspect-j` or `ASPECTJ`, `off` or `FALSE`, with blanks around them. An empty
-            `lockkeeper.enabled`, `.mode` or `.store`, as of a variable that a compose file sets to nothing, is one that is not set; a value that
-            means nothing stops the start.
+            Values may be written as everywhere in Spring Boot: `aspect-j` or `ASPECTJ`, `off` or `FALSE`, with blanks around them. An
+            empty `lockkeeper.enabled`, `.mode` or `.store`, as of a variable that a compose file sets to nothing, is one that is not
+            set; a value that means nothing stops the start.
 
             | property | type | default | |
             |---|---|---|---|
@@ -33,7 +33,8 @@ class ConfigurationReferenceTest {
             takes Lettuce unless `spring.data.redis.client-type=jedis`.
 
             This page is generated from the metadata that your editor reads, too:
-            `./mvnw -pl docs -am verify -Dtest=ConfigurationReferenceTest -Dsurefire.failIfNoSpecifiedTests=false -Dlockkeeper.docs.write=true`
+            `./mvnw -pl docs -am verify -Dtest=ConfigurationReferenceTest -Dlockkeeper.docs.write=true
+            -Dsurefire.failIfNoSpecifiedTests=false`
             """;
 
     @Test

@@ -24,7 +24,7 @@ final class Pages {
             Stream<Path> pages = docs.filter(page -> page.toString().endsWith(".md"));
             return Stream.concat(
                             pages,
-                            Stream.of("README.md", "CONTRIBUTING.md", "sample-app/README.md")
+                            Stream.of("README.md", "CONTRIBUTING.md", "SECURITY.md", "sample-app/README.md")
                                     .map(PROJECT::resolve))
                     .sorted()
                     .toList();
