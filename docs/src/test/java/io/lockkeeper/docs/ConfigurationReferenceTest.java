@@ -19,9 +19,9 @@ class ConfigurationReferenceTest {
             Nonsense (times of zero or less, a lease under a second, polls that are longer than the lease, an even quorum) stops
             the start with one sentence that says what to change.
 
-            Values may be written as everywhere in Spring Boot: `aspect-j` or `ASPECTJ`, `off` or `FALSE`, with blanks around them. An
-            empty `lockkeeper.enabled`, `.mode` or `.store`, as of a variable that a compose file sets to nothing, is one that is not
-            set; a value that means nothing stops the start.
+            Values may be written as everywhere in Spring Boot: `aspect-j` or `ASPECTJ`, `off` or `FALSE`, with blanks around them.
+            An empty `lockkeeper.enabled`, `.mode` or `.store`, as of a variable that a compose file sets to nothing, is one that is
+            not set; a value that means nothing stops the start.
 
             | property | type | default | |
             |---|---|---|---|
