@@ -109,6 +109,14 @@ final class MethodLockSpecs {
                     && !method.annotation().waitTime().isEmpty()) {
                 log.warn("{} has retryCount and waitTime: waitTime is ignored, because retries never wait", method);
             }
+            OngoingResult ongoing = ResultKind.of(method).ongoing();
+            if (ongoing != null) {
+                log.warn(
+                        "{} {}: return what comes out of it, such as a List or a value, or a CompletableFuture, Mono or"
+                                + " Flux of that",
+                        method,
+                        ongoing.problem());
+            }
         }
         return faults.found().stream()
                 .filter(fault -> exact || !fault.attribute().equals(FallbackFinder.ATTRIBUTE))

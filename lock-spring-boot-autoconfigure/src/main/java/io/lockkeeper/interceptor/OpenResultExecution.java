@@ -19,13 +19,14 @@ final class OpenResultExecution implements LockedExecution {
     @Override
     public @Nullable Object run(MethodLockSpec spec, MethodInvocation call) throws Throwable {
         Object result = blocking.run(spec, call);
-        if (result != null && !warned.get() && ResultKind.goesOn(result) && warned.compareAndSet(false, true)) {
+        Object ongoing = result == null || warned.get() ? null : OngoingResult.find(result);
+        if (ongoing != null && warned.compareAndSet(false, true)) {
             log.warn(
                     "{} returned a {}, which goes on without the lock, because {} is declared as its return type. Declare"
                             + " CompletableFuture, Mono or Flux, and the lock is held until the end. Said once for each"
                             + " method",
                     spec.settings().label(),
-                    result.getClass().getSimpleName(),
+                    ongoing.getClass().getSimpleName(),
                     call.getMethod().getReturnType().getSimpleName());
         }
         return result;

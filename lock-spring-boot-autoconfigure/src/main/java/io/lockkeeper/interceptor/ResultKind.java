@@ -34,29 +34,31 @@ final class ResultKind {
             ClassUtils.isPresent("reactor.core.publisher.Flux", ResultKind.class.getClassLoader());
 
     private final boolean suspending;
+    private final ResolvableType type;
     private final Class<?> returnType;
     private final boolean neverNull;
     private final boolean isAsync;
+    private final @Nullable OngoingResult ongoing;
 
-    private ResultKind(boolean suspending, Class<?> returnType, boolean neverNull, boolean isAsync) {
+    private ResultKind(AnnotatedMethod method, boolean suspending, ResolvableType type, boolean neverNull) {
         this.suspending = suspending;
-        this.isAsync = isAsync;
-        this.returnType = returnType;
+        this.isAsync = !suspending && isAsync(method.method(), method.targetClass());
+        this.type = type;
+        this.returnType = type.resolve(method.method().getReturnType());
         this.neverNull = neverNull;
+        this.ongoing = OngoingResult.find(method, type, suspending ? isFlow(returnType) : isHeld());
     }
 
     /** Looks at the return type of a method, as it is in the bean's class. */
     static ResultKind of(AnnotatedMethod method) {
         Method declared = method.method();
         if (SuspendingMethods.isSuspending(declared)) {
-            Class<?> type = SuspendingMethods.returnType(declared);
-            boolean neverNull =
-                    type != void.class && !type.getName().equals(FLOW) && !SuspendingMethods.mayReturnNull(declared);
-            return new ResultKind(true, type, neverNull, false);
+            ResolvableType value = SuspendingMethods.resultType(declared);
+            Class<?> type = value.resolve(Object.class);
+            boolean neverNull = type != void.class && !isFlow(type) && !SuspendingMethods.mayReturnNull(declared);
+            return new ResultKind(method, true, value, neverNull);
         }
-        Class<?> type = ResolvableType.forMethodReturnType(declared, method.targetClass())
-                .resolve(declared.getReturnType());
-        return new ResultKind(false, type, false, isAsync(declared, method.targetClass()));
+        return new ResultKind(method, false, ResolvableType.forMethodReturnType(declared, method.targetClass()), false);
     }
 
     /**
@@ -65,35 +67,50 @@ final class ResultKind {
      * @param faults receives a kind that cannot be run
      */
     LockedExecution execution(Faults faults) {
+        if (ongoing != null && ongoing.remedy() != null) {
+            faults.add("", ongoing.problem(), ongoing.remedy());
+        }
         if (suspending) {
             return suspendingExecution(faults);
         }
-        if (returnType == CompletableFuture.class || returnType == CompletionStage.class) {
+        if (isStage()) {
             return new StageExecution();
         }
-        ReactiveAdapter adapter = adapter();
-        if (adapter != null && returnType.isAssignableFrom(adapter.getReactiveType()) && !isRunning()) {
+        ReactiveAdapter adapter = adapter(returnType);
+        if (adapter != null && isPublisher(adapter)) {
             return PublisherExecution.of(adapter);
         }
         if (returnType == Future.class && isAsync) {
             // Completed when it is returned, on the thread of the task: the caller's future is Spring's.
             return new OpenResultExecution();
         }
-        if (adapter != null || isAsynchronous()) {
+        if (adapter != null || isAsynchronous(returnType)) {
             faults.add(
                     "",
                     "returns a " + returnType.getSimpleName()
                             + ", which ends after the method, and of whose end nothing tells",
                     remedy());
         }
-        return returnType == Object.class ? new OpenResultExecution() : new BlockingExecution();
+        return OngoingResult.isOpen(type) ? new OpenResultExecution() : new BlockingExecution();
     }
 
-    /** Returns whether what a method returned has not ended yet. */
-    static boolean goesOn(Object returned) {
-        return returned instanceof Future<?> future
-                ? !future.isDone()
-                : new ResultKind(false, returned.getClass(), false, false).isAsynchronous();
+    /** Returns what goes on without the lock, and may be meant to; null: nothing does. */
+    @Nullable
+    OngoingResult ongoing() {
+        return ongoing == null || ongoing.remedy() != null ? null : ongoing;
+    }
+
+    /** Whether the lock is held until a result of this type is done, or the type is refused. */
+    private boolean isHeld() {
+        return adapter(returnType) != null || isAsynchronous(returnType);
+    }
+
+    private boolean isStage() {
+        return returnType == CompletableFuture.class || returnType == CompletionStage.class;
+    }
+
+    private boolean isPublisher(ReactiveAdapter adapter) {
+        return returnType.isAssignableFrom(adapter.getReactiveType()) && !isRunning(returnType);
     }
 
     private LockedExecution suspendingExecution(Faults faults) {
@@ -104,8 +121,7 @@ final class ResultKind {
                     "Add them to the class path");
             return new BlockingExecution();
         }
-        boolean flow = returnType.getName().equals(FLOW);
-        return PublisherExecution.ofSuspending(flow ? adapter() : null);
+        return PublisherExecution.ofSuspending(isFlow(returnType) ? adapter(returnType) : null);
     }
 
     /** Whether Spring runs the method on another thread, outside of its lock. By name, as the annotation may be another's. */
@@ -116,38 +132,44 @@ final class ResultKind {
                         .isPresent(async);
     }
 
-    private @Nullable ReactiveAdapter adapter() {
-        return REACTOR ? ReactiveAdapterRegistry.getSharedInstance().getAdapter(returnType) : null;
+    static @Nullable ReactiveAdapter adapter(Class<?> type) {
+        return REACTOR ? ReactiveAdapterRegistry.getSharedInstance().getAdapter(type) : null;
     }
 
     /** Whether what is returned runs already, so that it cannot be put under a lock that comes later. */
-    private boolean isRunning() {
-        return Future.class.isAssignableFrom(returnType)
-                || CompletionStage.class.isAssignableFrom(returnType)
-                || isOf("kotlinx.coroutines.Job");
+    private static boolean isRunning(Class<?> type) {
+        return Future.class.isAssignableFrom(type)
+                || CompletionStage.class.isAssignableFrom(type)
+                || isOf(type, "kotlinx.coroutines.Job");
     }
 
-    private boolean isAsynchronous() {
-        return isRunning()
-                || Flow.Publisher.class.isAssignableFrom(returnType)
-                || isOf("org.reactivestreams.Publisher")
-                || isOf(FLOW);
+    static boolean isAsynchronous(Class<?> type) {
+        return isRunning(type)
+                || Flow.Publisher.class.isAssignableFrom(type)
+                || isOf(type, "org.reactivestreams.Publisher")
+                || isOf(type, FLOW);
+    }
+
+    /** Returns whether a type has any number of values. */
+    static boolean isMultiple(Class<?> type) {
+        ReactiveAdapter adapter = adapter(type);
+        return adapter == null ? !isRunning(type) : adapter.isMultiValue();
+    }
+
+    private static boolean isFlow(Class<?> type) {
+        return type.getName().equals(FLOW);
     }
 
     /** By name, because the type may not be there. */
-    private boolean isOf(String interfaceName) {
-        return isOf(returnType, interfaceName);
-    }
-
-    private static boolean isOf(@Nullable Class<?> type, String interfaceName) {
+    static boolean isOf(@Nullable Class<?> type, String name) {
         return type != null
-                && (type.getName().equals(interfaceName)
-                        || isOf(type.getSuperclass(), interfaceName)
-                        || Arrays.stream(type.getInterfaces()).anyMatch(each -> isOf(each, interfaceName)));
+                && (type.getName().equals(name)
+                        || isOf(type.getSuperclass(), name)
+                        || Arrays.stream(type.getInterfaces()).anyMatch(each -> isOf(each, name)));
     }
 
     private String remedy() {
-        if (isOf("kotlinx.coroutines.Job")) {
+        if (isOf(returnType, "kotlinx.coroutines.Job")) {
             return "Make it a suspend function, or return the value itself";
         }
         return Future.class.isAssignableFrom(returnType) || CompletionStage.class.isAssignableFrom(returnType)
@@ -163,7 +185,7 @@ final class ResultKind {
      */
     @Nullable
     Object skippedResult(Faults faults) {
-        ReactiveAdapter adapter = suspending ? null : adapter();
+        ReactiveAdapter adapter = suspending ? null : adapter(returnType);
         boolean alwaysHasValue = adapter != null && !adapter.supportsEmpty();
         if (alwaysHasValue || (returnType.isPrimitive() && returnType != void.class)) {
             faults.add(

@@ -6,6 +6,7 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 import org.springframework.core.KotlinDetector;
 import org.springframework.core.MethodParameter;
+import org.springframework.core.ResolvableType;
 import org.springframework.util.ClassUtils;
 
 /** Methods as their source in Kotlin declares them: without the continuation that a suspend function takes at the end. */
@@ -37,6 +38,11 @@ final class SuspendingMethods {
     /** Returns the type of the value, not that of a function which may be suspended before it has one. */
     static Class<?> returnType(Method method) {
         return new MethodParameter(method, -1).getParameterType();
+    }
+
+    /** Returns that type with its arguments. */
+    static ResolvableType resultType(Method method) {
+        return ResolvableType.forType(new MethodParameter(method, -1).getGenericParameterType());
     }
 
     /** Returns whether the type of the value has a question mark. */

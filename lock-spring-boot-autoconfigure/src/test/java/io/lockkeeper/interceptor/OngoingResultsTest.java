@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.interceptor;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lockkeeper.annotation.DistributedLocked;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
+import java.util.function.Supplier;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.http.HttpEntity;
+import org.springframework.http.ResponseEntity;
+import org.springframework.stereotype.Controller;
+import org.springframework.web.bind.annotation.RestController;
+import org.springframework.web.context.request.async.DeferredResult;
+import org.springframework.web.context.request.async.WebAsyncTask;
+import org.springframework.web.servlet.mvc.method.annotation.ResponseBodyEmitter;
+import org.springframework.web.servlet.mvc.method.annotation.SseEmitter;
+import org.springframework.web.servlet.mvc.method.annotation.StreamingResponseBody;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+
+/** Results that go on when the method has returned, and would run without the lock. */
+class OngoingResultsTest {
+
+    private static final String UNTIL_DONE = ", and the lock is held until it is done";
+    private static final String WHILE_WRITTEN =
+            "Put @DistributedLocked on a method of another bean, and call that while the response is written";
+
+    private final SpecFixture fixture = new SpecFixture();
+    private final LogRecorder log = new LogRecorder(DistributedLocked.class);
+
+    @AfterEach
+    void stopRecording() {
+        log.close();
+    }
+
+    @ParameterizedTest
+    @CsvSource({"deferred, DeferredResult", "task, WebAsyncTask", "callable, Callable"})
+    void asynchronousResultsOfSpringMvcAreRefused(String method, String type) {
+        assertThat(faults(Web.class, method))
+                .containsExactly("returns " + type + "<String>, and the " + type
+                        + " goes on after the method, without the lock. Return CompletableFuture, which Spring MVC waits"
+                        + " for as well" + UNTIL_DONE + ".");
+        assertThat(faults(PlainWeb.class, "callable")).hasSize(1);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "streaming, StreamingResponseBody, StreamingResponseBody",
+        "emitter, ResponseBodyEmitter, ResponseBodyEmitter",
+        "events, SseEmitter, SseEmitter",
+        "streamingEntity, ResponseEntity<StreamingResponseBody>, StreamingResponseBody",
+        "emitterEntity, ResponseEntity<SseEmitter>, SseEmitter"
+    })
+    void responsesThatAreWrittenLaterAreRefused(String method, String type, String ongoing) {
+        assertThat(faults(Web.class, method))
+                .containsExactly("returns " + type + ", and the " + ongoing
+                        + " goes on after the method, without the lock. " + WHILE_WRITTEN + ".");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "monoEntity, ResponseEntity<Mono<String>>, Mono, Mono<ResponseEntity<..>>",
+        "stageEntity, ResponseEntity<CompletableFuture<String>>, CompletableFuture, CompletableFuture<ResponseEntity<..>>",
+        "fluxEntity, ResponseEntity<Flux<String>>, Flux, Flux itself",
+        "httpEntity, HttpEntity<Mono<String>>, Mono, Mono<HttpEntity<..>>",
+        "optionalStage, Optional<CompletableFuture<String>>, CompletableFuture, CompletableFuture<Optional<..>>",
+        "optionalMono, Optional<Mono<String>>, Mono, Mono<Optional<..>>",
+        "monoOfFluxEntity, Mono<ResponseEntity<Flux<String>>>, Flux, Flux itself",
+        "nestedOptional, CompletableFuture<Optional<CompletableFuture<String>>>, CompletableFuture,"
+                + " CompletableFuture<Optional<..>>"
+    })
+    void whatGoesOnInsideOfAnEntityOrAnOptionalIsRefused(String method, String type, String ongoing, String better) {
+        assertThat(faults(Web.class, method))
+                .containsExactly("returns " + type + ", and the " + ongoing
+                        + " goes on after the method, without the lock. Return " + better + UNTIL_DONE + ".");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "stream, Stream<String>, Stream",
+        "numbers, IntStream, IntStream",
+        "supplier, Supplier<String>, Supplier",
+        "callable, Callable<String>, Callable",
+        "optionalStream, Optional<Stream<String>>, Stream",
+        "laterStream, CompletableFuture<Stream<String>>, Stream",
+        "futures, List<Future<String>>, Future",
+        "monos, 'Map<String, Mono<String>>', Mono",
+        "array, CompletableFuture<String>[], CompletableFuture",
+        "nested, Mono<CompletableFuture<String>>, CompletableFuture"
+    })
+    void whatIsReadLaterElsewhereIsWarnedOf(String method, String type, String ongoing) {
+        assertThat(faults(Service.class, method)).isEmpty();
+        assertThat(log.lines())
+                .containsExactly("WARN " + Service.class.getName() + "." + method + "() returns " + type + ", and the "
+                        + ongoing
+                        + " goes on after the method, without the lock: return what comes out of it, such as a"
+                        + " List or a value, or a CompletableFuture, Mono or Flux of that");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"page", "value", "optional", "entity", "list", "mono", "future", "flux", "open"})
+    void otherResultsGiveNoAlarm(String method) {
+        assertThat(faults(Fine.class, method)).isEmpty();
+        assertThat(log.lines()).isEmpty();
+    }
+
+    @Test
+    void whatAnOpenTypeHidesIsWarnedOfAtItsFirstCall() {
+        LockedApplication.runner().withBean(Open.class).run(context -> {
+            Open open = context.getBean(Open.class);
+            open.entity("text");
+            open.optional("text");
+            open.anything("text");
+            assertThat(log.lines()).isEmpty();
+            open.entity(Mono.just("x"));
+            open.optional(new CompletableFuture<>());
+            open.anything(Stream.of("x"));
+            open.entity(Mono.just("x"));
+            assertThat(log.lines())
+                    .satisfiesExactly(
+                            line -> assertThat(line).startsWith("WARN Open.entity returned a MonoJust, which goes on"),
+                            line -> assertThat(line).startsWith("WARN Open.optional returned a CompletableFuture"),
+                            line -> assertThat(line).startsWith("WARN Open.anything returned a Head, which goes on"));
+        });
+    }
+
+    private List<String> faults(Class<?> type, String method) {
+        return fixture.faults(type, method).stream()
+                .map(fault -> fault.problem() + ". " + fault.remedy() + ".")
+                .toList();
+    }
+
+    @RestController
+    @SuppressWarnings("NullAway") // The methods are never called.
+    static class Web {
+        @DistributedLocked
+        public DeferredResult<String> deferred() {
+            return null;
+        }
+
+        @DistributedLocked
+        public WebAsyncTask<String> task() {
+            return null;
+        }
+
+        @DistributedLocked
+        public Callable<String> callable() {
+            return null;
+        }
+
+        @DistributedLocked
+        public StreamingResponseBody streaming() {
+            return null;
+        }
+
+        @DistributedLocked
+        public ResponseBodyEmitter emitter() {
+            return null;
+        }
+
+        @DistributedLocked
+        public SseEmitter events() {
+            return null;
+        }
+
+        @DistributedLocked
+        public ResponseEntity<StreamingResponseBody> streamingEntity() {
+            return null;
+        }
+
+        @DistributedLocked
+        public ResponseEntity<SseEmitter> emitterEntity() {
+            return null;
+        }
+
+        @DistributedLocked
+        public ResponseEntity<Mono<String>> monoEntity() {
+            return null;
+        }
+
+        @DistributedLocked
+        public ResponseEntity<CompletableFuture<String>> stageEntity() {
+            return null;
+        }
+
+        @DistributedLocked
+        public ResponseEntity<Flux<String>> fluxEntity() {
+            return null;
+        }
+
+        @DistributedLocked
+        public HttpEntity<Mono<String>> httpEntity() {
+            return null;
+        }
+
+        @DistributedLocked
+        public Optional<CompletableFuture<String>> optionalStage() {
+            return null;
+        }
+
+        @DistributedLocked
+        public Optional<Mono<String>> optionalMono() {
+            return null;
+        }
+
+        @DistributedLocked
+        public Mono<ResponseEntity<Flux<String>>> monoOfFluxEntity() {
+            return null;
+        }
+
+        @DistributedLocked
+        public CompletableFuture<Optional<CompletableFuture<String>>> nestedOptional() {
+            return null;
+        }
+    }
+
+    @Controller
+    @SuppressWarnings("NullAway") // The method is never called.
+    static class PlainWeb {
+        @DistributedLocked
+        public Callable<String> callable() {
+            return null;
+        }
+    }
+
+    @SuppressWarnings("NullAway") // The methods are never called.
+    static class Service {
+        @DistributedLocked
+        public Stream<String> stream() {
+            return null;
+        }
+
+        @DistributedLocked
+        public IntStream numbers() {
+            return null;
+        }
+
+        @DistributedLocked
+        public Supplier<String> supplier() {
+            return null;
+        }
+
+        @DistributedLocked
+        public Callable<String> callable() {
+            return null;
+        }
+
+        @DistributedLocked
+        public Optional<Stream<String>> optionalStream() {
+            return null;
+        }
+
+        @DistributedLocked
+        public CompletableFuture<Stream<String>> laterStream() {
+            return null;
+        }
+
+        @DistributedLocked
+        public List<Future<String>> futures() {
+            return null;
+        }
+
+        @DistributedLocked
+        public Map<String, Mono<String>> monos() {
+            return null;
+        }
+
+        @DistributedLocked
+        public CompletableFuture<String>[] array() {
+            return null;
+        }
+
+        @DistributedLocked
+        public Mono<CompletableFuture<String>> nested() {
+            return null;
+        }
+    }
+
+    /** As the pages of Spring Data: they have their values, and supply a stream of them besides. */
+    interface Page extends Iterable<String>, Supplier<Stream<String>> {}
+
+    @SuppressWarnings("NullAway") // The methods are never called.
+    static class Fine {
+        @DistributedLocked
+        public Page page() {
+            return null;
+        }
+
+        @DistributedLocked
+        public String value() {
+            return null;
+        }
+
+        @DistributedLocked
+        public Optional<String> optional() {
+            return null;
+        }
+
+        @DistributedLocked
+        public ResponseEntity<List<String>> entity() {
+            return null;
+        }
+
+        @DistributedLocked
+        public List<Optional<String>> list() {
+            return null;
+        }
+
+        @DistributedLocked
+        public Mono<ResponseEntity<String>> mono() {
+            return null;
+        }
+
+        @DistributedLocked
+        public CompletableFuture<Optional<String>> future() {
+            return null;
+        }
+
+        @DistributedLocked
+        public Flux<List<String>> flux() {
+            return null;
+        }
+
+        @DistributedLocked
+        public ResponseEntity<?> open() {
+            return null;
+        }
+    }
+
+    static class Open {
+        @DistributedLocked
+        public ResponseEntity<?> entity(Object body) {
+            return ResponseEntity.ok(body);
+        }
+
+        @DistributedLocked
+        public Optional<Object> optional(Object value) {
+            return Optional.of(value);
+        }
+
+        @DistributedLocked
+        public <T> T anything(T value) {
+            return value;
+        }
+    }
+}
