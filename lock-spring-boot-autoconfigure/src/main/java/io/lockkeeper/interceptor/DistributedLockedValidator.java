@@ -211,8 +211,8 @@ public final class DistributedLockedValidator
         for (AnnotatedMethod method : methods) {
             Faults faults = new Faults(method);
             if (attachment != null) {
-                ProxyCheck.check(method, bean.isByInterfaces(), faults);
-                LifecycleCheck.check(method);
+                MethodCheck.requireProxy(method, bean.isByInterfaces(), faults);
+                MethodCheck.warnOfCallback(method);
             } else if (!isOff && (bean.isExact() || !bean.type().isInterface())) {
                 WeavingCheck.check(method, faults);
             }
@@ -236,7 +236,7 @@ public final class DistributedLockedValidator
             found.addAll(specs.check(method, bean.isExact()));
             Fallback fallback = specs.fallback(method);
             if (fallback != null && attachment != null) {
-                ProxyCheck.checkFallback(method, fallback, bean.isByInterfaces());
+                MethodCheck.checkFallback(method, fallback, bean.isByInterfaces());
             }
         }
         return found;

@@ -115,7 +115,7 @@ record Fallback(List<Candidate> candidates) {
             Class<?> type = method.getDeclaringClass();
             boolean visible = Modifier.isPublic(modifiers)
                     || Modifier.isProtected(modifiers)
-                    || (!Modifier.isPrivate(modifiers) && ProxyCheck.isSamePackage(type, proxy.getClass()));
+                    || (!Modifier.isPrivate(modifiers) && MethodCheck.isSamePackage(type, proxy.getClass()));
             boolean overridden = visible && !Modifier.isStatic(modifiers) && !Modifier.isFinal(modifiers);
             return overridden && AopUtils.isCglibProxy(proxy) && type.isInstance(proxy) ? method : null;
         }

@@ -64,7 +64,7 @@ final class MadeBeansCheck {
     private List<DistributedLockedFault> check(AnnotatedMethod method, Object bean, String name) {
         Faults faults = new Faults(method);
         boolean byInterfaces = !AopUtils.isAopProxy(bean) && proxies.isByInterfaces(name, method.targetClass());
-        ProxyCheck.check(method, byInterfaces, faults);
+        MethodCheck.requireProxy(method, byInterfaces, faults);
         return faults.found();
     }
 

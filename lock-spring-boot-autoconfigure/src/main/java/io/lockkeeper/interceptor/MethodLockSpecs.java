@@ -7,8 +7,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.context.expression.BeanFactoryResolver;
 import org.springframework.core.MethodClassKey;
@@ -17,8 +15,6 @@ import org.springframework.expression.spel.support.StandardTypeLocator;
 
 /** Resolves what annotations mean, once for each method of each bean class. */
 final class MethodLockSpecs {
-
-    private static final Logger log = LoggerFactory.getLogger(DistributedLocked.class);
 
     private final Map<MethodClassKey, MethodLockSpec> specs = new ConcurrentHashMap<>();
 
@@ -105,18 +101,7 @@ final class MethodLockSpecs {
         MethodLockSpec spec = resolve(method, faults);
         if (spec != null) {
             specs.putIfAbsent(key(method), spec);
-            if (method.annotation().retryCount() > 0
-                    && !method.annotation().waitTime().isEmpty()) {
-                log.warn("{} has retryCount and waitTime: waitTime is ignored, because retries never wait", method);
-            }
-            OngoingResult ongoing = ResultKind.of(method).ongoing();
-            if (ongoing != null) {
-                log.warn(
-                        "{} {}: return what comes out of it, such as a List or a value, or a CompletableFuture, Mono or"
-                                + " Flux of that",
-                        method,
-                        ongoing.problem());
-            }
+            MethodCheck.warn(method, spec);
         }
         return faults.found().stream()
                 .filter(fault -> exact || !fault.attribute().equals(FallbackFinder.ATTRIBUTE))
