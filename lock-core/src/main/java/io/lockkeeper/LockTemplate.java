@@ -24,16 +24,19 @@ import org.jspecify.annotations.Nullable;
  */
 public final class LockTemplate implements LockOperations, AutoCloseable {
 
+    private final @Nullable LockStore store;
     private final LockManager manager;
     private final LockEntrance entrance;
     private final Defaults defaults;
     private final UnaryOperator<Runnable> decorator;
 
     LockTemplate(
+            @Nullable LockStore store,
             LockManager manager,
             @Nullable LockSurroundings surroundings,
             Defaults defaults,
             UnaryOperator<Runnable> decorator) {
+        this.store = store;
         this.manager = manager;
         this.entrance = new LockEntrance(manager, surroundings);
         this.defaults = defaults;
@@ -58,7 +61,7 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
      */
     public static LockTemplate withoutLocking() {
         return new LockTemplate(
-                new UnlockedManager(), null, new Defaults(Duration.ZERO, Duration.ofMillis(1)), body -> body);
+                null, new UnlockedManager(), null, new Defaults(Duration.ZERO, Duration.ofMillis(1)), body -> body);
     }
 
     @Override
@@ -167,6 +170,15 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
     @Override
     public DistributedLock fairLock(String name) {
         return lock(LockRequest.of(name).withMode(LockMode.FAIR));
+    }
+
+    /**
+     * Returns where the locks are kept, for those who describe it: the store belongs to this template.
+     *
+     * @return the store; empty for {@link #withoutLocking()}
+     */
+    public Optional<LockStore> store() {
+        return Optional.ofNullable(store);
     }
 
     /** Returns what looks at the locks of this template's store, and ends a hold by force. */
@@ -406,7 +418,7 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
                                     + LockManager.Factory.class.getName()
                                     + " of lock-core is missing, perhaps after repackaging"))
                     .create(store, settings());
-            return new LockTemplate(manager, surroundings, new Defaults(waitTime, retryDelay), decorator);
+            return new LockTemplate(store, manager, surroundings, new Defaults(waitTime, retryDelay), decorator);
         }
 
         private LockManager.Settings settings() {

@@ -134,6 +134,11 @@ public final class MemoryLockStore implements LockStore {
         locks.leave(clientId);
     }
 
+    @Override
+    public String toString() {
+        return "the memory of this process";
+    }
+
     private <T> CompletableFuture<T> applyOne(String name, Function<MemoryRecord, T> command) {
         return apply(List.of(name), records -> command.apply(records.get(0)));
     }

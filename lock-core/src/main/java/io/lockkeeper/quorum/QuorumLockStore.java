@@ -22,6 +22,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
@@ -165,6 +166,14 @@ public final class QuorumLockStore implements LockStore {
         if (open != null) {
             open.close();
         }
+    }
+
+    /** Names the stores of the masters. */
+    @Override
+    public String toString() {
+        return masters.stream()
+                .map(master -> master.store().toString())
+                .collect(Collectors.joining("; ", "a majority of ", ""));
     }
 
     private static AcquireCommand unqueued(AcquireCommand command) {

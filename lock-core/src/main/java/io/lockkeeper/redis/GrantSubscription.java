@@ -28,9 +28,6 @@ final class GrantSubscription {
 
     private static final Logger log = LoggerFactory.getLogger(GrantSubscription.class);
     private static final byte[] NOTHING = {};
-    private static final String RIGHTS =
-            ". Permit this user to subscribe to the channels of the key prefix (ACL: +subscribe"
-                    + " +unsubscribe +publish, and on Redis 7 &<key-prefix>:grants:*).";
     private static final long MIN_PAUSE_MILLIS = 100;
     private static final long MAX_PAUSE_MILLIS = 5_000;
     private static final long LOOK_MILLIS = 500;
@@ -77,7 +74,10 @@ final class GrantSubscription {
                             "The subscription for grants failed and is tried again; until it works, waiting callers"
                                     + " notice a free lock only when they poll: {}{}",
                             Failures.rootMessage(failure),
-                            Failures.says(failure, "NOPERM") ? RIGHTS : "");
+                            Failures.says(failure, "NOPERM")
+                                    ? ". Give its user all rights that are needed: "
+                                            + RedisNames.ofChannel(channel).rights()
+                                    : "");
                     log.debug("The subscription for grants failed", failure);
                 }
                 pause = Math.min(MAX_PAUSE_MILLIS, 2 * pause);

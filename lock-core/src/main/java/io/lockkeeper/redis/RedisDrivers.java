@@ -9,9 +9,9 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
 final class RedisDrivers {
 
     /** By their names, because a class cannot be loaded where its client is absent; a subclass may connect in its own way. */
-    private static final String JEDIS = "org.springframework.data.redis.connection.jedis.JedisConnectionFactory";
+    static final String JEDIS = "org.springframework.data.redis.connection.jedis.JedisConnectionFactory";
 
-    private static final String LETTUCE = "org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory";
+    static final String LETTUCE = "org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory";
 
     private RedisDrivers() {}
 

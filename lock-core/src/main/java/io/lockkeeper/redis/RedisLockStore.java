@@ -130,6 +130,12 @@ public final class RedisLockStore implements LockStore {
         }
     }
 
+    /** Says where the locks are, as in {@code Redis at localhost:6379, key prefix 'lockkeeper'}. */
+    @Override
+    public String toString() {
+        return "Redis at " + RedisEndpoint.of(connections).address() + ", key prefix '" + options.keyPrefix() + "'";
+    }
+
     private synchronized RedisSession session() {
         if (session == null) {
             throw new IllegalStateException("This RedisLockStore is not open: build a LockTemplate with it");

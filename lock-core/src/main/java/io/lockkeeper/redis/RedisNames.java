@@ -9,6 +9,8 @@ final class RedisNames {
 
     private static final Pattern GLOB = Pattern.compile("[*?\\[\\]\\\\]");
 
+    private static final String GRANTS = ":grants:";
+
     private final String prefix;
     private final String locks;
     private final String channels;
@@ -17,13 +19,25 @@ final class RedisNames {
     RedisNames(String prefix) {
         this.prefix = prefix;
         locks = prefix + ":lock:";
-        channels = prefix + ":grants:";
+        channels = prefix + GRANTS;
         instances = prefix + ":instance:";
+    }
+
+    /** Returns the names of which one is the channel of a client. */
+    static RedisNames ofChannel(byte[] channel) {
+        String name = new String(channel, StandardCharsets.UTF_8);
+        return new RedisNames(name.substring(0, name.lastIndexOf(GRANTS)));
     }
 
     /** Returns the pattern of all keys, for people. */
     String keys() {
         return prefix + ":*";
+    }
+
+    /** Returns the command that gives a user all rights that are needed, and no more than a client needs to connect. */
+    String rights() {
+        return "ACL SETUSER <user> ~" + keys() + " &" + channels + "* +eval +evalsha +script|load +time +exists +hmget"
+                + " +hset +pexpire +scan +publish +subscribe +unsubscribe +setex +mget +del +info +hello +client";
     }
 
     byte[] lock(String name) {

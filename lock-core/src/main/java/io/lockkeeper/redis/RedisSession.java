@@ -37,6 +37,7 @@ final class RedisSession {
     private final String clientId;
     private final StoreTraits traits;
     private final RedisNames names;
+    private final RedisEndpoint endpoint;
     private final Arguments arguments;
     private final ServerClocks clocks = new ServerClocks();
     private final ScheduledThreadPoolExecutor timer =
@@ -52,6 +53,7 @@ final class RedisSession {
         this.clientId = clientId;
         this.traits = options.traits(leaseTime);
         this.names = new RedisNames(options.keyPrefix());
+        this.endpoint = RedisEndpoint.of(connections);
         this.arguments = new Arguments(traits, options, names, options.leastUptimeSeconds(leaseTime));
         timer.setRemoveOnCancelPolicy(true);
         this.driver = RedisDrivers.over(connections, traits.commandTimeout(), timer, options.acks());
@@ -91,9 +93,12 @@ final class RedisSession {
             preparation().get(traits.commandTimeout().toMillis(), TimeUnit.MILLISECONDS);
             awaitExamination();
         } catch (TimeoutException silent) {
-            log.warn("Redis does not answer yet, and locks are refused until it does");
+            log.warn("Redis does not answer yet, and locks are refused until it does. {}", endpoint.advice());
         } catch (ExecutionException failure) {
-            log.warn("Locks are refused until Redis can be used: {}", Failures.rootMessage(failure));
+            log.warn(
+                    "Locks are refused until Redis can be used: {}. {}",
+                    Failures.rootMessage(failure),
+                    advice(failure));
         } catch (InterruptedException interrupt) {
             Thread.currentThread().interrupt();
         }
@@ -169,13 +174,28 @@ final class RedisSession {
         return preparation()
                 .copy()
                 .completeOnTimeout(NEVER, traits.commandTimeout().toMillis(), TimeUnit.MILLISECONDS)
-                .exceptionallyCompose(failure ->
-                        CompletableFuture.failedFuture(Failures.isSilence(failure) ? notReady(failure) : failure))
+                .exceptionallyCompose(failure -> CompletableFuture.failedFuture(
+                        Failures.isSilence(failure) ? notReady(failure) : unusable(failure)))
                 .thenCompose(time -> time == NEVER ? CompletableFuture.failedFuture(notReady(null)) : command.get());
     }
 
-    private static StoreException notReady(@Nullable Throwable cause) {
-        return new StoreNotReadyException("Redis has not answered since the application started", cause);
+    private StoreException notReady(@Nullable Throwable cause) {
+        return new StoreNotReadyException(
+                "Redis has not answered since the application started. " + endpoint.advice(), cause);
+    }
+
+    private StoreException unusable(Throwable failure) {
+        return new StoreException(
+                "Redis cannot be used: " + Failures.rootMessage(failure) + ". " + advice(failure), failure);
+    }
+
+    private String advice(Throwable failure) {
+        if (Failures.says(failure, "NOPERM")) {
+            return "Give its user all rights that are needed: " + names.rights();
+        }
+        return Failures.says(failure, "NOAUTH") || Failures.says(failure, "WRONGPASS")
+                ? "Set spring.data.redis.username and spring.data.redis.password for " + endpoint.address()
+                : endpoint.advice();
     }
 
     /** Returns the preparation under way, or the one that succeeded; one that failed is followed by another. */

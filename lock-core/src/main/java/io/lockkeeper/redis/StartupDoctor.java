@@ -152,9 +152,10 @@ final class StartupDoctor {
     private void warnOfRights() {
         if (!refused.isEmpty()) {
             log.warn(
-                    "The Redis user lacks rights, without which locks do not work or nobody can be told who holds them."
-                            + " Give it what is missing: ACL SETUSER <user> {}",
-                    String.join(" ", refused));
+                    "The Redis user lacks rights, without which locks do not work or their holders are not known: {}. Give it"
+                            + " all of these: {}",
+                    String.join(" ", refused),
+                    names.rights());
         }
     }
 }

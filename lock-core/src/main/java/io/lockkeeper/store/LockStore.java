@@ -17,6 +17,8 @@ import java.util.concurrent.CompletableFuture;
  * answered may fail an acquisition with a {@link StoreNotReadyException}; it is then asked again. A command may run although it
  * failed here, even later, and even twice; commands are idempotent for each attempt, and one that arrives after the
  * command timeout is refused by the store.
+ *
+ * <p>Its {@code toString()} says where the locks are kept, for people.
  */
 public interface LockStore extends AutoCloseable {
 
