@@ -9,6 +9,7 @@ import io.lockkeeper.LockTemplate;
 import io.lockkeeper.store.LockStore;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.Executor;
 import java.util.function.UnaryOperator;
 import org.slf4j.Logger;
@@ -56,10 +57,18 @@ public final class LockkeeperAutoConfiguration {
     }
 
     @Bean
+    LockingSummary lockingSummary(ConfigurableListableBeanFactory beans, LockkeeperProperties properties) {
+        return new LockingSummary(beans, properties);
+    }
+
+    @Bean
     @ConditionalOnMissingBean
     @ConditionalOnSingleCandidate(LockTemplate.class)
-    LockInspector lockInspector(LockTemplate template) {
-        return template.inspector();
+    LockInspector lockInspector(ObjectProvider<LockTemplate> templates) {
+        // A mock in the place of the template has none, or is no template; the application starts with it.
+        LockTemplate template = templates.getIfAvailable();
+        return Objects.requireNonNullElseGet(
+                template == null ? null : template.inspector(), LockInspector::withoutLocking);
     }
 
     /** Returns whether the template is one that does not lock: a template of the application always locks. */

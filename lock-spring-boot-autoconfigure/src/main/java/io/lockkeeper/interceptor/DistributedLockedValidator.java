@@ -56,6 +56,7 @@ public final class DistributedLockedValidator
     private final @Nullable AttachmentCheck attachment;
     private Set<String> given = Set.of();
     private volatile boolean started;
+    private volatile int methods;
 
     private DistributedLockedValidator(
             ConfigurableListableBeanFactory beans,
@@ -121,6 +122,7 @@ public final class DistributedLockedValidator
         Map<BeanType, Collection<AnnotatedMethod>> methods = new LinkedHashMap<>();
         types.keySet().forEach(type -> methods.put(type, annotatedMethods(type.type())));
         methods.values().forEach(each -> each.forEach(specs::announce));
+        this.methods = methods.values().stream().mapToInt(Collection::size).sum();
         boolean isOff = switchedOff.getAsBoolean();
         if (!isOff) {
             requireParts(types, methods);
@@ -137,6 +139,11 @@ public final class DistributedLockedValidator
                             .thenComparing(DistributedLockedFault::problem))
                     .toList());
         }
+    }
+
+    /** Returns the number of annotated methods that were found at the start; those of beans of one class count once. */
+    public int methods() {
+        return methods;
     }
 
     /**

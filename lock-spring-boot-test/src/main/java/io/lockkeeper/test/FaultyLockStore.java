@@ -114,6 +114,11 @@ final class FaultyLockStore implements LockStore {
     }
 
     @Override
+    public String toString() {
+        return String.valueOf(real);
+    }
+
+    @Override
     public void close() {
         failing.clear();
         real().close();

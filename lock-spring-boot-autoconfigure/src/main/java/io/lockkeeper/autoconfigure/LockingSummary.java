@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.autoconfigure;
+
+import io.lockkeeper.LockOperations;
+import io.lockkeeper.LockTemplate;
+import io.lockkeeper.autoconfigure.LockkeeperAutoConfiguration.TemplateConfiguration;
+import io.lockkeeper.autoconfigure.LockkeeperProperties.StoreType;
+import io.lockkeeper.interceptor.DistributedLockedValidator;
+import io.lockkeeper.memory.MemoryLockStore;
+import io.lockkeeper.store.LockStore;
+import java.time.Duration;
+import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.context.ApplicationListener;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.event.ContextRefreshedEvent;
+import org.springframework.util.ClassUtils;
+
+/** Says at the start what locks, and where; warns where that is not what the application seems to be set up for. */
+final class LockingSummary implements ApplicationListener<ContextRefreshedEvent> {
+
+    private static final Logger log = LoggerFactory.getLogger(LockkeeperAutoConfiguration.class);
+    private static final String CONNECTIONS = "org.springframework.data.redis.connection.RedisConnectionFactory";
+
+    private final ConfigurableListableBeanFactory beans;
+    private final LockkeeperProperties properties;
+
+    LockingSummary(ConfigurableListableBeanFactory beans, LockkeeperProperties properties) {
+        this.beans = beans;
+        this.properties = properties;
+    }
+
+    @Override
+    public void onApplicationEvent(ContextRefreshedEvent event) {
+        // The event of a child context arrives here too.
+        if (event.getApplicationContext() instanceof ConfigurableApplicationContext context
+                && context.getBeanFactory() == beans
+                && !LockkeeperAutoConfiguration.isSwitchedOff(beans)) {
+            int methods = beans.getBeanProvider(DistributedLockedValidator.class).stream()
+                    .mapToInt(DistributedLockedValidator::methods)
+                    .sum();
+            for (String name : beans.getBeanNamesForType(LockOperations.class, true, false)) {
+                describe(name, methods);
+            }
+        }
+    }
+
+    private void describe(String name, int methods) {
+        Object operations = beans.getSingleton(name);
+        boolean own = beans.getBeanNamesForType(TemplateConfiguration.class, true, false).length == 0;
+        if (operations != null && isMock(operations)) {
+            log.warn(
+                    "The bean '{}' is a mock that runs nothing: {} methods with @DistributedLocked return null without"
+                            + " running. Put LockTemplate.withoutLocking() in its place, which runs them unlocked, or set"
+                            + " lockkeeper.store=memory",
+                    name,
+                    methods);
+            return;
+        }
+        Optional<LockStore> store =
+                operations instanceof LockTemplate template ? template.store() : Optional.<LockStore>empty();
+        String where = store.map(Object::toString).orElse(operations == null ? "what its first use opens" : "no store");
+        if (own) {
+            log.info(
+                    "The bean '{}' of the application locks in the place of Lockkeeper's own LockTemplate: {}; {} methods"
+                            + " with @DistributedLocked",
+                    name,
+                    where,
+                    methods);
+        } else {
+            log.info(
+                    "Locks are kept in {}, lease {}; {} methods with @DistributedLocked",
+                    where,
+                    print(properties.leaseTime()),
+                    methods);
+        }
+        if (store.orElse(null) instanceof MemoryLockStore && isRedisConfigured()) {
+            log.warn(
+                    "The bean '{}' keeps locks in the memory of this process although Redis is configured: other instances"
+                            + " do not see them. Remove the {} bean of the application, build it over a RedisLockStore, or"
+                            + " set lockkeeper.store=memory if this is meant",
+                    name,
+                    own ? "LockTemplate" : "LockStore");
+        }
+    }
+
+    /** Mockito answers with null, and makes of an interface a class of this name; asking more would count as a call. */
+    @SuppressWarnings("NullAway") // A mock returns null where nothing else may.
+    private static boolean isMock(Object operations) {
+        return operations.getClass().getName().contains("$MockitoMock$")
+                || (operations instanceof LockTemplate template && template.inspector() == null);
+    }
+
+    private boolean isRedisConfigured() {
+        ClassLoader loader = beans.getBeanClassLoader();
+        return properties.store() != StoreType.MEMORY
+                && ClassUtils.isPresent(CONNECTIONS, loader)
+                && beans.getBeanNamesForType(ClassUtils.resolveClassName(CONNECTIONS, loader), true, false).length > 0;
+    }
+
+    private static String print(Duration time) {
+        return time.toMillis() % 1_000 == 0 ? time.toSeconds() + "s" : time.toMillis() + "ms";
+    }
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.autoconfigure;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lockkeeper.LockOperations;
+import io.lockkeeper.LockTemplate;
+import io.lockkeeper.annotation.DistributedLocked;
+import io.lockkeeper.interceptor.LogRecorder;
+import io.lockkeeper.memory.MemoryLockStore;
+import io.lockkeeper.redis.RedisLockStore;
+import io.lockkeeper.store.LockStore;
+import io.lockkeeper.testing.RedisServer;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.mockito.Mockito;
+import org.springframework.boot.LazyInitializationBeanFactoryPostProcessor;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
+import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
+
+/** What the start says of what locks. */
+class LockingSummaryTest {
+
+    private static final String INSTEAD =
+            "INFO The bean 'own' of the application locks in the place of Lockkeeper's own LockTemplate: ";
+    private static final String METHODS = "; 2 methods with @DistributedLocked";
+
+    private final ApplicationContextRunner application = new ApplicationContextRunner()
+            .withConfiguration(AutoConfigurations.of(LockkeeperAutoConfiguration.class))
+            .withBean(Shop.class);
+
+    @Test
+    void storeServerPrefixLeaseAndMethodsAreOneLine() {
+        try (RedisServer redis = RedisServer.start()) {
+            assertThat(said(application
+                            .withBean(RedisConnectionFactory.class, () -> redis(redis.port()))
+                            .withPropertyValues("lockkeeper.key-prefix=shop", "lockkeeper.lease-time=20s")))
+                    .containsExactly("INFO Locks are kept in Redis at 127.0.0.1:" + redis.port()
+                            + ", key prefix 'shop', lease 20s" + METHODS);
+        }
+    }
+
+    @Test
+    void theMemoryOfTheProcessIsNamed() {
+        assertThat(said(application.withPropertyValues("lockkeeper.store=memory", "lockkeeper.lease-time=1500ms")))
+                .containsExactly("INFO Locks are kept in the memory of this process, lease 1500ms" + METHODS);
+    }
+
+    @Test
+    void nothingIsMadeForTheLine() {
+        assertThat(said(application.withInitializer(context ->
+                        context.addBeanFactoryPostProcessor(new LazyInitializationBeanFactoryPostProcessor()))))
+                .containsExactly("INFO Locks are kept in what its first use opens, lease 30s" + METHODS);
+    }
+
+    @Test
+    void whereLockingIsOffNoLineSaysThatItIsOn() {
+        assertThat(said(application.withPropertyValues("lockkeeper.enabled=false")))
+                .singleElement()
+                .asString()
+                .startsWith("WARN Locking is switched off");
+    }
+
+    @Test
+    void aTemplateOfTheApplicationIsNamed() {
+        assertThat(said(inMemory()))
+                .containsExactly(INSTEAD + "the memory of this process" + METHODS);
+    }
+
+    @Test
+    void aTemplateInMemoryInThePlaceOfRedisIsAWarning() {
+        ApplicationContextRunner both = inMemory().withBean(RedisConnectionFactory.class, () -> redis(1));
+        assertThat(said(both))
+                .containsExactly(
+                        INSTEAD + "the memory of this process" + METHODS,
+                        "WARN The bean 'own' keeps locks in the memory of this process although Redis is configured: other"
+                                + " instances do not see them. Remove the LockTemplate bean of the application, build it"
+                                + " over a RedisLockStore, or set lockkeeper.store=memory if this is meant");
+        assertThat(said(both.withPropertyValues("lockkeeper.store=memory"))).hasSize(1);
+    }
+
+    @Test
+    void aTemplateOfTheApplicationOverRedisIsNoWarning() {
+        try (RedisServer redis = RedisServer.start()) {
+            RedisConnectionFactory connections = redis(redis.port());
+            assertThat(said(application
+                            .withBean(RedisConnectionFactory.class, () -> connections)
+                            .withBean("own", LockTemplate.class, () -> LockTemplate.builder(
+                                            new RedisLockStore(connections, RedisLockStore.Options.defaults()))
+                                    .build())))
+                    .containsExactly(
+                            INSTEAD + "Redis at 127.0.0.1:" + redis.port() + ", key prefix 'lockkeeper'" + METHODS);
+        }
+    }
+
+    @Test
+    void aStoreInMemoryInThePlaceOfRedisIsAWarning() {
+        assertThat(said(application
+                        .withBean(RedisConnectionFactory.class, () -> redis(1))
+                        .withBean(LockStore.class, MemoryLockStore::new)))
+                .hasSize(2)
+                .anyMatch(line -> line.startsWith("WARN The bean 'lockTemplate' keeps locks in the memory of this process")
+                        && line.contains("Remove the LockStore bean"));
+    }
+
+    @Test
+    void aTemplateWithoutLockingIsNamed() {
+        assertThat(said(application.withBean("own", LockTemplate.class, LockTemplate::withoutLocking)))
+                .containsExactly(INSTEAD + "no store" + METHODS);
+    }
+
+    @ParameterizedTest
+    @ValueSource(classes = {LockTemplate.class, LockOperations.class})
+    void aMockIsAWarning(Class<? extends LockOperations> type) {
+        assertThat(said(withMock(type)))
+                .containsExactly("WARN The bean 'own' is a mock that runs nothing: 2 methods with @DistributedLocked return"
+                        + " null without running. Put LockTemplate.withoutLocking() in its place, which runs them"
+                        + " unlocked, or set lockkeeper.store=memory");
+    }
+
+    private <T extends LockOperations> ApplicationContextRunner withMock(Class<T> type) {
+        return application.withBean("own", type, () -> Mockito.mock(type));
+    }
+
+    private ApplicationContextRunner inMemory() {
+        return application.withBean("own", LockTemplate.class, () -> LockTemplate.builder(new MemoryLockStore())
+                .build());
+    }
+
+    private static JedisConnectionFactory redis(int port) {
+        return new JedisConnectionFactory(new RedisStandaloneConfiguration("127.0.0.1", port));
+    }
+
+    private static List<String> said(ApplicationContextRunner runner) {
+        try (LogRecorder log = new LogRecorder(LockkeeperAutoConfiguration.class)) {
+            runner.run(context -> assertThat(context).hasNotFailed());
+            return log.lines();
+        }
+    }
+
+    static class Shop {
+        @DistributedLocked("sell")
+        public void sell() {}
+
+        @DistributedLocked("buy")
+        public void buy() {}
+    }
+}

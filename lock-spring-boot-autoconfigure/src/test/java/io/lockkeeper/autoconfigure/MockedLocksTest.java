@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.autoconfigure;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lockkeeper.LockInspector;
+import io.lockkeeper.LockOperations;
+import io.lockkeeper.LockRequest;
+import io.lockkeeper.LockTemplate;
+import io.lockkeeper.annotation.DistributedLocked;
+import io.lockkeeper.autoconfigure.actuate.LockkeeperEndpointAutoConfiguration;
+import io.lockkeeper.autoconfigure.actuate.LockkeeperHealthAutoConfiguration;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Test;
+import org.mockito.Mockito;
+import org.springframework.beans.factory.annotation.Autowired;
+import org.springframework.boot.autoconfigure.ImportAutoConfiguration;
+import org.springframework.boot.test.context.SpringBootTest;
+import org.springframework.boot.test.context.SpringBootTest.WebEnvironment;
+import org.springframework.boot.test.context.TestConfiguration;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
+import org.springframework.test.context.bean.override.mockito.MockitoBean;
+import org.springframework.test.context.bean.override.mockito.MockitoSpyBean;
+
+/** Applications with the actuator in which a test puts something in the place of the template, as docs/testing.md says. */
+class MockedLocksTest {
+
+    private static final String MEMORY = "lockkeeper.store=memory";
+    private static final String EXPOSED = "management.endpoints.web.exposure.include=*";
+
+    @Nested
+    @SpringBootTest(classes = Application.class, webEnvironment = WebEnvironment.NONE, properties = {MEMORY, EXPOSED})
+    class OfTheTemplate {
+
+        @MockitoBean
+        private LockTemplate template;
+
+        @Test
+        void letTheApplicationStartAndRunNothing(@Autowired Shop shop, @Autowired LockInspector inspector) {
+            assertThat(shop.sell()).isNull();
+            assertThat(inspector.heldHere()).isEmpty();
+            assertThat(Mockito.mockingDetails(template).getInvocations()).isNotEmpty();
+        }
+    }
+
+    @Nested
+    @SpringBootTest(
+            classes = Application.class,
+            webEnvironment = WebEnvironment.NONE,
+            properties = {MEMORY, "management.health.lockkeeper.enabled=false"})
+    class OfTheTemplateWithoutHealth {
+
+        @MockitoBean
+        private LockTemplate template;
+
+        @Test
+        void runNothing(@Autowired Shop shop) {
+            assertThat(shop.sell()).isNull();
+        }
+    }
+
+    @Nested
+    @SpringBootTest(classes = Application.class, webEnvironment = WebEnvironment.NONE, properties = {MEMORY, EXPOSED})
+    class OfTheOperations {
+
+        @MockitoBean(name = "lockTemplate")
+        private LockOperations operations;
+
+        @Test
+        void runNothing(@Autowired Shop shop) {
+            assertThat(shop.sell()).isNull();
+        }
+    }
+
+    @Nested
+    @SpringBootTest(
+            classes = Application.class,
+            webEnvironment = WebEnvironment.NONE,
+            properties = {MEMORY, EXPOSED})
+    class SpiesOfTheTemplate {
+
+        @MockitoSpyBean
+        private LockTemplate template;
+
+        @Test
+        void lock(@Autowired Shop shop) {
+            assertThat(shop.sell()).isEqualTo("sold");
+            Mockito.verify(template).run(Mockito.<LockRequest>any(), Mockito.any());
+        }
+    }
+
+    @Nested
+    @SpringBootTest(classes = Application.class, webEnvironment = WebEnvironment.NONE, properties = {MEMORY, EXPOSED})
+    class WithoutLocking {
+
+        @TestConfiguration
+        static class Unlocked {
+            @Bean
+            LockTemplate lockTemplate() {
+                return LockTemplate.withoutLocking();
+            }
+        }
+
+        @Test
+        void everythingRuns(@Autowired Shop shop) {
+            assertThat(shop.sell()).isEqualTo("sold");
+        }
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    @ImportAutoConfiguration({
+        LockkeeperAutoConfiguration.class,
+        LockkeeperEndpointAutoConfiguration.class,
+        LockkeeperHealthAutoConfiguration.class
+    })
+    @Import(Shop.class)
+    static class Application {}
+
+    static class Shop {
+        @DistributedLocked("stock")
+        public String sell() {
+            return "sold";
+        }
+    }
+}
