@@ -27,8 +27,8 @@ public final class LockContext {
     public static LockLease require() {
         return current()
                 .orElseThrow(() -> new IllegalStateException("No lock is held through an annotation or a template here."
-                        + " The usual cause: a method with @DistributedLocked was called by another method of the same"
-                        + " bean, so that the call did not pass through the bean's proxy. Another: this continues a"
+                        + " The usual cause is self-invocation: a method with @DistributedLocked was called by another method"
+                        + " of the same bean, so that the call did not pass through the bean's proxy. Another: this continues a"
                         + " stage or is an operator of a publisher, which no thread is inside of; a publisher has its"
                         + " lease in the Reactor context, under LockLease.class."));
     }

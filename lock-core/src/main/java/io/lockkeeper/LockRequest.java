@@ -162,6 +162,11 @@ public record LockRequest(
         return new LockRequest(names, mode, waitTime, leaseTime, retryCount, retryDelay, minHoldTime, label);
     }
 
+    /** Returns the same request of a caller who tries once. */
+    public LockRequest withoutWaiting() {
+        return new LockRequest(names, mode, Duration.ZERO, leaseTime, 0, null, minHoldTime, label);
+    }
+
     /** Returns the same request for some of the names. */
     LockRequest withNames(List<String> some) {
         return new LockRequest(some, mode, waitTime, leaseTime, retryCount, retryDelay, minHoldTime, label);

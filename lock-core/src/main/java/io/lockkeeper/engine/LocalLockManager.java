@@ -152,7 +152,8 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
      *
      * @param result as in {@link #begin(LockRequest, boolean, CompletableFuture)}; null: the caller waits on its thread
      */
-    PendingRequest asked(LockRequest request, boolean nested, @Nullable CompletableFuture<?> result) {
+    PendingRequest asked(LockRequest asked, boolean nested, @Nullable CompletableFuture<?> result) {
+        LockRequest request = store.permitsWaiting() ? asked : asked.withoutWaiting();
         long number = PendingRequests.nextNumber();
         context.listener().onAsked(new LockListener.Asked(number, request));
         return new PendingRequest(number, request, context.now(), nested, result, traits.commandTimeout());

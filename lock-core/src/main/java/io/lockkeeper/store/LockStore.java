@@ -104,6 +104,14 @@ public interface LockStore extends AutoCloseable {
         return GrantChannel.NONE;
     }
 
+    /**
+     * Returns whether callers may wait for a lock; false: each tries once, whatever its request says, as a test may want it.
+     * Asked at each acquisition.
+     */
+    default boolean permitsWaiting() {
+        return true;
+    }
+
     /** Ends the subscription and everything else that belongs to this client; waits at most the command timeout. */
     @Override
     void close();

@@ -116,8 +116,13 @@ final class LockkeeperPropertiesCheck {
     private void atLeast(String property, @Nullable Duration time, Duration least, String advice) {
         if (time != null && time.compareTo(least) < 0) {
             String limit = least.isZero() ? "not be negative" : "be " + least.toMillis() + "ms or more";
-            reject(property, "must " + limit + ": " + advice);
+            reject(property, "must " + limit + ": " + advice + withoutUnit(time.toMillis()));
         }
+    }
+
+    /** Nothing tells whether a unit was written, so what is said is true in both cases. */
+    private static String withoutUnit(long millis) {
+        return millis <= 0 ? "" : "; " + millis + " without a unit is " + millis + " ms, write " + millis + "s";
     }
 
     private void atMost(String property, @Nullable Duration time, Duration most, String limit) {

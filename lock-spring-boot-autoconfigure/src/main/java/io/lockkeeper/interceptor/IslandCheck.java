@@ -1,7 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.interceptor;
 
+import java.beans.Introspector;
+import java.lang.reflect.Field;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
 import java.util.function.Predicate;
+import java.util.stream.Stream;
+import org.springframework.core.ResolvableType;
 import org.springframework.expression.spel.SpelNode;
 import org.springframework.expression.spel.ast.BeanReference;
 import org.springframework.expression.spel.ast.CompoundExpression;
@@ -13,9 +22,12 @@ import org.springframework.expression.spel.ast.Projection;
 import org.springframework.expression.spel.ast.PropertyOrFieldReference;
 import org.springframework.expression.spel.ast.Selection;
 import org.springframework.expression.spel.ast.VariableReference;
+import org.springframework.expression.spel.support.ReflectivePropertyAccessor;
 
 /** Finds in a parsed expression what would be null, or fail, at every call. */
 final class IslandCheck {
+
+    private static final Properties PROPERTIES = new Properties();
 
     private final String island;
     private final ParameterNames parameters;
@@ -63,10 +75,79 @@ final class IslandCheck {
         } else if (node instanceof Indexer) {
             active = scope;
         }
+        if (node instanceof CompoundExpression path) {
+            checkPath(path);
+        }
         for (int i = 0; i < node.getChildCount(); i++) {
             if (!isKey(node, i)) {
                 walk(node.getChild(i), scope, active && !(node instanceof CompoundExpression && i > 0));
             }
+        }
+    }
+
+    /** Follows a path from a parameter as long as the types on it can have no subtype, which might know more. */
+    private void checkPath(CompoundExpression path) {
+        ResolvableType type = path.getChild(0) instanceof VariableReference variable
+                ? parameters.typeOf(variable.toStringAST().substring(1))
+                : ResolvableType.NONE;
+        for (int i = 1; i < path.getChildCount(); i++) {
+            Class<?> known = type.resolve();
+            if (known == null || !Modifier.isFinal(known.getModifiers()) || known.isArray() || known == Optional.class) {
+                return;
+            }
+            if (path.getChild(i) instanceof PropertyOrFieldReference property) {
+                type = PROPERTIES.typeOf(property.getName(), known);
+                if (type == ResolvableType.NONE) {
+                    faultOn(path, property.getName(), known, "property", PROPERTIES.names(known));
+                    return;
+                }
+            } else if (path.getChild(i) instanceof MethodReference method) {
+                List<Method> named = Arrays.stream(known.getMethods())
+                        .filter(each -> each.getName().equals(method.getName()))
+                        .toList();
+                if (named.isEmpty()) {
+                    faultOn(path, method.getName(), known, "method", Arrays.stream(known.getMethods())
+                            .map(Method::getName));
+                    return;
+                }
+                type = named.size() == 1 ? ResolvableType.forMethodReturnType(named.get(0)) : ResolvableType.NONE;
+            } else {
+                return;
+            }
+        }
+    }
+
+    private void faultOn(CompoundExpression path, String name, Class<?> type, String kind, Stream<String> known) {
+        fault(
+                "uses " + path.toStringAST() + ", but " + type.getSimpleName() + " has no " + kind + " '" + name + "'"
+                        + Similar.to(name, known),
+                "Write the name of a " + kind + " of " + type.getSimpleName());
+    }
+
+    /** What expressions can read of a type. */
+    private static final class Properties extends ReflectivePropertyAccessor {
+
+        /** Returns the type of a property; none: there is no such property. */
+        ResolvableType typeOf(String name, Class<?> type) {
+            Method getter = findGetterForProperty(name, type, false);
+            if (getter == null) {
+                getter = Arrays.stream(type.getMethods())
+                        .filter(method -> method.getName().equals(name) && method.getParameterCount() == 0)
+                        .findFirst()
+                        .orElse(null);
+            }
+            if (getter != null) {
+                return ResolvableType.forMethodReturnType(getter);
+            }
+            Field field = findField(name, type, false);
+            return field == null ? ResolvableType.NONE : ResolvableType.forField(field);
+        }
+
+        Stream<String> names(Class<?> type) {
+            return Arrays.stream(type.getMethods())
+                    .filter(method -> method.getParameterCount() == 0 && method.getDeclaringClass() != Object.class)
+                    .map(Method::getName)
+                    .map(name -> name.matches("get[A-Z].*") ? Introspector.decapitalize(name.substring(3)) : name);
         }
     }
 

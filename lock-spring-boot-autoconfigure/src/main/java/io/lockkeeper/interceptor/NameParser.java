@@ -31,6 +31,10 @@ final class NameParser {
     private static final String ATTRIBUTE = "name";
     private static final String WORD = "\\p{javaJavaIdentifierStart}\\p{javaJavaIdentifierPart}*";
     private static final Pattern VARIABLE = Pattern.compile("#(" + WORD + ")((?:\\??\\." + WORD + "(?:\\(\\))?)*)");
+
+    /** An island without its hash. */
+    private static final Pattern BRACED = Pattern.compile("\\{(#" + WORD + "[^{}]*)}");
+
     private static final Pattern ISLAND = Pattern.compile("#\\{([^}]*)}");
 
     private final SpelExpressionParser parser;
@@ -164,7 +168,7 @@ final class NameParser {
 
     private static String asIslands(Part part, ParameterNames parameters) {
         return part instanceof Literal literal
-                ? VARIABLE.matcher(literal.text())
+                ? VARIABLE.matcher(BRACED.matcher(literal.text()).replaceAll("$1"))
                         .replaceAll(found -> Matcher.quoteReplacement(
                                 parameters.isMeantAsVariable(found.group(1))
                                         ? "#{" + found.group() + "}"

@@ -3,8 +3,11 @@ package io.lockkeeper.interceptor;
 
 import java.lang.reflect.Method;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.springframework.core.ResolvableType;
 import org.jspecify.annotations.Nullable;
 import org.springframework.core.DefaultParameterNameDiscoverer;
 import org.springframework.core.ParameterNameDiscoverer;
@@ -13,10 +16,10 @@ import org.springframework.core.ParameterNameDiscoverer;
  * The variables under which the expressions of a method find its arguments.
  *
  * @param indexes the position of the argument for each name, {@code p0} and {@code a0} included
- * @param count the number of parameters
+ * @param types the type of each parameter
  * @param missing whether the class was compiled without the names of its parameters
  */
-record ParameterNames(Map<String, Integer> indexes, int count, boolean missing) {
+record ParameterNames(Map<String, Integer> indexes, List<ResolvableType> types, boolean missing) {
 
     private static final ParameterNameDiscoverer DISCOVERER = new DefaultParameterNameDiscoverer();
 
@@ -32,7 +35,10 @@ record ParameterNames(Map<String, Integer> indexes, int count, boolean missing) 
             indexes.putIfAbsent("p" + i, i);
             indexes.putIfAbsent("a" + i, i);
         }
-        return new ParameterNames(indexes, count, count > 0 && !known);
+        List<ResolvableType> types = IntStream.range(0, count)
+                .mapToObj(index -> ResolvableType.forMethodParameter(method.method(), index, method.targetClass()))
+                .toList();
+        return new ParameterNames(indexes, types, count > 0 && !known);
     }
 
     private static boolean add(Method method, Map<String, Integer> indexes) {
@@ -55,9 +61,15 @@ record ParameterNames(Map<String, Integer> indexes, int count, boolean missing) 
         return name.equals("root") || name.equals("this") || indexes.containsKey(name);
     }
 
+    /** Returns the type of a parameter; none where it is no parameter. */
+    ResolvableType typeOf(String name) {
+        Integer index = indexes.get(name);
+        return index == null ? ResolvableType.NONE : types.get(index);
+    }
+
     /** Returns whether a text outside an expression must have been meant as a variable. */
     boolean isMeantAsVariable(String name) {
-        return name.equals("root") || indexes.containsKey(name) || (count > 0 && name.matches("[pa]\\d+"));
+        return name.equals("root") || indexes.containsKey(name) || (!types.isEmpty() && name.matches("[pa]\\d+"));
     }
 
     /** Lists what an expression may use, for messages. */

@@ -52,6 +52,8 @@ class LockkeeperPropertiesTest {
                 "key-prefix | ' ' | must not be blank: choose a prefix such as lockkeeper",
                 "wait-time | -1s | must not be negative: choose 0 to try once",
                 "lease-time | 999ms | must be 1000ms or more: it is renewed every third of it",
+                "lease-time | 30 | must be 1000ms or more: it is renewed every third of it; 30 without a unit is 30 ms, write 30s",
+                "redis.grant-time | 3 | must be 300ms or more: choose a time such as 3s; 3 without a unit is 3 ms, write 3s",
                 "retry-delay | 0 | must be 1ms or more: choose a delay such as 100ms",
                 "handover.max-passes | -1 | must be between 0 and 9999",
                 "handover.max-time | -1ms | must not be negative",

@@ -5,5 +5,6 @@ package io.lockkeeper.test;
 enum Failing {
     EVERYTHING,
     EVERYTHING_IN_SILENCE,
-    RENEWALS
+    RENEWALS,
+    WAITS
 }

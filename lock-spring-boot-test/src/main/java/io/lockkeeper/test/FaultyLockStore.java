@@ -80,7 +80,7 @@ final class FaultyLockStore implements LockStore {
 
     @Override
     public List<CompletableFuture<Boolean>> renew(List<RenewCommand> commands) {
-        if (!failing.isEmpty()) {
+        if (failing.stream().anyMatch(part -> part != Failing.WAITS)) {
             List<CompletableFuture<Boolean>> failures = new ArrayList<>();
             commands.forEach(command -> failures.add(failure()));
             return failures;
@@ -106,6 +106,11 @@ final class FaultyLockStore implements LockStore {
     @Override
     public CompletableFuture<Boolean> revoke(String name) {
         return unlessDown(() -> real().revoke(name));
+    }
+
+    @Override
+    public boolean permitsWaiting() {
+        return !failing.contains(Failing.WAITS);
     }
 
     @Override

@@ -112,6 +112,14 @@ public final class LockFaults {
         return begun(store.fail(Failing.RENEWALS));
     }
 
+    /**
+     * Lets no acquisition wait, until the result is closed: a caller who does not get the lock at once is refused at once,
+     * whatever its wait time and its retries say. Callers who wait already go on.
+     */
+    public Outage withoutWaiting() {
+        return begun(store.fail(Failing.WAITS));
+    }
+
     /** Ends everything that was begun here. */
     public void clear() {
         outages.forEach(Outage::close);

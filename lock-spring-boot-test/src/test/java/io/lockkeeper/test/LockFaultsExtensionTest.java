@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lockkeeper.LockLease;
 import io.lockkeeper.LockLostException;
+import io.lockkeeper.LockMode;
+import io.lockkeeper.LockNotAcquiredException;
 import io.lockkeeper.LockOperations;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockStoreException;
@@ -14,12 +16,14 @@ import io.lockkeeper.ReleaseResult;
 import io.lockkeeper.memory.MemoryLockStore;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.MethodOrderer;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestMethodOrder;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Without Spring. */
@@ -106,6 +110,35 @@ class LockFaultsExtensionTest {
             assertThat(template.tryAcquire("other")).hasValueSatisfying(LockLease::close);
             Awaitility.await().atMost(Duration.ofSeconds(10)).until(() -> !lease.isHeld());
         }
+    }
+
+    @Test
+    @Timeout(5)
+    void whereNoAcquisitionWaitsAllAreRefusedAtOnce(LockFaults faults) {
+        LockRequest patient = LockRequest.of("stock").withWaitTime(Duration.ofSeconds(10));
+        Outage held = faults.hold("stock");
+        try (Outage impatient = faults.withoutWaiting()) {
+            assertThatThrownBy(() -> template.acquire(patient)).isInstanceOf(LockNotAcquiredException.class);
+            assertThatThrownBy(() -> template.run(patient.withMode(LockMode.FAIR), lease -> {}))
+                    .isInstanceOf(LockNotAcquiredException.class);
+            assertThatThrownBy(() -> template.acquire(patient.withRetries(9, Duration.ofSeconds(1))))
+                    .isInstanceOf(LockNotAcquiredException.class);
+            assertThatThrownBy(() -> template.lock("stock").lock()).isInstanceOf(LockNotAcquiredException.class);
+            assertThat(template.acquireAsync(patient))
+                    .failsWithin(Duration.ofSeconds(5))
+                    .withThrowableOfType(ExecutionException.class)
+                    .withCauseInstanceOf(LockNotAcquiredException.class);
+            held.close();
+            try (LockLease lease = template.acquire(patient)) {
+                assertThatThrownBy(() -> template.acquireAsync(patient).join())
+                        .hasCauseInstanceOf(LockNotAcquiredException.class);
+                assertThat(lease.isHeld()).isTrue();
+            }
+        }
+        held = faults.hold("stock");
+        CompletableFuture<LockLease> waiting = template.acquireAsync(patient);
+        held.close();
+        assertThat(waiting).succeedsWithin(Duration.ofSeconds(5)).satisfies(LockLease::close);
     }
 
     @Test
