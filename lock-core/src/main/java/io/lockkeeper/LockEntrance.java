@@ -31,6 +31,13 @@ final class LockEntrance {
 
     /** Acquires a lease of its own; where surrounding work holds it on, a level of the thread. */
     LockLease acquire(LockRequest request) {
+        LockLease acquired = acquireUnwatched(request);
+        return acquired instanceof LockManager.Lease lease
+                ? AcquiredLease.ofThisCaller().apply(lease)
+                : acquired;
+    }
+
+    private LockLease acquireUnwatched(LockRequest request) {
         return inside(kept -> {
             Consumer<LockLease> keeper = ask(request, List.of());
             if (keeper != null) {
@@ -46,14 +53,19 @@ final class LockEntrance {
         });
     }
 
-    /** Acquires as {@link #acquire}, without blocking. */
-    void acquireAsync(LockRequest request, CompletableFuture<LockLease> result) {
+    /**
+     * Acquires as {@link #acquire}, without blocking.
+     *
+     * @param received makes of a lease what the caller receives
+     */
+    void acquireAsync(
+            LockRequest request, CompletableFuture<LockLease> result, Function<LockManager.Lease, LockLease> received) {
         try {
             Collection<LockLease> kept = surroundings.heldOn();
             Consumer<LockLease> keeper = ask(request, kept);
             if (keeper == null) {
                 manager.check(request);
-                manager.acquireAsync(request, false, result, lease -> lease, false);
+                manager.acquireAsync(request, false, result, received, false);
                 return;
             }
             CompletableFuture<EnteredLease> entering = enterAsync(request, keeper, kept, kept);

@@ -35,10 +35,16 @@ public final class LockNotAcquiredException extends LockException {
     private static String message(List<String> names, Duration waited, int attempts, @Nullable LockInstance holder) {
         String lock = names.size() == 1 ? "Lock '" + names.get(0) + "'" : "Locks " + names;
         String tries = attempts > 1 ? " and " + attempts + " attempts" : "";
-        String who = holder == null
-                ? "somebody else"
-                : holder.application() + " (host " + holder.host() + ", pid " + holder.pid() + ")";
-        return lock + " not acquired after " + waited.toMillis() + " ms" + tries + ": held by " + who;
+        return lock + " not acquired after " + waited.toMillis() + " ms" + tries + ": held by " + named(holder);
+    }
+
+    private static String named(@Nullable LockInstance holder) {
+        if (holder == null) {
+            return "somebody else";
+        }
+        return holder.thread() == null
+                ? holder.application() + " (host " + holder.host() + ", pid " + holder.pid() + ")"
+                : "this instance, thread '" + holder.thread() + "'";
     }
 
     /** Returns the names that were asked for. */

@@ -91,7 +91,7 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
     @Override
     public CompletableFuture<LockLease> acquireAsync(LockRequest request) {
         CompletableFuture<LockLease> result = new CompletableFuture<>();
-        entrance.acquireAsync(defaults.waiting(request), result);
+        entrance.acquireAsync(defaults.waiting(request), result, AcquiredLease.ofThisCaller());
         return result;
     }
 
@@ -137,7 +137,7 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
     public <T extends @Nullable Object> CompletableFuture<T> executeAsync(
             LockRequest request, Function<LockLease, ? extends CompletionStage<T>> action) {
         AsyncExecution<T> execution = new AsyncExecution<>(action, entrance::releaseAsync, decorator);
-        entrance.acquireAsync(defaults.waiting(request), execution.acquisition());
+        entrance.acquireAsync(defaults.waiting(request), execution.acquisition(), lease -> lease);
         return execution.result();
     }
 

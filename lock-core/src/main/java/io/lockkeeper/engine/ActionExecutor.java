@@ -265,7 +265,16 @@ final class ActionExecutor {
                 : Long.MAX_VALUE;
         instances
                 .find(holder, context.scheduler(), Math.max(0, Math.min(left, NAME_NANOS)))
-                .whenComplete((known, failure) -> refuse(waiter, known));
+                .whenComplete((known, failure) -> refuse(waiter, detailed(known, holder)));
+    }
+
+    /** Returns a holder with its thread where it is this instance. */
+    private @Nullable LockInstance detailed(@Nullable LockInstance known, String attempt) {
+        return known == null || known != instances.here()
+                ? known
+                : registry.heldBy(attempt)
+                        .map(lease -> LockInspection.holder(known, lease, lease.name()))
+                        .orElse(known);
     }
 
     private void refuse(PendingRequest waiter, @Nullable LockInstance holder) {

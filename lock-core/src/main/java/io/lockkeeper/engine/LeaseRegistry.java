@@ -2,9 +2,11 @@
 package io.lockkeeper.engine;
 
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -68,6 +70,16 @@ final class LeaseRegistry {
             }
         }
         return held;
+    }
+
+    /** Returns the lease of an attempt that has been held for the longest time; empty: the attempt holds nothing here. */
+    Optional<ManagedLease> heldBy(String attempt) {
+        LocalLock lock = locks.get(attempt);
+        StoreHold hold = lock == null ? null : lock.hold();
+        if (hold == null || !hold.attempt.equals(attempt)) {
+            return Optional.empty();
+        }
+        return hold.leases().stream().map(ManagedLease.class::cast).min(Comparator.comparing(ManagedLease::granted));
     }
 
     void begun() {

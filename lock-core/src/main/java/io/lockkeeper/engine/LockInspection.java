@@ -14,7 +14,6 @@ import io.lockkeeper.store.StoredLock;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -86,7 +85,7 @@ final class LockInspection implements LockInspector {
 
     private CompletableFuture<LockStatus> describe(StoredLock lock) {
         CompletableFuture<List<LockInstance>> holders =
-                describe(lock.holders(), (attempt, instance) -> heldHere(attempt)
+                describe(lock.holders(), (attempt, instance) -> registry.heldBy(attempt)
                         .map(lease -> holder(instance, lease, lock.name()))
                         .orElse(instance));
         CompletableFuture<List<LockInstance>> waiters =
@@ -111,17 +110,8 @@ final class LockInspection implements LockInspector {
                 .toList());
     }
 
-    /** Returns the lease of an attempt of this instance that has been held for the longest time. */
-    private Optional<ManagedLease> heldHere(String attempt) {
-        LocalLock lock = registry.lockOf(attempt);
-        StoreHold hold = lock == null ? null : lock.hold();
-        if (hold == null || !hold.attempt.equals(attempt)) {
-            return Optional.empty();
-        }
-        return hold.leases().stream().map(ManagedLease.class::cast).min(Comparator.comparing(ManagedLease::granted));
-    }
-
-    private static LockInstance holder(LockInstance instance, ManagedLease lease, String name) {
+    /** Returns this instance as the holder of a lease. */
+    static LockInstance holder(LockInstance instance, ManagedLease lease, String name) {
         return new LockInstance(
                 instance.id(),
                 instance.application(),

@@ -100,10 +100,13 @@ final class FallbackFinder {
     private String missing(String name, List<Method> named) {
         if (named.isEmpty()) {
             return "there is no method '" + name + "' in " + owner.targetClass().getSimpleName() + " or above it"
-                    + Similar.to(name, Arrays.stream(ReflectionUtils.getUniqueDeclaredMethods(owner.targetClass()))
-                            .filter(method -> method.getDeclaringClass() != Object.class && !method.isSynthetic())
-                            .filter(method -> !method.equals(owner.method()))
-                            .map(AnnotatedMethod::sourceName));
+                    + Similar.to(
+                            name,
+                            Arrays.stream(ReflectionUtils.getUniqueDeclaredMethods(owner.targetClass()))
+                                    .filter(method ->
+                                            method.getDeclaringClass() != Object.class && !method.isSynthetic())
+                                    .filter(method -> !method.equals(owner.method()))
+                                    .map(AnnotatedMethod::sourceName));
         }
         return named.stream().map(FallbackFinder::signature).collect(Collectors.joining(", "))
                 + (named.size() == 1 ? " has other parameters" : " have other parameters") + " than "

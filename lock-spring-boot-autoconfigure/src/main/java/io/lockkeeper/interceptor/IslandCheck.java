@@ -92,7 +92,10 @@ final class IslandCheck {
                 : ResolvableType.NONE;
         for (int i = 1; i < path.getChildCount(); i++) {
             Class<?> known = type.resolve();
-            if (known == null || !Modifier.isFinal(known.getModifiers()) || known.isArray() || known == Optional.class) {
+            if (known == null
+                    || !Modifier.isFinal(known.getModifiers())
+                    || known.isArray()
+                    || known == Optional.class) {
                 return;
             }
             if (path.getChild(i) instanceof PropertyOrFieldReference property) {
@@ -106,8 +109,12 @@ final class IslandCheck {
                         .filter(each -> each.getName().equals(method.getName()))
                         .toList();
                 if (named.isEmpty()) {
-                    faultOn(path, method.getName(), known, "method", Arrays.stream(known.getMethods())
-                            .map(Method::getName));
+                    faultOn(
+                            path,
+                            method.getName(),
+                            known,
+                            "method",
+                            Arrays.stream(known.getMethods()).map(Method::getName));
                     return;
                 }
                 type = named.size() == 1 ? ResolvableType.forMethodReturnType(named.get(0)) : ResolvableType.NONE;

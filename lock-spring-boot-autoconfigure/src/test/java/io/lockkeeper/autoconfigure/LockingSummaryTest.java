@@ -68,8 +68,7 @@ class LockingSummaryTest {
 
     @Test
     void aTemplateOfTheApplicationIsNamed() {
-        assertThat(said(inMemory()))
-                .containsExactly(INSTEAD + "the memory of this process" + METHODS);
+        assertThat(said(inMemory())).containsExactly(INSTEAD + "the memory of this process" + METHODS);
     }
 
     @Test
@@ -104,8 +103,9 @@ class LockingSummaryTest {
                         .withBean(RedisConnectionFactory.class, () -> redis(1))
                         .withBean(LockStore.class, MemoryLockStore::new)))
                 .hasSize(2)
-                .anyMatch(line -> line.startsWith("WARN The bean 'lockTemplate' keeps locks in the memory of this process")
-                        && line.contains("Remove the LockStore bean"));
+                .anyMatch(line ->
+                        line.startsWith("WARN The bean 'lockTemplate' keeps locks in the memory of this process")
+                                && line.contains("Remove the LockStore bean"));
     }
 
     @Test
@@ -118,9 +118,10 @@ class LockingSummaryTest {
     @ValueSource(classes = {LockTemplate.class, LockOperations.class})
     void aMockIsAWarning(Class<? extends LockOperations> type) {
         assertThat(said(withMock(type)))
-                .containsExactly("WARN The bean 'own' is a mock that runs nothing: 2 methods with @DistributedLocked return"
-                        + " null without running. Put LockTemplate.withoutLocking() in its place, which runs them"
-                        + " unlocked, or set lockkeeper.store=memory");
+                .containsExactly(
+                        "WARN The bean 'own' is a mock that runs nothing: 2 methods with @DistributedLocked return"
+                                + " null without running. Put LockTemplate.withoutLocking() in its place, which runs them"
+                                + " unlocked, or set lockkeeper.store=memory");
     }
 
     private <T extends LockOperations> ApplicationContextRunner withMock(Class<T> type) {

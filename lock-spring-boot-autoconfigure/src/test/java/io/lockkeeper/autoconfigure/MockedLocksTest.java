@@ -31,7 +31,10 @@ class MockedLocksTest {
     private static final String EXPOSED = "management.endpoints.web.exposure.include=*";
 
     @Nested
-    @SpringBootTest(classes = Application.class, webEnvironment = WebEnvironment.NONE, properties = {MEMORY, EXPOSED})
+    @SpringBootTest(
+            classes = Application.class,
+            webEnvironment = WebEnvironment.NONE,
+            properties = {MEMORY, EXPOSED})
     class OfTheTemplate {
 
         @MockitoBean
@@ -62,7 +65,10 @@ class MockedLocksTest {
     }
 
     @Nested
-    @SpringBootTest(classes = Application.class, webEnvironment = WebEnvironment.NONE, properties = {MEMORY, EXPOSED})
+    @SpringBootTest(
+            classes = Application.class,
+            webEnvironment = WebEnvironment.NONE,
+            properties = {MEMORY, EXPOSED})
     class OfTheOperations {
 
         @MockitoBean(name = "lockTemplate")
@@ -92,7 +98,10 @@ class MockedLocksTest {
     }
 
     @Nested
-    @SpringBootTest(classes = Application.class, webEnvironment = WebEnvironment.NONE, properties = {MEMORY, EXPOSED})
+    @SpringBootTest(
+            classes = Application.class,
+            webEnvironment = WebEnvironment.NONE,
+            properties = {MEMORY, EXPOSED})
     class WithoutLocking {
 
         @TestConfiguration

@@ -45,24 +45,36 @@ class MessagesTest {
 
     @ParameterizedTest
     @ValueSource(
-            strings = {"right", "getter", "field", "open", "optional", "generic", "array", "selection", "className", "kind"})
+            strings = {
+                "right",
+                "getter",
+                "field",
+                "open",
+                "optional",
+                "generic",
+                "array",
+                "selection",
+                "className",
+                "kind"
+            })
     void whatATypeHasOrASubtypeMayHaveIsNoFault(String method) {
         assertThat(fixture.faults(Paths.class, method)).isEmpty();
     }
 
     @Test
     void anIslandWithoutItsHashIsAdvisedWithIt() {
-        assertThat(fixture.faults(Paths.class, "hashForgotten")).singleElement().satisfies(fault -> assertThat(
-                        fault.remedy())
-                .isEqualTo("Write order:#{#order.id}"));
-        assertThat(fixture.faults(Paths.class, "hashForgottenTwice")).singleElement().satisfies(fault -> assertThat(
-                        fault.remedy())
-                .isEqualTo("Write #{#order.id}:#{#order.buyer.name}!"));
+        assertThat(fixture.faults(Paths.class, "hashForgotten"))
+                .singleElement()
+                .satisfies(fault -> assertThat(fault.remedy()).isEqualTo("Write order:#{#order.id}"));
+        assertThat(fixture.faults(Paths.class, "hashForgottenTwice"))
+                .singleElement()
+                .satisfies(fault -> assertThat(fault.remedy()).isEqualTo("Write #{#order.id}:#{#order.buyer.name}!"));
     }
 
     @Test
     void aMisspeltFallbackIsAnsweredWithTheRightOne() {
-        assertThat(fixture.faults(Paths.class, "misspelt")).singleElement().satisfies(fault -> assertThat(fault.problem())
+        assertThat(fixture.faults(Paths.class, "misspelt")).singleElement().satisfies(fault -> assertThat(
+                        fault.problem())
                 .isEqualTo("there is no method 'bussy' in Paths or above it, did you mean busy?"));
         assertThat(fixture.faults(Paths.class, "unlike")).singleElement().satisfies(fault -> assertThat(fault.problem())
                 .isEqualTo("there is no method 'nowhere' in Paths or above it"));
@@ -80,8 +92,9 @@ class MessagesTest {
     void selfInvocationIsNamed() {
         assertThatIllegalStateException()
                 .isThrownBy(LockContext::require)
-                .withMessageContaining("The usual cause is self-invocation: a method with @DistributedLocked was called by"
-                        + " another method of the same bean, so that the call did not pass through the bean's proxy.");
+                .withMessageContaining(
+                        "The usual cause is self-invocation: a method with @DistributedLocked was called by"
+                                + " another method of the same bean, so that the call did not pass through the bean's proxy.");
     }
 
     enum Kind {
