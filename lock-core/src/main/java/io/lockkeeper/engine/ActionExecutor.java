@@ -270,7 +270,7 @@ final class ActionExecutor {
 
     /** Returns a holder with its thread where it is this instance. */
     private @Nullable LockInstance detailed(@Nullable LockInstance known, String attempt) {
-        return known == null || known != instances.here()
+        return known == null || !known.id().equals(instances.here().id())
                 ? known
                 : registry.heldBy(attempt)
                         .map(lease -> LockInspection.holder(known, lease, lease.name()))

@@ -9,7 +9,6 @@ import java.util.List;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.context.annotation.Bean;
-import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.io.ResourceLoader;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
@@ -18,8 +17,7 @@ import org.springframework.util.ClassUtils;
 /** Locks on a majority of independent Redis masters, over connections of our own. */
 @Configuration(proxyBeanMethods = false)
 @ConditionalOnClass(RedisConnectionFactory.class)
-@ConditionalOnSwitch(Switch.REDIS)
-@Conditional(OnQuorumNodes.class)
+@ConditionalOnSwitch(Switch.QUORUM)
 @ConditionalOnMissingBean(LockStore.class)
 class QuorumStoreConfiguration {
 

@@ -3,6 +3,8 @@ package io.lockkeeper.autoconfigure;
 
 import io.lockkeeper.autoconfigure.LockkeeperProperties.Mode;
 import io.lockkeeper.autoconfigure.LockkeeperProperties.StoreType;
+import java.util.List;
+import org.springframework.boot.context.properties.bind.Bindable;
 import org.springframework.boot.context.properties.bind.Binder;
 
 /**
@@ -26,6 +28,9 @@ enum Switch {
     /** Locks are kept in Redis. */
     REDIS,
 
+    /** Locks are kept on a majority of the masters that are named, in one value or in an element for each. */
+    QUORUM,
+
     /** Locks are kept in the memory of this process. */
     MEMORY;
 
@@ -37,12 +42,19 @@ enum Switch {
             case PROXY -> mode(values) == Mode.PROXY;
             case ASPECTJ -> mode(values) == Mode.ASPECTJ;
             case REDIS -> store(values) == StoreType.REDIS;
+            case QUORUM -> store(values) == StoreType.REDIS && hasNodes(values);
             case MEMORY -> store(values) == StoreType.MEMORY;
         };
     }
 
     private static boolean isEnabled(Binder values) {
         return values.bind("lockkeeper.enabled", Boolean.class).orElse(true);
+    }
+
+    private static boolean hasNodes(Binder values) {
+        return !values.bind("lockkeeper.redis.quorum.nodes", Bindable.listOf(String.class))
+                .orElse(List.of())
+                .isEmpty();
     }
 
     private static Mode mode(Binder values) {

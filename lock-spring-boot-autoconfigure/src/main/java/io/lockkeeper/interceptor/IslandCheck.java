@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.springframework.core.ResolvableType;
 import org.springframework.expression.spel.SpelNode;
 import org.springframework.expression.spel.ast.BeanReference;
@@ -99,11 +100,12 @@ final class IslandCheck {
                 return;
             }
             if (path.getChild(i) instanceof PropertyOrFieldReference property) {
-                type = PROPERTIES.typeOf(property.getName(), known);
-                if (type == ResolvableType.NONE) {
+                ResolvableType value = PROPERTIES.typeOf(property.getName(), known);
+                if (value == null) {
                     faultOn(path, property.getName(), known, "property", PROPERTIES.names(known));
                     return;
                 }
+                type = value;
             } else if (path.getChild(i) instanceof MethodReference method) {
                 List<Method> named = Arrays.stream(known.getMethods())
                         .filter(each -> each.getName().equals(method.getName()))
@@ -134,7 +136,8 @@ final class IslandCheck {
     /** What expressions can read of a type. */
     private static final class Properties extends ReflectivePropertyAccessor {
 
-        /** Returns the type of a property; none: there is no such property. */
+        /** Returns the type of a property; null: there is no such property. */
+        @Nullable
         ResolvableType typeOf(String name, Class<?> type) {
             Method getter = findGetterForProperty(name, type, false);
             if (getter == null) {
@@ -147,7 +150,7 @@ final class IslandCheck {
                 return ResolvableType.forMethodReturnType(getter);
             }
             Field field = findField(name, type, false);
-            return field == null ? ResolvableType.NONE : ResolvableType.forField(field);
+            return field == null ? null : ResolvableType.forField(field);
         }
 
         Stream<String> names(Class<?> type) {

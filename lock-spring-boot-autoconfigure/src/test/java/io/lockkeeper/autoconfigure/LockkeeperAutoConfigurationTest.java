@@ -143,6 +143,6 @@ class LockkeeperAutoConfigurationTest {
     }
 
     private static FailureAnalysis analysis(Throwable failure) {
-        return new LockStoreFailureAnalyzer().analyze(failure);
+        return new LockkeeperFailureAnalyzer().analyze(failure);
     }
 }

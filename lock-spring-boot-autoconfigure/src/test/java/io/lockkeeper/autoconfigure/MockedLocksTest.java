@@ -61,6 +61,7 @@ class MockedLocksTest {
         @Test
         void runNothing(@Autowired Shop shop) {
             assertThat(shop.sell()).isNull();
+            Mockito.verify(template).run(Mockito.<LockRequest>any(), Mockito.any());
         }
     }
 
@@ -77,6 +78,7 @@ class MockedLocksTest {
         @Test
         void runNothing(@Autowired Shop shop) {
             assertThat(shop.sell()).isNull();
+            Mockito.verify(operations).run(Mockito.<LockRequest>any(), Mockito.any());
         }
     }
 

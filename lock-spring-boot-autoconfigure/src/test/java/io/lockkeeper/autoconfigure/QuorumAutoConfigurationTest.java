@@ -98,7 +98,7 @@ class QuorumAutoConfigurationTest {
         runner.withPropertyValues(nodes())
                 .withClassLoader(new FilteredClassLoader("redis.clients.jedis"))
                 .run(context -> {
-                    FailureAnalysis analysis = new LockStoreFailureAnalyzer().analyze(context.getStartupFailure());
+                    FailureAnalysis analysis = new LockkeeperFailureAnalyzer().analyze(context.getStartupFailure());
                     assertThat(analysis.getDescription()).contains("Jedis is not on the class path");
                     assertThat(analysis.getAction()).contains("redis.clients:jedis");
                 });
