@@ -43,7 +43,7 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Limits.</b> Only exclusive locks: masters that know nothing of each other have no queue in common, so a waiting
  * caller asks again and again, and neither order of arrival nor readers can be kept.
  */
-public final class QuorumLockStore implements LockStore {
+public class QuorumLockStore implements LockStore {
 
     private static final int FEWEST = 3;
 

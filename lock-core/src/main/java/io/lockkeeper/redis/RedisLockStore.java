@@ -27,7 +27,7 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
  * Keeps locks in Redis 6.2 or later, over any connection factory of spring-data-redis. Each lock is one hash; each
  * command is one script, which takes effect once however often it arrives.
  */
-public final class RedisLockStore implements LockStore {
+public class RedisLockStore implements LockStore {
 
     private final RedisConnectionFactory connections;
     private final Options options;

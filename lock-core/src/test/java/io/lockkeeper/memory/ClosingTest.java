@@ -2,6 +2,7 @@
 package io.lockkeeper.memory;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assertions.assertTimeout;
 
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
@@ -47,6 +48,17 @@ class ClosingTest {
         assertThat(warnings())
                 .containsExactly("Released although their holders have not ended within 50 ms, so that others may have"
                         + " them now: 1 held, 'stock' (fencing token " + lease.fencingToken() + ")");
+    }
+
+    @Test
+    void aThreadDoesNotWaitForItsOwnLease() {
+        LockTemplate patient = LockTemplate.builder(new MemoryLockStore())
+                .shutdownWait(Duration.ofMinutes(5))
+                .build();
+        LockLease lease = patient.acquire("stock");
+        assertTimeout(Duration.ofSeconds(20), patient::close);
+        assertThat(lease.isHeld()).isFalse();
+        assertThat(warnings()).singleElement().asString().contains("'stock'");
     }
 
     @Test

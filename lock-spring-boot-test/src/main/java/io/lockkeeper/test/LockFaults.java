@@ -12,9 +12,10 @@ import io.lockkeeper.store.ReleaseCommand;
 import io.lockkeeper.store.RenewCommand;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
@@ -34,7 +35,8 @@ public final class LockFaults {
     private final HeldHere heldHere = new HeldHere();
     private final String stranger = ClientIds.next();
     private final AtomicLong attempts = new AtomicLong();
-    private final List<Outage> outages = new CopyOnWriteArrayList<>();
+    private final Map<Outage, Thread> outages = new ConcurrentHashMap<>();
+    private int tests;
 
     /** Creates faults for one template, which is to be built with {@link #watch} and {@link #listener}. */
     public LockFaults() {}
@@ -122,19 +124,34 @@ public final class LockFaults {
 
     /** Ends everything that was begun here. */
     public void clear() {
-        outages.forEach(Outage::close);
+        outages.keySet().forEach(Outage::close);
+    }
+
+    /** A test begins on this thread. */
+    synchronized void testBegins() {
+        tests++;
+    }
+
+    /** Ends what the test of this thread has begun; what other threads have begun too, unless other tests run. */
+    synchronized void testEnds() {
+        tests--;
+        outages.forEach((outage, thread) -> {
+            if (tests <= 0 || thread == Thread.currentThread()) {
+                outage.close();
+            }
+        });
     }
 
     private Outage begun(Outage end) {
         Outage outage = new Outage() {
             @Override
             public void close() {
-                if (outages.remove(this)) {
+                if (outages.remove(this) != null) {
                     end.close();
                 }
             }
         };
-        outages.add(outage);
+        outages.put(outage, Thread.currentThread());
         return outage;
     }
 

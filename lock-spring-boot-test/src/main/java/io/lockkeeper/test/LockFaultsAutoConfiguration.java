@@ -3,12 +3,22 @@ package io.lockkeeper.test;
 
 import io.lockkeeper.LockListener;
 import io.lockkeeper.store.LockStore;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.aopalliance.intercept.MethodInterceptor;
+import org.springframework.aop.framework.ProxyFactory;
+import org.springframework.aop.support.AopUtils;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.BeanPostProcessor;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Role;
+import org.springframework.util.ClassUtils;
 
 /** Puts {@link LockFaults} between the template of the application under test and its store. */
 @AutoConfiguration(beforeName = "io.lockkeeper.autoconfigure.LockkeeperAutoConfiguration")
@@ -27,12 +37,53 @@ public final class LockFaultsAutoConfiguration {
 
     @Bean
     @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
-    static BeanPostProcessor lockFaultsStorePostProcessor(ObjectProvider<LockFaults> faults) {
-        return new BeanPostProcessor() {
-            @Override
-            public Object postProcessAfterInitialization(Object bean, String beanName) {
-                return bean instanceof LockStore store ? faults.getObject().watch(store) : bean;
+    static BeanPostProcessor lockFaultsStorePostProcessor(
+            ConfigurableListableBeanFactory beans, ObjectProvider<LockFaults> faults) {
+        return new StorePostProcessor(beans, faults);
+    }
+
+    /** Watches one store: the only one or the primary one, else the first that is made. The others work as ever. */
+    private static final class StorePostProcessor implements BeanPostProcessor {
+
+        private final ConfigurableListableBeanFactory beans;
+        private final ObjectProvider<LockFaults> faults;
+        private final AtomicBoolean watching = new AtomicBoolean();
+
+        StorePostProcessor(ConfigurableListableBeanFactory beans, ObjectProvider<LockFaults> faults) {
+            this.beans = beans;
+            this.faults = faults;
+        }
+
+        @Override
+        public Object postProcessAfterInitialization(Object bean, String beanName) {
+            return bean instanceof LockStore store && isPreferred(beanName) && watching.compareAndSet(false, true)
+                    ? typed(store, faults.getObject().watch(store))
+                    : bean;
+        }
+
+        private boolean isPreferred(String name) {
+            List<String> primary = Arrays.stream(beans.getBeanNamesForType(LockStore.class, true, false))
+                    .filter(beans::containsBeanDefinition)
+                    .filter(each -> beans.getMergedBeanDefinition(each).isPrimary())
+                    .toList();
+            return primary.isEmpty() || primary.contains(name);
+        }
+
+        /** Returns the watched store in the class of the real one, so that it can be injected by it. */
+        private static LockStore typed(LockStore real, LockStore watched) {
+            if (Modifier.isFinal(real.getClass().getModifiers())) {
+                return watched;
             }
-        };
+            ProxyFactory proxy = new ProxyFactory();
+            proxy.setTarget(real);
+            proxy.setProxyTargetClass(true);
+            proxy.addAdvice((MethodInterceptor) call -> {
+                Method method = ClassUtils.getInterfaceMethodIfPossible(call.getMethod(), real.getClass());
+                return method.getDeclaringClass().isAssignableFrom(LockStore.class)
+                        ? AopUtils.invokeJoinpointUsingReflection(watched, method, call.getArguments())
+                        : call.proceed();
+            });
+            return (LockStore) proxy.getProxy(real.getClass().getClassLoader());
+        }
     }
 }

@@ -5,9 +5,12 @@ import io.lockkeeper.LockOperations;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.memory.MemoryLockStore;
 import java.time.Duration;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.extension.AfterAllCallback;
 import org.junit.jupiter.api.extension.AfterEachCallback;
+import org.junit.jupiter.api.extension.BeforeAllCallback;
+import org.junit.jupiter.api.extension.BeforeEachCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.extension.ParameterContext;
 import org.junit.jupiter.api.extension.ParameterResolver;
@@ -28,10 +31,14 @@ import org.springframework.test.context.junit.jupiter.SpringExtension;
  * void stopsWhenTheLockIsLost(LockTemplate template, LockFaults faults) { ... }
  * }</pre>
  */
-public final class LockFaultsExtension implements ParameterResolver, AfterEachCallback, AfterAllCallback {
+public final class LockFaultsExtension
+        implements ParameterResolver, BeforeAllCallback, BeforeEachCallback, AfterEachCallback, AfterAllCallback {
 
     private final @Nullable LockFaults ownFaults;
     private final @Nullable LockTemplate ownTemplate;
+
+    /** How many classes, one inside another, have begun and not ended: none where this is a field of each instance. */
+    private final AtomicInteger classes = new AtomicInteger();
 
     /** Creates an extension that uses the beans of the application under test. */
     public LockFaultsExtension() {
@@ -43,7 +50,10 @@ public final class LockFaultsExtension implements ParameterResolver, AfterEachCa
         ownTemplate = template;
     }
 
-    /** Returns an extension with a template of its own, in memory, which is closed after the last test of the class. */
+    /**
+     * Returns an extension with a template of its own, in memory, which is closed after the last test of the class, or
+     * after its test where the extension is no static field.
+     */
     public static LockFaultsExtension inMemory() {
         LockFaults faults = new LockFaults();
         LockTemplate template = LockTemplate.builder(faults.watch(new MemoryLockStore()))
@@ -80,12 +90,31 @@ public final class LockFaultsExtension implements ParameterResolver, AfterEachCa
     }
 
     @Override
+    public void beforeAll(ExtensionContext test) {
+        classes.incrementAndGet();
+    }
+
+    @Override
+    public void beforeEach(ExtensionContext test) {
+        faults(test).testBegins();
+    }
+
+    @Override
     public void afterEach(ExtensionContext test) {
-        faults(test).clear();
+        faults(test).testEnds();
+        if (classes.get() == 0) {
+            close();
+        }
     }
 
     @Override
     public void afterAll(ExtensionContext test) {
+        if (classes.decrementAndGet() == 0) {
+            close();
+        }
+    }
+
+    private void close() {
         if (ownTemplate != null) {
             ownTemplate.close();
         }

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.mockito.Mockito.mock;
+import static org.mockito.Mockito.when;
+
+import io.lockkeeper.LockStoreException;
+import io.lockkeeper.LockTemplate;
+import io.lockkeeper.autoconfigure.LockkeeperAutoConfiguration;
+import io.lockkeeper.memory.MemoryLockStore;
+import io.lockkeeper.store.LockStore;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtensionContext;
+import org.junit.jupiter.api.extension.ParameterContext;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Primary;
+
+/** The kit beside several stores, as a field of test instances, and in tests that run at the same time. */
+class KitInApplicationsTest {
+
+    private final ApplicationContextRunner runner = new ApplicationContextRunner()
+            .withConfiguration(
+                    AutoConfigurations.of(LockkeeperAutoConfiguration.class, LockFaultsAutoConfiguration.class))
+            .withPropertyValues("lockkeeper.store=memory");
+
+    private final ExtensionContext test = mock(ExtensionContext.class);
+
+    @Test
+    void aStoreIsInjectedByItsClass() {
+        runner.run(context -> {
+            assertThat(context).hasNotFailed();
+            assertThat(context.getBean(MemoryLockStore.class)).isSameAs(context.getBean(LockStore.class));
+            assertFaults(context.getBean(LockFaults.class), context.getBean(LockTemplate.class));
+        });
+    }
+
+    @Test
+    void theFaultsAreThoseOfThePrimaryStore() {
+        runner.withUserConfiguration(TwoStores.class).run(context -> {
+            assertThat(context).hasNotFailed();
+            assertFaults(context.getBean(LockFaults.class), context.getBean(LockTemplate.class));
+        });
+    }
+
+    @Test
+    void twoTemplatesMayHaveAStoreEach() {
+        runner.withUserConfiguration(TwoTemplates.class).run(context -> {
+            assertThat(context).hasNotFailed();
+            try (Outage down = context.getBean(LockFaults.class).storeDown()) {
+                assertThat(context.getBeansOfType(LockTemplate.class).values())
+                        .filteredOn(KitInApplicationsTest::isDown)
+                        .hasSize(1);
+            }
+        });
+    }
+
+    @Test
+    void theTemplateOfAnInstanceIsClosedAfterItsTest() {
+        LockFaultsExtension extension = LockFaultsExtension.inMemory();
+        extension.beforeEach(test);
+        assertThat(isDown(extension.template())).isFalse();
+        extension.afterEach(test);
+        assertThat(isDown(extension.template())).isTrue();
+    }
+
+    @Test
+    void theTemplateOfAClassIsClosedAfterItsLastTest() {
+        LockFaultsExtension extension = LockFaultsExtension.inMemory();
+        extension.beforeAll(test);
+        extension.beforeAll(test);
+        extension.beforeEach(test);
+        extension.afterEach(test);
+        extension.afterAll(test);
+        assertThat(isDown(extension.template())).isFalse();
+        extension.afterAll(test);
+        assertThat(isDown(extension.template())).isTrue();
+    }
+
+    @Test
+    void theEndOfATestLeavesTheFaultsOfOthers() {
+        LockFaultsExtension extension = LockFaultsExtension.inMemory();
+        extension.beforeAll(test);
+        extension.beforeEach(test);
+        LockFaults faults = (LockFaults) extension.resolveParameter(parameter(), test);
+        faults.storeDown();
+        CompletableFuture.runAsync(() -> {
+                    extension.beforeEach(test);
+                    faults.hold("left over");
+                    extension.afterEach(test);
+                })
+                .join();
+        assertThat(isDown(extension.template())).isTrue();
+        CompletableFuture.runAsync(faults::renewalsFail).join();
+        extension.afterEach(test);
+        assertThat(isDown(extension.template())).isFalse();
+        assertThat(extension.template().tryRun("left over", lease -> {})).isTrue();
+        extension.afterAll(test);
+    }
+
+    private static ParameterContext parameter() {
+        try {
+            ParameterContext context = mock(ParameterContext.class);
+            when(context.getParameter())
+                    .thenReturn(KitInApplicationsTest.class.getDeclaredMethod("takes", LockFaults.class)
+                            .getParameters()[0]);
+            return context;
+        } catch (NoSuchMethodException impossible) {
+            throw new AssertionError(impossible);
+        }
+    }
+
+    static boolean takes(LockFaults faults) {
+        return faults != null;
+    }
+
+    private static boolean isDown(LockTemplate template) {
+        try {
+            return !template.tryRun("stock", lease -> {});
+        } catch (LockStoreException down) {
+            return true;
+        }
+    }
+
+    private static void assertFaults(LockFaults faults, LockTemplate template) {
+        try (Outage down = faults.storeDown()) {
+            assertThatExceptionOfType(LockStoreException.class).isThrownBy(() -> template.run("stock", lease -> {}));
+        }
+        assertThat(isDown(template)).isFalse();
+    }
+
+    static class TwoStores {
+        @Bean
+        MemoryLockStore other() {
+            return new MemoryLockStore();
+        }
+
+        @Bean
+        @Primary
+        MemoryLockStore main() {
+            return new MemoryLockStore();
+        }
+    }
+
+    static class TwoTemplates {
+        @Bean
+        MemoryLockStore oneStore() {
+            return new MemoryLockStore();
+        }
+
+        @Bean
+        MemoryLockStore otherStore() {
+            return new MemoryLockStore();
+        }
+
+        @Bean
+        LockTemplate one(MemoryLockStore oneStore) {
+            return LockTemplate.builder(oneStore).build();
+        }
+
+        @Bean
+        LockTemplate other(MemoryLockStore otherStore) {
+            return LockTemplate.builder(otherStore).build();
+        }
+    }
+}
