@@ -2,6 +2,11 @@
 package io.lockkeeper;
 
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -11,7 +16,12 @@ final class ContainedListeners implements LockListener {
 
     private static final Logger log = LoggerFactory.getLogger(LockListener.class);
 
+    private static final long REPORT_NANOS = TimeUnit.MINUTES.toNanos(1);
+
     private final List<LockListener> listeners;
+    private final Set<Class<?>> failed = ConcurrentHashMap.newKeySet();
+    private final AtomicInteger failures = new AtomicInteger();
+    private final AtomicLong nextReport = new AtomicLong(System.nanoTime() + REPORT_NANOS);
 
     ContainedListeners(List<LockListener> listeners) {
         this.listeners = listeners;
@@ -82,9 +92,21 @@ final class ContainedListeners implements LockListener {
         }
     }
 
-    private static void report(LockListener listener, Throwable failure) {
+    private void report(LockListener listener, Throwable failure) {
+        long now = System.nanoTime();
+        int count = failures.incrementAndGet();
+        long due = nextReport.get();
+        // The first one of each at once; what fails at every event must not fill the log.
+        boolean first = failed.add(listener.getClass());
+        if (!first && (due - now > 0 || !nextReport.compareAndSet(due, now + REPORT_NANOS))) {
+            return;
+        }
         try {
-            log.warn("A lock listener of {} failed", listener.getClass(), failure);
+            log.warn(
+                    "A lock listener of {} failed; {} failures of listeners so far, told at most once a minute",
+                    listener.getClass(),
+                    count,
+                    failure);
         } catch (Throwable alsoFailed) {
             // Where there is no room for the listener there may be none for the log.
             failure.addSuppressed(alsoFailed);

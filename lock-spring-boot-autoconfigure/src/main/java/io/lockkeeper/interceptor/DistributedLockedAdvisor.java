@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.interceptor;
 
-import org.aopalliance.aop.Advice;
+import java.lang.reflect.Method;
 import org.springframework.aop.Advisor;
-import org.springframework.aop.Pointcut;
 import org.springframework.aop.framework.Advised;
-import org.springframework.aop.support.AbstractPointcutAdvisor;
 import org.springframework.aop.support.DefaultPointcutAdvisor;
+import org.springframework.aop.support.StaticMethodMatcherPointcutAdvisor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.validation.beanvalidation.MethodValidationInterceptor;
 
@@ -15,14 +14,13 @@ import org.springframework.validation.beanvalidation.MethodValidationInterceptor
  * the infrastructure role, in an application that has an auto-proxy creator. It asks for the
  * {@link io.lockkeeper.LockOperations} bean at the first call, and not before.
  */
-public final class DistributedLockedAdvisor extends AbstractPointcutAdvisor {
+public final class DistributedLockedAdvisor extends StaticMethodMatcherPointcutAdvisor {
 
     private static final long serialVersionUID = 1L;
 
     private final transient ProxyKind proxies;
     private final transient MethodLockSpecs specs;
-    private final transient Pointcut pointcut;
-    private final transient Advice advice;
+    private final transient AnnotatedMethods methods = new AnnotatedMethods();
 
     /**
      * Creates the advisor.
@@ -33,19 +31,19 @@ public final class DistributedLockedAdvisor extends AbstractPointcutAdvisor {
     public DistributedLockedAdvisor(ConfigurableListableBeanFactory beans, int order) {
         this.proxies = new ProxyKind(beans);
         this.specs = new MethodLockSpecs(beans);
-        this.pointcut = new DistributedLockedPointcut(proxies);
-        this.advice = new DistributedLockedInterceptor(specs);
+        setAdvice(new DistributedLockedInterceptor(specs));
+        setClassFilter(methods::isCandidate);
         setOrder(order);
     }
 
     @Override
-    public Pointcut getPointcut() {
-        return pointcut;
+    public boolean matches(Method method, Class<?> targetClass) {
+        // A class that cannot be proxied would stop the start here; the validator says so together with all the rest.
+        return methods.find(method, targetClass) != null && proxies.isPossible(targetClass);
     }
 
-    @Override
-    public Advice getAdvice() {
-        return advice;
+    AnnotatedMethods methods() {
+        return methods;
     }
 
     /**

@@ -27,7 +27,6 @@ import org.springframework.beans.factory.support.AbstractBeanDefinition;
 import org.springframework.context.ApplicationListener;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.event.ContextRefreshedEvent;
-import org.springframework.core.annotation.AnnotationUtils;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
 import org.springframework.util.ClassUtils;
@@ -69,7 +68,7 @@ public final class DistributedLockedValidator
         this.switchedOff = switchedOff;
         this.specs = advisor.specs();
         this.proxies = advisor.proxies();
-        this.made = new MadeBeansCheck(beans, proxies);
+        this.made = new MadeBeansCheck(beans, advisor);
         this.attachment = attachment;
         this.transactions = MethodTransactions.in(beans);
     }
@@ -115,7 +114,7 @@ public final class DistributedLockedValidator
         Map<BeanType, List<String>> types = new LinkedHashMap<>();
         for (String name : beans.getBeanDefinitionNames()) {
             BeanType type = typeOf(name);
-            if (type != null && AnnotationUtils.isCandidateClass(type.type(), DistributedLocked.class)) {
+            if (type != null && advisor.methods().isCandidate(type.type())) {
                 types.computeIfAbsent(type, unknown -> new ArrayList<>(1)).add(name);
             }
         }
@@ -185,7 +184,7 @@ public final class DistributedLockedValidator
 
     private void requireParts(Map<BeanType, List<String>> types, Map<BeanType, Collection<AnnotatedMethod>> methods) {
         if (attachment != null) {
-            parts.requireLockedParents(DistributedLockedValidator::hasAnnotatedMethods);
+            parts.requireLockedParents(this::hasAnnotatedMethods);
         }
         int count = methods.values().stream().mapToInt(Collection::size).sum();
         if (count == 0) {
@@ -272,9 +271,9 @@ public final class DistributedLockedValidator
         }
     }
 
-    private static boolean hasAnnotatedMethods(@Nullable Class<?> type) {
+    private boolean hasAnnotatedMethods(@Nullable Class<?> type) {
         return type != null
-                && AnnotationUtils.isCandidateClass(type, DistributedLocked.class)
+                && advisor.methods().isCandidate(type)
                 && !annotatedMethods(ClassUtils.getUserClass(type)).isEmpty();
     }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.interceptor;
 
-import io.lockkeeper.annotation.DistributedLocked;
 import java.util.Collection;
 import java.util.List;
 import java.util.Set;
@@ -10,7 +9,6 @@ import org.springframework.aop.framework.AopInfrastructureBean;
 import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
-import org.springframework.core.annotation.AnnotationUtils;
 import org.springframework.util.ClassUtils;
 
 /**
@@ -21,11 +19,13 @@ final class MadeBeansCheck {
 
     private final ConfigurableListableBeanFactory beans;
     private final ProxyKind proxies;
+    private final AnnotatedMethods methods;
     private final Set<Class<?>> harmless = ConcurrentHashMap.newKeySet();
 
-    MadeBeansCheck(ConfigurableListableBeanFactory beans, ProxyKind proxies) {
+    MadeBeansCheck(ConfigurableListableBeanFactory beans, DistributedLockedAdvisor advisor) {
         this.beans = beans;
-        this.proxies = proxies;
+        this.proxies = advisor.proxies();
+        this.methods = advisor.methods();
     }
 
     /** Returns whether the class of a bean is known when all singletons have been made. */
@@ -68,10 +68,8 @@ final class MadeBeansCheck {
         return faults.found();
     }
 
-    private static Collection<AnnotatedMethod> methods(Class<?> type) {
-        return AnnotationUtils.isCandidateClass(type, DistributedLocked.class)
-                ? DistributedLockedValidator.annotatedMethods(type)
-                : List.of();
+    private Collection<AnnotatedMethod> methods(Class<?> type) {
+        return methods.isCandidate(type) ? DistributedLockedValidator.annotatedMethods(type) : List.of();
     }
 
     /** A post-processor of the application may have put something of its own around the proxy. */

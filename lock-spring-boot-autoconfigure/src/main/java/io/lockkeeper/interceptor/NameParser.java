@@ -13,7 +13,6 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
-import org.springframework.core.NativeDetector;
 import org.springframework.expression.EvaluationContext;
 import org.springframework.expression.Expression;
 import org.springframework.expression.ParseException;
@@ -50,9 +49,8 @@ final class NameParser {
         this.shared = shared;
         this.placeholders = placeholders;
         this.beans = beans;
-        // Compiled after some calls, where that is possible: that halves the time and the garbage of a call.
-        SpelCompilerMode compiler = NativeDetector.inNativeImage() ? SpelCompilerMode.OFF : SpelCompilerMode.MIXED;
-        this.parser = new SpelExpressionParser(new SpelParserConfiguration(compiler, classLoader));
+        // Islands compile themselves, after some calls.
+        this.parser = new SpelExpressionParser(new SpelParserConfiguration(SpelCompilerMode.OFF, classLoader));
     }
 
     /**

@@ -6,10 +6,15 @@ import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
+import org.springframework.core.NativeDetector;
 import org.springframework.expression.EvaluationContext;
 import org.springframework.expression.EvaluationException;
 import org.springframework.expression.Expression;
+import org.springframework.expression.spel.SpelEvaluationException;
+import org.springframework.expression.spel.SpelMessage;
+import org.springframework.expression.spel.standard.SpelExpression;
 import org.springframework.util.ObjectUtils;
 
 /**
@@ -28,7 +33,58 @@ record NameTemplate(AnnotatedMethod owner, String text, List<Part> parts) {
     record Literal(String text) implements Part {}
 
     /** A piece that is evaluated at every call. */
-    record Island(String text, Expression expression) implements Part {}
+    static final class Island implements Part {
+
+        private static final boolean COMPILES = !NativeDetector.inNativeImage();
+        private static final int CALLS_BEFORE_COMPILATION = 100;
+        private static final int MOST_MISFITS = 3;
+
+        private final String text;
+        private final Expression expression;
+        private volatile boolean compiled = !COMPILES;
+        private final AtomicInteger calls = new AtomicInteger();
+        private final AtomicInteger misfits = new AtomicInteger();
+
+        Island(String text, Expression expression) {
+            this.text = text;
+            this.expression = expression;
+        }
+
+        String text() {
+            return text;
+        }
+
+        Expression expression() {
+            return expression;
+        }
+
+        /**
+         * Evaluates the expression, which is compiled after some calls: that halves the time and the garbage of a call.
+         * Compiled code fits the types of its first calls only, and each piece of it is a class: after some calls of other
+         * types the expression is never compiled again, where Spring would compile it for ever.
+         */
+        @Nullable
+        Object value(EvaluationContext call) {
+            if (!(expression instanceof SpelExpression spel)) {
+                return expression.getValue(call);
+            }
+            if (!compiled && calls.incrementAndGet() >= CALLS_BEFORE_COMPILATION) {
+                compiled = true;
+                spel.compileExpression();
+            }
+            try {
+                return spel.getValue(call);
+            } catch (SpelEvaluationException failure) {
+                if (failure.getMessageCode() != SpelMessage.EXCEPTION_RUNNING_COMPILED_EXPRESSION) {
+                    throw failure;
+                }
+            }
+            spel.revertToInterpreted();
+            calls.set(0);
+            compiled = misfits.incrementAndGet() >= MOST_MISFITS;
+            return spel.getValue(call);
+        }
+    }
 
     /** Returns whether the name is the same at every call. */
     boolean isConstant() {
@@ -85,7 +141,7 @@ record NameTemplate(AnnotatedMethod owner, String text, List<Part> parts) {
 
     private @Nullable Object evaluate(Island island, EvaluationContext call) {
         try {
-            return island.expression().getValue(call);
+            return island.value(call);
         } catch (EvaluationException failure) {
             throw wrong(island, "cannot be evaluated: " + failure.getMessage(), failure);
         }
