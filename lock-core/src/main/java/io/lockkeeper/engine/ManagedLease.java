@@ -457,7 +457,7 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
 
     @Override
     public long keepMillis() {
-        Duration keep = minHold.minus(heldFor());
+        Duration keep = AcquireSpec.bounded(minHold).minus(heldFor());
         return !received || keep.isNegative() ? 0 : keep.plusNanos(999_999).toMillis();
     }
 

@@ -186,4 +186,19 @@ public abstract class RequestContract {
             assertThat(held.isHeld()).isTrue();
         }
     }
+
+    /** Longer than clocks and stores can count. */
+    @Test
+    void aMinimumHoldWithoutEndOutlastsTheRelease() {
+        LockTemplate template = instance();
+        LockTemplate other = instance();
+        for (Duration endless : List.of(Duration.ofSeconds(Long.MAX_VALUE), Duration.ofMillis(Long.MAX_VALUE))) {
+            LockLease lease = template.acquire(request.withMinHoldTime(endless));
+            assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
+            assertThat(other.tryAcquire(request)).isEmpty();
+            assertThat(template.inspector().forceRelease(request.names().get(0)))
+                    .isTrue();
+            assertThat(other.tryAcquire(request)).hasValueSatisfying(LockLease::close);
+        }
+    }
 }
