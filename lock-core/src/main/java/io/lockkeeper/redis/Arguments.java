@@ -20,13 +20,11 @@ final class Arguments {
     private final StoreTraits traits;
     private final byte[] channelPrefix;
     private final long tombstoneMillis;
-    private final long leastUptimeSeconds;
 
-    Arguments(StoreTraits traits, Options options, RedisNames names, long leastUptimeSeconds) {
+    Arguments(StoreTraits traits, Options options, RedisNames names) {
         this.traits = traits;
         this.channelPrefix = names.channelPrefix();
         this.tombstoneMillis = options.tombstoneTime().toMillis();
-        this.leastUptimeSeconds = leastUptimeSeconds;
     }
 
     /** Returns how long an attempt that waits keeps what it has without asking again. */
@@ -34,14 +32,14 @@ final class Arguments {
         return ALIVE_POLLS * traits.pollInterval().toMillis();
     }
 
-    List<byte[]> acquire(AcquireCommand command, long sent) {
+    List<byte[]> acquire(AcquireCommand command, long sent, String run) {
         List<byte[]> arguments = new ArrayList<>(11);
         claim(arguments, command);
         add(arguments, sent);
         add(arguments, notAfter(sent));
         arguments.add(channelPrefix);
         add(arguments, tombstoneMillis);
-        add(arguments, leastUptimeSeconds);
+        arguments.add(RedisNames.bytes(run));
         return arguments;
     }
 

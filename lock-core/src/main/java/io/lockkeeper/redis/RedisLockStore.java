@@ -275,10 +275,11 @@ public class RedisLockStore implements LockStore {
             return ReplicaAcks.of(replicaAcks, replicaAckTimeout);
         }
 
-        /** Returns the time for which a server must have run before it gives locks, in s. */
-        long leastUptimeSeconds(Duration leaseTime) {
+        /** Returns what knows which servers may give locks; null: all may. */
+        @Nullable
+        RestartGuard guard(Duration leaseTime) {
             // Redis tells whole seconds, and may have been started at the end of one.
-            return restartGuard ? leaseTime.toSeconds() + 2 : 0;
+            return restartGuard ? new RestartGuard(leaseTime.plusSeconds(2), System::nanoTime) : null;
         }
 
         StoreTraits traits(Duration leaseTime) {

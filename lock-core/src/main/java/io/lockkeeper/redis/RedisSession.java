@@ -39,6 +39,7 @@ final class RedisSession {
     private final RedisNames names;
     private final RedisEndpoint endpoint;
     private final Arguments arguments;
+    private final @Nullable RestartGuard guard;
     private final ServerClocks clocks = new ServerClocks();
     private final ScheduledThreadPoolExecutor timer =
             new ScheduledThreadPoolExecutor(1, DaemonThreads.factory("lockkeeper-redis-timer"));
@@ -54,7 +55,8 @@ final class RedisSession {
         this.traits = options.traits(leaseTime);
         this.names = new RedisNames(options.keyPrefix());
         this.endpoint = RedisEndpoint.of(connections);
-        this.arguments = new Arguments(traits, options, names, options.leastUptimeSeconds(leaseTime));
+        this.arguments = new Arguments(traits, options, names);
+        this.guard = options.guard(leaseTime);
         timer.setRemoveOnCancelPolicy(true);
         this.driver = RedisDrivers.over(connections, traits.commandTimeout(), timer, options.acks());
         this.doctor = new StartupDoctor(driver, names, clientId, options.acks().isWanted(), InstantSource.system());
@@ -149,7 +151,7 @@ final class RedisSession {
             LuaScript script, List<String> lockNames, LongFunction<List<byte[]>> argv, int sends) {
         long sent = clocks.micros(serverOf(lockNames));
         return eval(script, lockNames, argv.apply(sent)).thenCompose(reply -> {
-            if (!reply.is("LATE")) {
+            if (!reply.is("LATE") && !isOldRun(serverOf(lockNames), reply)) {
                 return CompletableFuture.completedFuture(reply);
             }
             return sends < MAX_SENDS
@@ -157,6 +159,16 @@ final class RedisSession {
                     : CompletableFuture.failedFuture(new StoreException(
                             "Redis is so slow that commands reach it after the command timeout", null));
         });
+    }
+
+    /** Returns the run id that the server of a lock must have to give it; 0: any. */
+    String runOf(List<String> lockNames) {
+        return guard == null ? "0" : guard.oldRun(serverOf(lockNames));
+    }
+
+    /** Returns whether the server has refused a lock because it was not known yet that its run is old enough. */
+    private boolean isOldRun(String server, ScriptReply reply) {
+        return guard != null && reply.is("YOUNG") && guard.saw(server, reply.runId(), reply.uptimeSeconds());
     }
 
     private String serverOf(List<String> lockNames) {
@@ -219,6 +231,11 @@ final class RedisSession {
     private void describe(StoredInstance description) {
         byte[] json = RedisNames.bytes(InstanceDescription.toJson(description));
         timer.scheduleWithFixedDelay(() -> describe(json), 0, DESCRIPTION_REFRESH_SECONDS, TimeUnit.SECONDS);
+        if (guard != null) {
+            // A restart must be seen although no lock is asked for: the time of the new run counts from here.
+            timer.scheduleWithFixedDelay(
+                    () -> driver.info().thenAccept(guard::saw), 0, DESCRIPTION_REFRESH_SECONDS, TimeUnit.SECONDS);
+        }
     }
 
     private synchronized void describe(byte[] json) {

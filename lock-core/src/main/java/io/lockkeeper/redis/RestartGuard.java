@@ -2,18 +2,73 @@
 package io.lockkeeper.redis;
 
 import io.lockkeeper.store.StoreException;
+import java.time.Duration;
 import java.util.List;
+import java.util.Map;
+import java.util.Properties;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 
-/** Explains the one failure that only a store with a restart guard has: its acquire script runs INFO. */
+/**
+ * Knows which servers have run for long enough to remember all locks. A server has another run id after each start. How long a
+ * run lasts is measured here, by the monotonic clock: the uptime that a server tells grows with each step of its wall clock, and
+ * is believed only of the first run of a server that this client meets.
+ */
 final class RestartGuard {
 
-    /** What servers say of a command that the user of a script may not run, or that was removed. */
-    private static final List<String> REFUSALS = List.of("can't run this command", "Unknown Redis command");
+    /** What servers say of a command that the user of a script may not run, or that was removed; Redis 6.2, 7.0, and 7.2 on. */
+    private static final List<String> REFUSALS =
+            List.of("can't run this command", "has no permissions to run the 'info", "Unknown Redis command");
 
-    private RestartGuard() {}
+    private final long leastNanos;
+    private final LongSupplier nanoTime;
+    private final Map<String, Run> runs = new ConcurrentHashMap<>();
 
+    RestartGuard(Duration least, LongSupplier nanoTime) {
+        this.leastNanos = least.toNanos();
+        this.nanoTime = nanoTime;
+    }
+
+    /** Returns the run id with which a server gives locks; empty: with none yet. */
+    String oldRun(String server) {
+        Run run = runs.get(server);
+        return run != null && isOld(run) ? run.id : "";
+    }
+
+    /**
+     * Takes in which run of a server has answered.
+     *
+     * @return whether it has lasted for long enough
+     */
+    boolean saw(String server, String id, long uptimeSeconds) {
+        long now = nanoTime.getAsLong();
+        return isOld(runs.compute(server, (name, known) -> {
+            if (known != null && known.id.equals(id)) {
+                return known;
+            }
+            boolean old = known == null && TimeUnit.SECONDS.toNanos(uptimeSeconds) >= leastNanos;
+            return new Run(id, old ? now - leastNanos : now);
+        }));
+    }
+
+    /** Takes in what servers say of themselves. */
+    void saw(Map<String, Properties> servers) {
+        servers.forEach((server, info) -> {
+            String id = info.getProperty("run_id");
+            if (id != null) {
+                saw(server, id, Long.parseLong(info.getProperty("uptime_in_seconds", "0")));
+            }
+        });
+    }
+
+    private boolean isOld(Run run) {
+        return nanoTime.getAsLong() - run.sinceNanos >= leastNanos;
+    }
+
+    /** Explains the one failure that only a store with a restart guard has: its acquire script runs INFO. */
     static <T> CompletableFuture<T> explain(CompletableFuture<T> answer) {
         return answer.exceptionally(failure -> {
             throw explained(failure);
@@ -31,4 +86,7 @@ final class RestartGuard {
                         cause)
                 : new CompletionException(cause);
     }
+
+    /** One run of a server, and since when it is known to last. */
+    private record Run(String id, long sinceNanos) {}
 }

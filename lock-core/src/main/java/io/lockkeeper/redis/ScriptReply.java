@@ -48,6 +48,16 @@ final class ScriptReply {
         }
     }
 
+    /** Returns the run id of the server, of a reply that it is too young. */
+    String runId() {
+        return text(2);
+    }
+
+    /** Returns how long the server has run by its wall clock, of a reply that it is too young. */
+    long uptimeSeconds() {
+        return Long.parseLong(text(3));
+    }
+
     /**
      * Reads the answer to an acquisition.
      *

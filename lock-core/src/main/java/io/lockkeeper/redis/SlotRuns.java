@@ -29,7 +29,7 @@ final class SlotRuns {
 
     private CompletableFuture<AcquireReply> eval(AcquireCommand command) {
         return session.evalInTime(LuaScript.ACQUIRE, command.names(), sent -> session.arguments()
-                        .acquire(command, sent))
+                        .acquire(command, sent, session.runOf(command.names())))
                 .thenApply(reply -> reply.toAcquireReply(command.leaseMillis()));
     }
 

@@ -12,7 +12,7 @@
 -- ARGV[7]  the earliest server time at which this was sent, us
 -- ARGV[8]  the last server time at which this may run, ms
 -- ARGV[9]  prefix of the grant channels                             ARGV[10] life of a tombstone, ms
--- ARGV[11] the least time for which the server must be running, s; 0: any
+-- ARGV[11] the run id that the server must have; 0: any
 -- ARGV[12] 1: the usual reply may be one number
 --
 -- Replies, each with the server time in us:
@@ -22,12 +22,11 @@
 --   BUSY now holder remaining_ms          it does not wait, and somebody else holds a lock
 --   LATE now                              the command came too late and took nothing
 --   ENDED now                             the attempt has released a lock before: a copy of an old command; did nothing
---   YOUNG now                             the server has not run for long enough; did nothing
+--   YOUNG now run_id uptime_s             the server has another run id; did nothing
 --   FOREIGN now key                       the key holds something that is not a lock record of this version
 
 local me, mode, lease_ms, alive_ms = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 local grant_ms, tokens, sent, not_after = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
-local least_uptime = tonumber(ARGV[11])
 channel_prefix, tombstone_ms = ARGV[9], tonumber(ARGV[10])
 
 -- Nobody can do anything with a shorter hold: where the command timeout is shorter, a late copy may have one so long.
@@ -36,10 +35,11 @@ local SHORTEST_MS = 250
 if now > not_after then
   return { 'LATE', micros }
 end
-if least_uptime > 0 then
-  local uptime = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(%d+)')
-  if tonumber(uptime) < least_uptime then
-    return { 'YOUNG', micros }
+if ARGV[11] ~= '0' then
+  local info = redis.call('INFO', 'server')
+  local run = string.match(info, 'run_id:(%w+)')
+  if run ~= ARGV[11] then
+    return { 'YOUNG', micros, run, string.match(info, 'uptime_in_seconds:(%d+)') }
   end
 end
 
