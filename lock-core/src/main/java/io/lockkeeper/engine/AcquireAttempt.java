@@ -5,6 +5,7 @@ import io.lockkeeper.LockListener;
 import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.Grant;
 import io.lockkeeper.store.StoreException;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -96,6 +97,9 @@ final class AcquireAttempt {
 
     /** Whether its hold was taken away by force before it was known here. */
     boolean revoked;
+
+    /** How many of its questions have no answer: such a one may reach the store at any time until it is late. */
+    final AtomicInteger unanswered = new AtomicInteger();
 
     private volatile State state;
 

@@ -13,7 +13,9 @@ import io.lockkeeper.store.StoreException;
 import io.lockkeeper.store.StoreTraits;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -78,6 +80,9 @@ final class ActionExecutor {
     private final PendingRequests pending;
     private final InstanceDirectory instances;
     private final Owner owner;
+
+    /** The second cancels to come of attempts that have asked without an answer. */
+    private final Map<Object, CompletableFuture<?>> lastCancels = new ConcurrentHashMap<>();
 
     /** Known when the store is open, which is before the first command. */
     private volatile StoreTraits traits = new StoreTraits(Duration.ZERO, Duration.ZERO, Duration.ZERO, true);
@@ -208,7 +213,9 @@ final class ActionExecutor {
             forget(forget.attempt());
         } else if (action instanceof LockAction.Cancel cancel) {
             forget(cancel.attempt());
-            calls.run(commands, () -> cancel(lock.spec, cancel.attempt().id, cancel.keepMillis(), cancel.leaver()));
+            AcquireAttempt ended = cancel.attempt();
+            boolean unanswered = ended.unanswered.get() > 0;
+            calls.run(commands, () -> cancel(lock.spec, ended.id, cancel.keepMillis(), unanswered, cancel.leaver()));
         } else if (action instanceof LockAction.Refuse refuse) {
             refuse(refuse);
         } else if (action instanceof LockAction.Fail fail) {
@@ -362,6 +369,7 @@ final class ActionExecutor {
             return;
         }
         ClockReading sent = context.now();
+        attempt.unanswered.incrementAndGet();
         calls.send(
                 () -> store.acquire(lock.spec.command(attempt.id, ask.queue(), attempt.passes)),
                 (reply, failure) -> tell(lock, attempt, sent, reply, failure));
@@ -378,6 +386,9 @@ final class ActionExecutor {
             ClockReading sent,
             @Nullable AcquireReply reply,
             @Nullable Throwable failure) {
+        if (reply != null) {
+            attempt.unanswered.decrementAndGet();
+        }
         on(
                 lock,
                 reply != null
@@ -408,16 +419,16 @@ final class ActionExecutor {
         registry.track(next.id, lock);
         ClockReading sent = context.now();
         ClockReading lastArrival = lastArrival();
+        next.unanswered.incrementAndGet();
         HandOverCommand command = new HandOverCommand(
                 ended.attempt, handOver.lastToken(), lock.spec.command(next.id, true, next.passes), false);
         calls.send(() -> store.handOver(command), (reply, failure) -> {
             tell(lock, next, sent, reply == null ? null : reply.next(), failure);
             if (reply == null) {
-                releaseUntil(
-                        new ReleaseCommand(ended.spec.names(), ended.attempt, handOver.lastToken(), 0),
-                        ended.deadline(),
-                        null);
                 complete(released, ReleaseResult.UNKNOWN);
+                // In the background: the caller waits for one command only.
+                ReleaseCommand again = new ReleaseCommand(ended.spec.names(), ended.attempt, handOver.lastToken(), 0);
+                context.background().execute(() -> releaseUntil(again, ended.deadline()));
                 return;
             }
             if (!reply.wasHeld()) {
@@ -441,7 +452,8 @@ final class ActionExecutor {
                             traits.commandTimeout().toNanos());
             cancel(
                             new ReleaseCommand(ended.spec.names(), before, release.lastToken(), release.keepMillis()),
-                            ended.spec)
+                            ended.spec,
+                            true)
                     .whenComplete((reply, never) -> release(release, reply, released));
         }
     }
@@ -461,7 +473,7 @@ final class ActionExecutor {
             // time.
             registry.untrack(ended.attempt);
             if (answer == null) {
-                retryRelease(command, context.now().plusMillis(spec.leaseMillis()), null);
+                retryRelease(command, context.now().plusMillis(spec.leaseMillis()), null, new CompletableFuture<>());
             } else if (answer == ReleaseReply.NOT_HELD) {
                 releaseAgain(spec, ended.attempt, lastArrival);
             }
@@ -494,31 +506,46 @@ final class ActionExecutor {
     /** The store remembers nothing of the attempt: a poll that is still on its way would get the lock for a whole lease. */
     private void releaseAgain(AcquireSpec spec, String attempt, ClockReading lastArrival) {
         ReleaseCommand again = new ReleaseCommand(spec.names(), attempt, 0, 0);
-        releaseAt(lastArrival, again, lastArrival.plusMillis(spec.leaseMillis()));
+        releaseAt(lastArrival, again, lastArrival.plusMillis(spec.leaseMillis()), new CompletableFuture<>());
     }
 
-    private void releaseAt(ClockReading time, ReleaseCommand command, ClockReading end) {
+    private void releaseAt(
+            ClockReading time, ReleaseCommand command, ClockReading end, CompletableFuture<@Nullable Void> last) {
         context.scheduler()
                 .schedule(
-                        () -> context.background().execute(() -> releaseUntil(command, end, null)),
+                        () -> context.background().execute(() -> releaseUntil(command, end, null, last)),
                         Math.max(0, time.nanos() - context.now().nanos()));
     }
 
     /** Ends whatever an attempt may have, for as long as a command of it may still arrive. */
-    void cancel(AcquireSpec spec, String attempt, long keepMillis, @Nullable PendingRequest leaver) {
-        CompletableFuture<?> told = cancel(new ReleaseCommand(spec.names(), attempt, 0, keepMillis), spec);
+    void cancel(
+            AcquireSpec spec, String attempt, long keepMillis, boolean unanswered, @Nullable PendingRequest leaver) {
+        CompletableFuture<?> told =
+                cancel(new ReleaseCommand(spec.names(), attempt, 0, keepMillis), spec, unanswered);
         if (leaver != null) {
             told.whenComplete((done, never) -> leaver.leaving().complete(null));
         }
     }
 
-    private CompletableFuture<@Nullable ReleaseReply> cancel(ReleaseCommand command, AcquireSpec spec) {
+    private CompletableFuture<@Nullable ReleaseReply> cancel(
+            ReleaseCommand command, AcquireSpec spec, boolean unanswered) {
         // A command of the attempt may still be on its way until the store refuses it as late.
         ClockReading lastArrival = lastArrival();
         // What a waiting attempt has may be kept for longer than its lease.
         ClockReading end = lastArrival.plusMillis(
                 Math.max(spec.leaseMillis(), ALIVE_POLLS * traits.pollInterval().toMillis()));
-        return releaseUntil(command, end, lastArrival);
+        CompletableFuture<@Nullable Void> last = new CompletableFuture<>();
+        if (unanswered) {
+            Object key = new Object();
+            lastCancels.put(key, last);
+            last.whenComplete((done, never) -> lastCancels.remove(key));
+        }
+        return releaseUntil(command, end, lastArrival, last);
+    }
+
+    /** Returns what is completed when nothing can arrive any more of the attempts that were cancelled, and that is released. */
+    CompletableFuture<?> lastCancels() {
+        return CompletableFuture.allOf(lastCancels.values().toArray(CompletableFuture<?>[]::new));
     }
 
     /** The grant of an attempt that has ended: a late copy of a command took a place. */
@@ -527,31 +554,50 @@ final class ActionExecutor {
         ReleaseCommand giveBack = new ReleaseCommand(List.of(name), attempt, 0, 0);
         context.background()
                 .execute(() -> releaseUntil(
-                        giveBack, context.now().plusMillis(traits.grantTime().toMillis()), null));
+                        giveBack, context.now().plusMillis(traits.grantTime().toMillis())));
     }
 
-    /** Releases once for certain, and again after the last moment at which something may arrive; returns the first answer. */
+    private CompletableFuture<@Nullable ReleaseReply> releaseUntil(ReleaseCommand command, ClockReading end) {
+        return releaseUntil(command, end, null, new CompletableFuture<>());
+    }
+
+    /**
+     * Releases once for certain, and again after the last moment at which something may arrive; returns the first answer.
+     *
+     * @param last completed when the last release is answered, or given up
+     */
     private CompletableFuture<@Nullable ReleaseReply> releaseUntil(
-            ReleaseCommand command, ClockReading end, @Nullable ClockReading lastArrival) {
+            ReleaseCommand command,
+            ClockReading end,
+            @Nullable ClockReading lastArrival,
+            CompletableFuture<@Nullable Void> last) {
         CompletableFuture<@Nullable ReleaseReply> told = new CompletableFuture<>();
         calls.send(() -> store.release(command), (reply, failure) -> {
             if (reply == null) {
-                retryRelease(command, end, lastArrival);
+                retryRelease(command, end, lastArrival, last);
             } else if (lastArrival != null) {
-                releaseAt(lastArrival, command, end);
+                releaseAt(lastArrival, command, end, last);
+            } else {
+                last.complete(null);
             }
             told.complete(reply);
         });
         return told;
     }
 
-    private void retryRelease(ReleaseCommand command, ClockReading end, @Nullable ClockReading lastArrival) {
+    private void retryRelease(
+            ReleaseCommand command,
+            ClockReading end,
+            @Nullable ClockReading lastArrival,
+            CompletableFuture<@Nullable Void> last) {
         // By the monotonic clock alone: a wall clock that was set forward says nothing of the store.
         if (end.isAfter(context.now())) {
             context.scheduler()
                     .schedule(
-                            () -> context.background().execute(() -> releaseUntil(command, end, lastArrival)),
+                            () -> context.background().execute(() -> releaseUntil(command, end, lastArrival, last)),
                             TimeUnit.MILLISECONDS.toNanos(context.random().applyAsLong(100, 300)));
+        } else {
+            last.complete(null);
         }
     }
 }

@@ -112,8 +112,8 @@ final class Downgrade {
         ClockReading now = context.now();
         if (reader.isOver()) {
             // A command of the downgrade may still be on its way.
-            executor.cancel(before.spec, before.attempt, reader.keepMillis(now), null);
-            executor.cancel(reader.spec, reader.attempt, reader.keepMillis(now), null);
+            executor.cancel(before.spec, before.attempt, reader.keepMillis(now), true, null);
+            executor.cancel(reader.spec, reader.attempt, reader.keepMillis(now), true, null);
         } else if (reply == null && reader.isExpired(now)) {
             executor.lose(reader, "its lease ended before the store took the downgrade");
         } else if (reply == null) {

@@ -452,6 +452,9 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
                     .thenComposeAsync(answered -> releaseHeld(), background)
                     // An answer that came only now may have given one more.
                     .thenComposeAsync(released -> atMost(traits.commandTimeout(), calls.none()), background)
+                    // A command of an attempt that was given up must find the lock taken back, or come too late.
+                    .thenComposeAsync(
+                            none -> atMost(traits.commandTimeout().multipliedBy(2), executor.lastCancels()), background)
                     .whenComplete((done, failure) -> closed.complete(null));
         }
         return closed;

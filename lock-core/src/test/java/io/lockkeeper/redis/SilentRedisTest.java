@@ -4,6 +4,7 @@ package io.lockkeeper.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.lockkeeper.DistributedReadWriteLock;
 import io.lockkeeper.LockException;
 import io.lockkeeper.LockLease;
 import io.lockkeeper.LockMode;
@@ -20,8 +21,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -252,6 +255,62 @@ class SilentRedisTest {
                 return owner == null || owner.isEmpty();
             });
         });
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aReleaseTakesTheTimeOfOneCommandAtMost(Way way) throws Exception {
+        Duration command = Duration.ofSeconds(2);
+        RedisConnectionFactory connections = way.to(server.port());
+        RedisLockStore.Options options = RedisLockStore.Options.defaults().withCommandTimeout(command);
+        try (LockTemplate template = LockTemplate.builder(new RedisLockStore(connections, options))
+                .handover(0, Duration.ZERO)
+                .shutdownWait(Duration.ZERO)
+                .build()) {
+            template.run("warm", lease -> {});
+            LockLease alone = template.acquire("alone");
+            LockLease several = template.acquire(LockRequest.of("one", "another"));
+            LockLease waitedFor = template.acquire("waited for");
+            CompletableFuture<LockLease> next = template.acquireAsync(LockRequest.of("waited for"));
+            Map<String, Callable<Object>> releases = new TreeMap<>();
+            releases.put("alone", alone::release);
+            releases.put("several", several::release);
+            releases.put("handed over", waitedFor::release);
+            CountDownLatch locked = new CountDownLatch(1);
+            CountDownLatch paused = new CountDownLatch(1);
+            Future<Duration> downgrade = threads.submit(() -> {
+                DistributedReadWriteLock lock = template.readWriteLock("downgraded");
+                lock.writeLock().lock();
+                lock.readLock().lock();
+                locked.countDown();
+                paused.await();
+                lock.writeLock().unlock();
+                return timeOf(() -> {
+                    lock.readLock().unlock();
+                    return null;
+                });
+            });
+            locked.await();
+            server.pause();
+            paused.countDown();
+            Map<String, Future<Duration>> times = new TreeMap<>();
+            releases.forEach((what, release) -> times.put(what, threads.submit(() -> timeOf(release))));
+            times.put("downgraded", downgrade);
+            for (Map.Entry<String, Future<Duration>> time : times.entrySet()) {
+                assertThat(time.getValue().get()).as(time.getKey()).isLessThan(command.multipliedBy(2));
+            }
+            server.resume();
+            next.get(60, TimeUnit.SECONDS).close();
+        } finally {
+            server.resume();
+            Connections.close(connections);
+        }
+    }
+
+    private static Duration timeOf(Callable<Object> call) throws Exception {
+        long begin = System.nanoTime();
+        call.call();
+        return Duration.ofNanos(System.nanoTime() - begin);
     }
 
     /** Over Jedis those who leave cut connections on which others wait. */
