@@ -41,12 +41,8 @@ final class Renewals {
 
     private CompletableFuture<List<Object>> together(int[] batch) {
         CompletableFuture<List<Object>> reply = send(batch);
-        if (batch.length == 1) {
-            return reply;
-        }
-        // While a slot moves from one master to another, neither takes a command for keys of which it has only some.
-        return reply.exceptionallyCompose(
-                failure -> String.valueOf(failure.getMessage()).contains("TRYAGAIN") ? apart(batch) : reply);
+        return reply.exceptionallyCompose(failure ->
+                ServerError.isOfMovingSlot(failure, IntStream.of(batch).boxed().toList()) ? apart(batch) : reply);
     }
 
     private CompletableFuture<List<Object>> apart(int[] batch) {

@@ -25,6 +25,11 @@ final class ServerError {
         return WRONG_SERVER.stream().anyMatch(begin -> says(failure, begin));
     }
 
+    /** Returns whether a command names several keys of a slot that is on its way to another master: neither takes it. */
+    static boolean isOfMovingSlot(Throwable failure, List<?> keys) {
+        return keys.size() > 1 && says(failure, "TRYAGAIN");
+    }
+
     private static boolean says(@Nullable Object reply, String word) {
         if (!(reply instanceof Throwable failure)) {
             return false;

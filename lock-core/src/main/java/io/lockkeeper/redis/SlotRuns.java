@@ -9,10 +9,11 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
 
 /**
  * Commands about several locks: one script where their keys share a slot, as they do on a server that is no cluster;
- * otherwise one for each run of names with the same slot, in the order of the names.
+ * otherwise one for each run of names with the same slot, in the order of the names. While that slot moves, one for each name.
  */
 final class SlotRuns {
 
@@ -24,7 +25,7 @@ final class SlotRuns {
 
     CompletableFuture<AcquireReply> acquire(AcquireCommand command) {
         List<List<String>> runs = runs(command.names());
-        return runs.size() == 1 ? eval(command) : acquire(command, runs, List.of());
+        return command.names().size() == 1 ? eval(command) : acquire(command, runs, List.of());
     }
 
     private CompletableFuture<AcquireReply> eval(AcquireCommand command) {
@@ -39,22 +40,45 @@ final class SlotRuns {
         if (taken.size() == runs.size()) {
             return CompletableFuture.completedFuture(together(taken));
         }
-        return eval(part(command, runs, taken.size())).thenCompose(reply -> {
-            if (reply instanceof AcquireReply.Acquired acquired) {
-                List<AcquireReply.Acquired> longer = new ArrayList<>(taken);
-                longer.add(acquired);
-                return acquire(command, runs, longer);
-            }
-            if (reply instanceof AcquireReply.Queued queued) {
-                return CompletableFuture.completedFuture(whileHeld(queued, taken));
-            }
-            if (taken.isEmpty()) {
-                return CompletableFuture.completedFuture(reply);
-            }
-            List<String> held =
-                    runs.subList(0, taken.size()).stream().flatMap(List::stream).toList();
-            return release(new ReleaseCommand(held, command.attempt(), 0, 0)).thenApply(released -> reply);
-        });
+        CompletableFuture<AcquireReply> answer = eval(part(command, runs, taken.size()));
+        return answer.handle((reply, failure) -> {
+                    if (reply != null) {
+                        return goOn(command, runs, taken, reply);
+                    }
+                    return ServerError.isOfMovingSlot(failure, runs.get(taken.size()))
+                            ? acquire(command, apart(runs, taken.size()), taken)
+                            : answer;
+                })
+                .thenCompose(Function.identity());
+    }
+
+    private CompletableFuture<AcquireReply> goOn(
+            AcquireCommand command,
+            List<List<String>> runs,
+            List<AcquireReply.Acquired> taken,
+            AcquireReply reply) {
+        if (reply instanceof AcquireReply.Acquired acquired) {
+            List<AcquireReply.Acquired> longer = new ArrayList<>(taken);
+            longer.add(acquired);
+            return acquire(command, runs, longer);
+        }
+        if (reply instanceof AcquireReply.Queued queued) {
+            return CompletableFuture.completedFuture(whileHeld(queued, taken));
+        }
+        if (taken.isEmpty()) {
+            return CompletableFuture.completedFuture(reply);
+        }
+        List<String> held =
+                runs.subList(0, taken.size()).stream().flatMap(List::stream).toList();
+        return release(new ReleaseCommand(held, command.attempt(), 0, 0)).thenApply(released -> reply);
+    }
+
+    /** Returns runs of which one is taken name by name: its keys are at two masters while their slot moves. */
+    private static List<List<String>> apart(List<List<String>> runs, int moving) {
+        List<List<String>> split = new ArrayList<>(runs);
+        List<String> names = split.remove(moving);
+        split.addAll(moving, names.stream().map(List::of).toList());
+        return split;
     }
 
     /** What is held while the attempt waits may last for a short time only: it is asked for again before that. */
@@ -87,12 +111,20 @@ final class SlotRuns {
 
     /** Releases all runs at once, and answers with what is worst. The token is that of the first name. */
     CompletableFuture<ReleaseReply> release(ReleaseCommand command) {
+        return release(command, runs(command.names()));
+    }
+
+    private CompletableFuture<ReleaseReply> release(ReleaseCommand command, List<List<String>> runs) {
         List<CompletableFuture<ReleaseReply>> replies = new ArrayList<>();
-        for (List<String> run : runs(command.names())) {
+        for (List<String> run : runs) {
             long lastToken = replies.isEmpty() ? command.lastToken() : 0;
             ReleaseCommand part = new ReleaseCommand(run, command.attempt(), lastToken, command.keepMillis());
-            replies.add(session.eval(LuaScript.RELEASE, run, session.arguments().release(part))
-                    .thenApply(ScriptReply::toReleaseReply));
+            CompletableFuture<ReleaseReply> reply = session.eval(
+                            LuaScript.RELEASE, run, session.arguments().release(part))
+                    .thenApply(ScriptReply::toReleaseReply);
+            replies.add(reply.exceptionallyCompose(failure -> ServerError.isOfMovingSlot(failure, run)
+                    ? release(part, apart(List.of(run), 0))
+                    : reply));
         }
         return CompletableFuture.allOf(replies.toArray(CompletableFuture<?>[]::new))
                 .thenApply(done -> Collections.max(

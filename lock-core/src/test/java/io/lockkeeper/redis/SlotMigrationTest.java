@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lettuce.core.cluster.RedisClusterClient;
 import io.lettuce.core.cluster.models.partitions.RedisClusterNode;
 import io.lockkeeper.LockLease;
+import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockStoreException;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.ReleaseResult;
@@ -141,12 +142,54 @@ class SlotMigrationTest {
         }
     }
 
+    /** Of several names some have their key at one master, and some at the other or nowhere. */
+    @ParameterizedTest
+    @CsvSource({"JEDIS, 0", "LETTUCE, 0", "JEDIS, 1", "LETTUCE, 1"})
+    void severalNamesAreTakenAndReleasedWhileTheirSlotMoves(Connections driver, String acks) {
+        RedisConnectionFactory connections = driver.toCluster(cluster.ports());
+        RedisLockStore.Options options = RedisLockStore.Options.defaults()
+                .withCommandTimeout(Duration.ofSeconds(5))
+                .withReplicaAcks(acks, Duration.ofSeconds(2));
+        RedisServer from = cluster.masterOf("lockkeeper:lock:" + NAME);
+        RedisServer to = cluster.masters().get(from == cluster.masters().get(0) ? 1 : 0);
+        String there = NAME + "there " + driver + acks;
+        String elsewhere = "elsewhere " + driver + acks;
+        try (LockTemplate template = LockTemplate.builder(new RedisLockStore(connections, options))
+                .build()) {
+            Awaitility.await()
+                    .ignoreExceptionsInstanceOf(LockStoreException.class)
+                    .until(() -> template.tryRun(there, lease -> {}));
+            begin(from, to);
+            for (String name : List.of(NAME + "new " + driver + acks, NAME + "also new " + driver + acks)) {
+                LockLease lease = template.acquire(LockRequest.of(there, elsewhere, name));
+                assertThat(lease.verify()).isTrue();
+                assertThat(template.tryAcquire(name)).isEmpty();
+                assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
+                assertThat(template.tryAcquire(LockRequest.of(name, there))).hasValueSatisfying(LockLease::close);
+            }
+        } finally {
+            finish(from, to);
+            move(to, from);
+            Connections.close(connections);
+        }
+    }
+
     private static void move(RedisServer from, RedisServer to) {
+        begin(from, to);
+        finish(from, to);
+    }
+
+    private static void begin(RedisServer from, RedisServer to) {
         String slot = String.valueOf(to.command("CLUSTER", "KEYSLOT", NAME));
         String source = String.valueOf(from.command("CLUSTER", "MYID"));
         String target = String.valueOf(to.command("CLUSTER", "MYID"));
         to.command("CLUSTER", "SETSLOT", slot, "IMPORTING", source);
         from.command("CLUSTER", "SETSLOT", slot, "MIGRATING", target);
+    }
+
+    private static void finish(RedisServer from, RedisServer to) {
+        String slot = String.valueOf(to.command("CLUSTER", "KEYSLOT", NAME));
+        String target = String.valueOf(to.command("CLUSTER", "MYID"));
         while (from.command("CLUSTER", "GETKEYSINSLOT", slot, "10") instanceof List<?> keys && !keys.isEmpty()) {
             List<String> command =
                     new ArrayList<>(List.of("MIGRATE", to.host(), "" + to.port(), "", "0", "5000", "KEYS"));
