@@ -84,6 +84,9 @@ final class LocalLock {
     /** The last attempt whose hold went on as that of a reader; null: none. */
     private @Nullable String downgraded;
 
+    /** How long the store took for its last answer. */
+    private long roundTripNanos;
+
     private volatile boolean broken;
 
     /**
@@ -237,7 +240,7 @@ final class LocalLock {
         boolean heardSince = heardNanos - waiter.tried.nanos() >= 0;
         long last = outside && heardSince ? heardNanos : asked.nanos();
         boolean isQueued = attempt != null && attempt.queued() != null;
-        return now.nanos() - last >= SILENT_NANOS || !(heardSince || isQueued);
+        return now.nanos() - last >= Math.max(SILENT_NANOS, 2 * roundTripNanos) || !(heardSince || isQueued);
     }
 
     private void giveUpUnneededPlace(PendingRequest gone, List<LockAction> actions) {
@@ -267,6 +270,7 @@ final class LocalLock {
     /** The store has answered to the question of an attempt, which was sent at a given moment. */
     List<LockAction> replied(AcquireAttempt asked, ClockReading sent, AcquireReply reply, ClockReading now) {
         List<LockAction> actions = new ArrayList<>(4);
+        roundTripNanos = now.nanos() - sent.nanos();
         if (asked != attempt) {
             repliedAfterTheEnd(asked, sent, reply, now, actions);
         } else if (asked.revoked || reply instanceof AcquireReply.Ended) {
@@ -323,8 +327,9 @@ final class LocalLock {
     /** Another attempt holds the lock, and the store gives no place. Callers who wait ask again and again. */
     private void busy(AcquireAttempt asked, String holder, ClockReading now, List<LockAction> actions) {
         boolean queues = asksForPlace;
+        boolean hasPlace = asked.queued() != null && asked.queued().place != null;
         end(asked);
-        actions.add(new LockAction.Forget(asked));
+        actions.add(hasPlace ? new LockAction.Cancel(asked, null) : new LockAction.Forget(asked));
         refuse(waiters.takeImpatient(), holder, actions);
         if (waiters.isEmpty()) {
             retire(actions);

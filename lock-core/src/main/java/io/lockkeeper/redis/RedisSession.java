@@ -2,6 +2,7 @@
 package io.lockkeeper.redis;
 
 import io.lockkeeper.redis.RedisLockStore.Options;
+import io.lockkeeper.store.CallerThread;
 import io.lockkeeper.store.DaemonThreads;
 import io.lockkeeper.store.StoreException;
 import io.lockkeeper.store.StoreListener;
@@ -28,7 +29,6 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
 final class RedisSession {
 
     private static final Logger log = LoggerFactory.getLogger(RedisLockStore.class);
-    private static final int MAX_SENDS = 5;
     private static final long LONGEST_EXAMINATION_MILLIS = 500;
     private static final long NEVER = -1;
     private static final Duration DESCRIPTION_LIFE = Duration.ofSeconds(60);
@@ -138,27 +138,40 @@ final class RedisSession {
 
     /**
      * Runs a script that the server refuses when it comes too late, and sends it again when that happened only because the
-     * estimate of the server's clock was wrong: the reply has told the time.
+     * estimate of the server's clock was wrong: the reply has told the time. All of that takes one command timeout at most.
      *
      * @param argv makes the arguments from the server's time
      */
     CompletableFuture<ScriptReply> evalInTime(
             LuaScript script, List<String> lockNames, LongFunction<List<byte[]>> argv) {
-        return evalInTime(script, lockNames, argv, 1);
+        return evalInTime(script, lockNames, argv, System.nanoTime() + traits.commandTimeout().toNanos());
     }
 
     private CompletableFuture<ScriptReply> evalInTime(
-            LuaScript script, List<String> lockNames, LongFunction<List<byte[]>> argv, int sends) {
+            LuaScript script, List<String> lockNames, LongFunction<List<byte[]>> argv, long endNanos) {
         long sent = clocks.micros(serverOf(lockNames));
         return eval(script, lockNames, argv.apply(sent)).thenCompose(reply -> {
-            if (!reply.is("LATE") && !isOldRun(serverOf(lockNames), reply)) {
+            if (!isTooLate(reply, sent) && !isOldRun(serverOf(lockNames), reply)) {
                 return CompletableFuture.completedFuture(reply);
             }
-            return sends < MAX_SENDS
-                    ? evalInTime(script, lockNames, argv, sends + 1)
-                    : CompletableFuture.failedFuture(new StoreException(
-                            "Redis is so slow that commands reach it after the command timeout", null));
+            Duration left = Duration.ofNanos(endNanos - System.nanoTime());
+            if (left.isNegative()) {
+                return CompletableFuture.failedFuture(new StoreException(
+                        "Redis is so slow that commands reach it after the command timeout", null));
+            }
+            // The timer ends this: a thread that waits has a time for each command, not for all.
+            CompletableFuture<ScriptReply> again =
+                    CallerThread.notWaiting(() -> evalInTime(script, lockNames, argv, endNanos).copy());
+            new CommandTimeout(timer).watch(again, script.name(), left, () -> {});
+            return again;
         });
+    }
+
+    /** Returns whether a command was refused for its time, and not because others had the lock since it was sent. */
+    private boolean isTooLate(ScriptReply reply, long sentMicros) {
+        return reply.is("LATE")
+                && reply.serverMicros() / 1_000
+                        > sentMicros / 1_000 + traits.commandTimeout().toMillis();
     }
 
     /** Returns the run id that the server of a lock must have to give it; 0: any. */

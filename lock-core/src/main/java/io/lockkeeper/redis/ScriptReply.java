@@ -69,6 +69,8 @@ final class ScriptReply {
             case "ACQUIRED" -> new AcquireReply.Acquired(number(2), tokens());
             case "QUEUED" -> new AcquireReply.Queued(text(2), number(3), serverMicros() / 1_000);
             case "BUSY" -> new AcquireReply.Busy(text(2));
+            // Others had the lock since the command was sent, so long ago that a hold would be too short to be of use.
+            case "LATE" -> new AcquireReply.Busy("");
             case "ENDED" -> new AcquireReply.Ended();
             case "YOUNG" ->
                 throw new StoreException(

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lockkeeper.LockLease;
+import io.lockkeeper.LockRequest;
+import io.lockkeeper.LockTemplate;
+import io.lockkeeper.testing.Connections;
+import io.lockkeeper.testing.FaultProxy;
+import io.lockkeeper.testing.RedisRequest;
+import io.lockkeeper.testing.RedisServer;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+
+/** Redis is well, but a round trip to it takes more than half the command timeout, and others use the lock all the time. */
+@Timeout(60)
+class SlowNetworkTest {
+
+    private static final Duration COMMAND_TIMEOUT = Duration.ofSeconds(2);
+    private static final Duration ROUND_TRIP = Duration.ofMillis(1_100);
+
+    /** What a busy machine may add. */
+    private static final Duration SLACK = Duration.ofMillis(700);
+
+    private interface Scenario {
+        void run(LockTemplate slow, LockTemplate other);
+    }
+
+    private static void over(Connections driver, Scenario scenario) {
+        RedisLockStore.Options options = RedisLockStore.Options.defaults().withCommandTimeout(COMMAND_TIMEOUT);
+        try (RedisServer server = RedisServer.start();
+                FaultProxy network = FaultProxy.inFrontOf(server)) {
+            RedisConnectionFactory direct = driver.to(server.port());
+            RedisConnectionFactory delayed = driver.to(network.port());
+            try (LockTemplate other = template(direct, options);
+                    LockTemplate slow = template(delayed, options)) {
+                network.when(RedisRequest.containing(LuaScript.ACQUIRE.sha1())).delayRequest(ROUND_TRIP);
+                Awaitility.await().ignoreExceptions().until(() -> slow.tryRun("warm", lease -> {}));
+                scenario.run(slow, other);
+                network.clear();
+            } finally {
+                Connections.close(delayed);
+                Connections.close(direct);
+            }
+        }
+    }
+
+    private static LockTemplate template(RedisConnectionFactory connections, RedisLockStore.Options options) {
+        return LockTemplate.builder(new RedisLockStore(connections, options))
+                .shutdownWait(Duration.ZERO)
+                .build();
+    }
+
+    /** Between two holds of others the lock is free for a moment: either answer is true. */
+    @ParameterizedTest
+    @EnumSource
+    void aTryAtABusyLockHasATrueAnswerInTime(Connections driver) {
+        over(driver, (slow, other) -> {
+            AtomicBoolean over = new AtomicBoolean();
+            CompletableFuture<Void> busy = CompletableFuture.runAsync(() -> {
+                while (!over.get()) {
+                    other.tryRun("busy", lease -> {});
+                }
+            });
+            try {
+                for (Duration wait : List.of(Duration.ZERO, Duration.ZERO, Duration.ZERO, Duration.ofMillis(3_100))) {
+                    long begin = System.nanoTime();
+                    Optional<LockLease> lease =
+                            slow.tryAcquire(LockRequest.of("busy").withWaitTime(wait));
+                    Duration time = Duration.ofNanos(System.nanoTime() - begin);
+                    lease.ifPresent(held -> assertThat(held.isHeld()).isTrue());
+                    lease.ifPresent(LockLease::close);
+                    assertThat(time)
+                            .isLessThan((wait.isZero() ? COMMAND_TIMEOUT : wait).plus(SLACK));
+                }
+            } finally {
+                over.set(true);
+                busy.join();
+            }
+        });
+    }
+}
