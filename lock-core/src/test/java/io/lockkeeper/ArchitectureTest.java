@@ -30,11 +30,7 @@ class ArchitectureTest {
                 .resideInAPackage("io.lockkeeper")
                 .should()
                 .dependOnClassesThat()
-                .resideInAnyPackage(
-                        "io.lockkeeper.engine..",
-                        "io.lockkeeper.redis..",
-                        "io.lockkeeper.quorum..",
-                        "io.lockkeeper.memory..")
+                .resideInAnyPackage("io.lockkeeper.engine..", "io.lockkeeper.redis..", "io.lockkeeper.memory..")
                 .because("the engine is reached through an interface that the API owns")
                 .check(core);
     }
@@ -58,11 +54,7 @@ class ArchitectureTest {
                 .resideInAPackage("io.lockkeeper.engine")
                 .should()
                 .dependOnClassesThat()
-                .resideInAnyPackage(
-                        "io.lockkeeper.redis..",
-                        "io.lockkeeper.quorum..",
-                        "io.lockkeeper.memory..",
-                        "org.springframework..")
+                .resideInAnyPackage("io.lockkeeper.redis..", "io.lockkeeper.memory..", "org.springframework..")
                 .because("the engine is a state machine without I/O")
                 .check(core);
     }
@@ -71,11 +63,11 @@ class ArchitectureTest {
     void storesKnowOnlyTheStoreInterface() {
         noClasses()
                 .that()
-                .resideInAnyPackage("io.lockkeeper.redis", "io.lockkeeper.quorum", "io.lockkeeper.memory")
+                .resideInAnyPackage("io.lockkeeper.redis", "io.lockkeeper.memory")
                 .should()
                 .dependOnClassesThat()
                 .resideInAnyPackage("io.lockkeeper", "io.lockkeeper.engine")
-                .because("redis, quorum and memory depend on the store interface alone")
+                .because("redis and memory depend on the store interface alone")
                 .check(core);
         noClasses()
                 .that()
@@ -84,18 +76,6 @@ class ArchitectureTest {
                 .dependOnClassesThat()
                 .resideInAnyPackage("io.lockkeeper.redis", "org.springframework..")
                 .because("the memory store needs nothing")
-                .check(core);
-    }
-
-    @Test
-    void theQuorumStandsOnTheStoreInterfaceAlone() {
-        classes()
-                .that()
-                .resideInAPackage("io.lockkeeper.quorum")
-                .should()
-                .onlyDependOnClassesThat()
-                .resideInAnyPackage("io.lockkeeper.quorum", "io.lockkeeper.store", "java..", "org.jspecify..")
-                .because("its masters may be stores of any kind")
                 .check(core);
     }
 

@@ -12,6 +12,8 @@ import org.jspecify.annotations.Nullable;
  * Whether the present thread does nothing but wait for the answers to the commands that it gives to a store. A store may
  * then do their input and output on this very thread, which saves two switches between threads; it must not block any
  * other caller.
+ *
+ * <p>Internal: for the modules of this project alone, and may change in any release.
  */
 public final class CallerThread {
 

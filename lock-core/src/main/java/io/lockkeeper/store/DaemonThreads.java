@@ -9,7 +9,11 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Threads that do not keep a process alive and go away when they are idle, for the engine and the stores. */
+/**
+ * Threads that do not keep a process alive and go away when they are idle, for the engine and the stores.
+ *
+ * <p>Internal: for the modules of this project alone, and may change in any release.
+ */
 public final class DaemonThreads {
 
     private static final long IDLE_SECONDS = 10;

@@ -27,6 +27,13 @@ final class LockStoreConfigurationException extends IllegalStateException {
                         + " application that runs as one process.");
     }
 
+    static LockStoreConfigurationException noQuorum() {
+        return new LockStoreConfigurationException(
+                "lockkeeper.redis.quorum.nodes needs the module lock-quorum: add the dependency"
+                        + " io.lockkeeper:lock-quorum.",
+                "Add the dependency io.lockkeeper:lock-quorum.");
+    }
+
     static LockStoreConfigurationException noJedis() {
         return new LockStoreConfigurationException(
                 "Lockkeeper cannot connect to the masters of lockkeeper.redis.quorum.nodes: Jedis is not on the class path.",

@@ -117,7 +117,12 @@ public final class LockkeeperAutoConfiguration {
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnMissingBean(LockOperations.class)
     @ConditionalOnSwitch(Switch.ENABLED)
-    @Import({QuorumStoreConfiguration.class, RedisStoreConfiguration.class, MemoryStoreConfiguration.class})
+    @Import({
+        QuorumStoreConfiguration.class,
+        MissingQuorumConfiguration.class,
+        RedisStoreConfiguration.class,
+        MemoryStoreConfiguration.class
+    })
     static class TemplateConfiguration {
 
         @Bean(destroyMethod = "close")

@@ -16,7 +16,7 @@ import org.springframework.util.ClassUtils;
 
 /** Locks on a majority of independent Redis masters, over connections of our own. */
 @Configuration(proxyBeanMethods = false)
-@ConditionalOnClass(RedisConnectionFactory.class)
+@ConditionalOnClass({RedisConnectionFactory.class, QuorumLockStore.class})
 @ConditionalOnSwitch(Switch.QUORUM)
 @ConditionalOnMissingBean(LockStore.class)
 class QuorumStoreConfiguration {

@@ -85,6 +85,20 @@ class QuorumAutoConfigurationTest {
     }
 
     @Test
+    void withoutTheModuleTheStartSaysWhatToAdd() {
+        runner.withPropertyValues(nodes())
+                .withClassLoader(new FilteredClassLoader("io.lockkeeper.quorum"))
+                .run(context -> assertThat(context)
+                        .getFailure()
+                        .rootCause()
+                        .hasMessage("lockkeeper.redis.quorum.nodes needs the module lock-quorum: add the dependency"
+                                + " io.lockkeeper:lock-quorum."));
+        runner.withClassLoader(new FilteredClassLoader("io.lockkeeper.quorum"))
+                .withBean(MemoryLockStore.class)
+                .run(context -> assertThat(context).hasSingleBean(LockTemplate.class));
+    }
+
+    @Test
     void aStoreOfTheApplicationComesFirst() {
         runner.withPropertyValues(nodes()).withBean(MemoryLockStore.class).run(context -> assertThat(context)
                 .hasSingleBean(LockStore.class)
