@@ -251,6 +251,8 @@ final class CombinedConnection {
             waiting.add(command);
         } else if (reply instanceof RuntimeException error) {
             command.fail(error, answers);
+        } else if (command.mayHaveRun() && ScriptReply.isNotHeld(reply)) {
+            command.fail(ScriptReply.mayHaveRunBefore(), answers);
         } else {
             command.answer(reply, answers);
         }

@@ -8,6 +8,7 @@ import io.lockkeeper.store.StoreException;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** One run of a script on a connection of Lettuce, for which a reply of one number is a list of one. */
@@ -20,13 +21,21 @@ final class LettuceCall {
     private final LuaScript script;
     private final byte[][] keys;
     private final byte[][] arguments;
+
+    /** How often connections were lost, after which Lettuce sends again what had no answer. */
+    private final LongSupplier losses;
+
+    private final long lossesBefore;
     private volatile @Nullable RedisFuture<List<Object>> sent;
 
     LettuceCall(
             RedisClusterAsyncCommands<byte[], byte[]> commands,
             LuaScript script,
             List<byte[]> keys,
-            List<byte[]> arguments) {
+            List<byte[]> arguments,
+            LongSupplier losses) {
+        this.losses = losses;
+        this.lossesBefore = losses.getAsLong();
         this.commands = commands;
         this.script = script;
         this.keys = keys.toArray(byte[][]::new);
@@ -54,7 +63,9 @@ final class LettuceCall {
         if (result.isDone()) {
             return;
         }
-        if (reply != null) {
+        if (reply != null && ScriptReply.isNotHeld(reply) && losses.getAsLong() != lossesBefore) {
+            fail(ScriptReply.mayHaveRunBefore());
+        } else if (reply != null) {
             result.complete(reply);
         } else if (!text && failure != null && Failures.says(failure, "NOSCRIPT")) {
             // Refused before it ran, so it is safe to send again.

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.redis;
 
+import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.RedisConnectionStateListener;
+import io.lettuce.core.api.StatefulConnection;
 import io.lettuce.core.api.async.RedisAsyncCommands;
 import io.lettuce.core.cluster.api.async.RedisAdvancedClusterAsyncCommands;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
@@ -12,6 +15,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.springframework.data.redis.connection.RedisConnection;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
@@ -31,6 +35,13 @@ final class LettuceDriver extends DelegatingDriver {
     /** The shared connection; null where it is not known to work. */
     private volatile @Nullable RedisClusterAsyncCommands<byte[], byte[]> shared;
 
+    private final AtomicLong losses = new AtomicLong();
+    private final RedisConnectionStateListener listener = new RedisConnectionStateListener() {
+        @Override
+        public void onRedisDisconnected(RedisChannelHandler<?, ?> connection) {
+            losses.incrementAndGet();
+        }
+    };
     private volatile boolean closed;
 
     private LettuceDriver(SpringDataRedisDriver general, Duration commandTimeout, ScheduledExecutorService timer) {
@@ -61,7 +72,7 @@ final class LettuceDriver extends DelegatingDriver {
             return general.eval(script, keys, arguments);
         }
         general.refreshIfDue();
-        LettuceCall call = new LettuceCall(open, script, keys, arguments);
+        LettuceCall call = new LettuceCall(open, script, keys, arguments, losses::get);
         underWay.add(call);
         // Told after this: what asks again at once must not meet the same connection.
         CompletableFuture<List<Object>> answer = call.result.whenComplete((reply, failure) -> {
@@ -83,19 +94,30 @@ final class LettuceDriver extends DelegatingDriver {
         return new StoreException("the lock store is closed", null);
     }
 
-    @SuppressWarnings("deprecation") // Spring Data gives nothing else that knows it.
     private static boolean isOpen(RedisClusterAsyncCommands<byte[], byte[]> commands) {
+        StatefulConnection<?, ?> connection = connectionOf(commands);
+        return connection != null && connection.isOpen();
+    }
+
+    @SuppressWarnings("deprecation") // Spring Data gives nothing else that knows it.
+    private static @Nullable StatefulConnection<?, ?> connectionOf(RedisClusterAsyncCommands<byte[], byte[]> commands) {
         return commands instanceof RedisAdvancedClusterAsyncCommands<byte[], byte[]> cluster
-                ? cluster.getStatefulConnection().isOpen()
-                : commands instanceof RedisAsyncCommands<byte[], byte[]> single
-                        && single.getStatefulConnection().isOpen();
+                ? cluster.getStatefulConnection()
+                : commands instanceof RedisAsyncCommands<byte[], byte[]> single ? single.getStatefulConnection() : null;
     }
 
     /** Takes the connection over which a command was answered, on a thread that may wait. */
     @SuppressWarnings("unchecked") // What Lettuce is given and gives are byte arrays.
     private void adopt(RedisConnection connection) {
         if (shared == null && !closed) {
-            shared = (RedisClusterAsyncCommands<byte[], byte[]>) connection.getNativeConnection();
+            var commands = (RedisClusterAsyncCommands<byte[], byte[]>) connection.getNativeConnection();
+            // Lettuce tells a listener once for each time that it was added.
+            StatefulConnection<?, ?> open = connectionOf(commands);
+            if (open != null) {
+                open.removeListener(listener);
+                open.addListener(listener);
+            }
+            shared = commands;
         }
         if (closed) {
             shared = null;

@@ -33,6 +33,9 @@ final class PendingCommand {
 
     private int sends;
 
+    /** Whether an earlier send of it may have run. */
+    private boolean mayHaveRun;
+
     /**
      * Creates a command.
      *
@@ -60,6 +63,7 @@ final class PendingCommand {
 
     /** Returns what is to be sent now. */
     Request send() {
+        mayHaveRun |= sends > 0;
         sends++;
         return request;
     }
@@ -73,6 +77,11 @@ final class PendingCommand {
         request = text;
         sends = 0;
         return true;
+    }
+
+    /** Returns whether it was sent before without an answer, and may have run then. */
+    boolean mayHaveRun() {
+        return mayHaveRun;
     }
 
     /** Returns whether it may go out once more: commands may arrive twice, but not for ever. */

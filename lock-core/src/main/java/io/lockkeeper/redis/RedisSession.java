@@ -144,7 +144,11 @@ final class RedisSession {
      */
     CompletableFuture<ScriptReply> evalInTime(
             LuaScript script, List<String> lockNames, LongFunction<List<byte[]>> argv) {
-        return evalInTime(script, lockNames, argv, System.nanoTime() + traits.commandTimeout().toNanos());
+        return evalInTime(
+                script,
+                lockNames,
+                argv,
+                System.nanoTime() + traits.commandTimeout().toNanos());
     }
 
     private CompletableFuture<ScriptReply> evalInTime(
@@ -156,12 +160,12 @@ final class RedisSession {
             }
             Duration left = Duration.ofNanos(endNanos - System.nanoTime());
             if (left.isNegative()) {
-                return CompletableFuture.failedFuture(new StoreException(
-                        "Redis is so slow that commands reach it after the command timeout", null));
+                return CompletableFuture.failedFuture(
+                        new StoreException("Redis is so slow that commands reach it after the command timeout", null));
             }
             // The timer ends this: a thread that waits has a time for each command, not for all.
-            CompletableFuture<ScriptReply> again =
-                    CallerThread.notWaiting(() -> evalInTime(script, lockNames, argv, endNanos).copy());
+            CompletableFuture<ScriptReply> again = CallerThread.notWaiting(
+                    () -> evalInTime(script, lockNames, argv, endNanos).copy());
             new CommandTimeout(timer).watch(again, script.name(), left, () -> {});
             return again;
         });

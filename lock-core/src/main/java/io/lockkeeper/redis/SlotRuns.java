@@ -53,10 +53,7 @@ final class SlotRuns {
     }
 
     private CompletableFuture<AcquireReply> goOn(
-            AcquireCommand command,
-            List<List<String>> runs,
-            List<AcquireReply.Acquired> taken,
-            AcquireReply reply) {
+            AcquireCommand command, List<List<String>> runs, List<AcquireReply.Acquired> taken, AcquireReply reply) {
         if (reply instanceof AcquireReply.Acquired acquired) {
             List<AcquireReply.Acquired> longer = new ArrayList<>(taken);
             longer.add(acquired);
@@ -122,9 +119,8 @@ final class SlotRuns {
             CompletableFuture<ReleaseReply> reply = session.eval(
                             LuaScript.RELEASE, run, session.arguments().release(part))
                     .thenApply(ScriptReply::toReleaseReply);
-            replies.add(reply.exceptionallyCompose(failure -> ServerError.isOfMovingSlot(failure, run)
-                    ? release(part, apart(List.of(run), 0))
-                    : reply));
+            replies.add(reply.exceptionallyCompose(failure ->
+                    ServerError.isOfMovingSlot(failure, run) ? release(part, apart(List.of(run), 0)) : reply));
         }
         return CompletableFuture.allOf(replies.toArray(CompletableFuture<?>[]::new))
                 .thenApply(done -> Collections.max(

@@ -34,8 +34,8 @@ class LateCommandAfterCloseTest {
                 FaultProxy network = FaultProxy.inFrontOf(server)) {
             RedisConnectionFactory direct = Connections.JEDIS.to(server.port());
             RedisConnectionFactory faulty = Connections.JEDIS.to(network.port());
-            try (LockTemplate other = LockTemplate.builder(new RedisLockStore(direct, options))
-                    .build()) {
+            try (LockTemplate other =
+                    LockTemplate.builder(new RedisLockStore(direct, options)).build()) {
                 other.run("warm", lease -> {});
                 LockTemplate closing = LockTemplate.builder(new RedisLockStore(faulty, options))
                         .build();
@@ -49,8 +49,8 @@ class LateCommandAfterCloseTest {
                 assertThat(failing).failsWithin(LATE);
                 late.clear();
                 Awaitility.await()
-                        .until(() ->
-                                server.command("PUBSUB", "CHANNELS") instanceof List<?> channels && channels.size() == 2);
+                        .until(() -> server.command("PUBSUB", "CHANNELS") instanceof List<?> channels
+                                && channels.size() == 2);
                 closing.close();
                 late.awaitCompleted(1, Duration.ofSeconds(20));
                 Awaitility.await()

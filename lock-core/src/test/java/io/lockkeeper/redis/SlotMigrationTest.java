@@ -154,8 +154,8 @@ class SlotMigrationTest {
         RedisServer to = cluster.masters().get(from == cluster.masters().get(0) ? 1 : 0);
         String there = NAME + "there " + driver + acks;
         String elsewhere = "elsewhere " + driver + acks;
-        try (LockTemplate template = LockTemplate.builder(new RedisLockStore(connections, options))
-                .build()) {
+        try (LockTemplate template =
+                LockTemplate.builder(new RedisLockStore(connections, options)).build()) {
             Awaitility.await()
                     .ignoreExceptionsInstanceOf(LockStoreException.class)
                     .until(() -> template.tryRun(there, lease -> {}));

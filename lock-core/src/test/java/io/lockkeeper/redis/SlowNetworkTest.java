@@ -79,8 +79,7 @@ class SlowNetworkTest {
                     Duration time = Duration.ofNanos(System.nanoTime() - begin);
                     lease.ifPresent(held -> assertThat(held.isHeld()).isTrue());
                     lease.ifPresent(LockLease::close);
-                    assertThat(time)
-                            .isLessThan((wait.isZero() ? COMMAND_TIMEOUT : wait).plus(SLACK));
+                    assertThat(time).isLessThan((wait.isZero() ? COMMAND_TIMEOUT : wait).plus(SLACK));
                 }
             } finally {
                 over.set(true);

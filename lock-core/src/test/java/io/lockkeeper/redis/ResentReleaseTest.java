@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lockkeeper.LockLease;
+import io.lockkeeper.LockTemplate;
+import io.lockkeeper.ReleaseResult;
+import io.lockkeeper.testing.Connections;
+import io.lockkeeper.testing.Fault;
+import io.lockkeeper.testing.FaultProxy;
+import io.lockkeeper.testing.RedisRequest;
+import io.lockkeeper.testing.RedisServer;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+
+/** A release that ran, whose answer was lost with the connection, and which the driver sends again. */
+@Timeout(40)
+class ResentReleaseTest {
+
+    private static final Duration PATIENCE = Duration.ofSeconds(10);
+
+    @ParameterizedTest
+    @EnumSource
+    void isNoLossAlthoughTheNextHolderHasComeAndGone(Connections driver) throws Exception {
+        RedisLockStore.Options options = RedisLockStore.Options.defaults().withCommandTimeout(Duration.ofSeconds(5));
+        try (RedisServer server = RedisServer.start();
+                FaultProxy network = FaultProxy.inFrontOf(server)) {
+            RedisConnectionFactory direct = driver.to(server.port());
+            RedisConnectionFactory faulty = driver.to(network.port());
+            try (LockTemplate other = template(direct, options);
+                    LockTemplate template = template(faulty, options)) {
+                template.run("warm", lease -> {});
+                LockLease lease = template.acquire("stock");
+                AtomicBoolean told = new AtomicBoolean();
+                lease.onLost(loss -> told.set(true));
+                Fault cut = network.when(RedisRequest.containing(LuaScript.RELEASE.sha1()))
+                        .once()
+                        .cutReply();
+                Fault second = network.when(RedisRequest.containing(LuaScript.RELEASE.sha1()))
+                        .once()
+                        .hold();
+                CompletableFuture<ReleaseResult> released = CompletableFuture.supplyAsync(lease::release);
+                cut.awaitCompleted(1, PATIENCE);
+                second.awaitHits(1, PATIENCE);
+                Awaitility.await().until(() -> other.tryRun("stock", next -> {}));
+                second.deliver();
+
+                assertThat(released.get(10, TimeUnit.SECONDS)).isEqualTo(ReleaseResult.UNKNOWN);
+                assertThat(told).isFalse();
+                try (LockLease next = template.acquire("stock")) {
+                    assertThat(next.verify()).isTrue();
+                }
+            } finally {
+                Connections.close(faulty);
+                Connections.close(direct);
+            }
+        }
+    }
+
+    private static LockTemplate template(RedisConnectionFactory connections, RedisLockStore.Options options) {
+        return LockTemplate.builder(new RedisLockStore(connections, options))
+                .shutdownWait(Duration.ZERO)
+                .build();
+    }
+}
