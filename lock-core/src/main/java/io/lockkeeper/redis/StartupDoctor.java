@@ -24,7 +24,9 @@ import org.slf4j.LoggerFactory;
 final class StartupDoctor {
 
     private static final Logger log = LoggerFactory.getLogger(RedisLockStore.class);
-    private static final long MOST_CLOCK_DIFFERENCE_MILLIS = 1_000;
+    /** Less than the margin of the shortest lease: what is more may give a lock twice after a failover or a move of its slot. */
+    private static final long MOST_CLOCK_DIFFERENCE_MILLIS = 50;
+
     private static final int OLDEST_MAJOR = 6;
     private static final int OLDEST_MINOR = 2;
     private static final Pattern VERSION = Pattern.compile("(\\d+)\\.(\\d+).*");
@@ -103,8 +105,8 @@ final class StartupDoctor {
             long ahead = time > answered ? time - answered : Math.min(0, time - asked);
             if (Math.abs(ahead) > MOST_CLOCK_DIFFERENCE_MILLIS) {
                 findings.add("its clock is " + Math.abs(ahead) + " ms " + (ahead > 0 ? "ahead of" : "behind")
-                        + " that of this machine. Let NTP set both: a failover to a server with another clock ends locks"
-                        + " too early or too late.");
+                        + " that of this machine. Let NTP set both: a failover, or the move of a slot, to a server with another"
+                        + " clock ends locks too early or too late.");
             }
         }
         // Redis tells how many replicas are good only where it wants any.
