@@ -5,6 +5,7 @@ import io.lockkeeper.LockInstance;
 import io.lockkeeper.LockNotAcquiredException;
 import io.lockkeeper.ReleaseResult;
 import io.lockkeeper.store.AcquireReply;
+import io.lockkeeper.store.CallerThread;
 import io.lockkeeper.store.HandOverCommand;
 import io.lockkeeper.store.LockStore;
 import io.lockkeeper.store.ReleaseCommand;
@@ -450,10 +451,9 @@ final class ActionExecutor {
                     .schedule(
                             () -> complete(released, ReleaseResult.UNKNOWN),
                             traits.commandTimeout().toNanos());
-            cancel(
-                            new ReleaseCommand(ended.spec.names(), before, release.lastToken(), release.keepMillis()),
-                            ended.spec,
-                            true)
+            ReleaseCommand first =
+                    new ReleaseCommand(ended.spec.names(), before, release.lastToken(), release.keepMillis());
+            CallerThread.notWaiting(() -> cancel(first, ended.spec, true))
                     .whenComplete((reply, never) -> release(release, reply, released));
         }
     }
@@ -520,8 +520,7 @@ final class ActionExecutor {
     /** Ends whatever an attempt may have, for as long as a command of it may still arrive. */
     void cancel(
             AcquireSpec spec, String attempt, long keepMillis, boolean unanswered, @Nullable PendingRequest leaver) {
-        CompletableFuture<?> told =
-                cancel(new ReleaseCommand(spec.names(), attempt, 0, keepMillis), spec, unanswered);
+        CompletableFuture<?> told = cancel(new ReleaseCommand(spec.names(), attempt, 0, keepMillis), spec, unanswered);
         if (leaver != null) {
             told.whenComplete((done, never) -> leaver.leaving().complete(null));
         }
