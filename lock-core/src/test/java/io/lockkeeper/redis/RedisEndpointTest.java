@@ -7,7 +7,6 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import io.lockkeeper.LockStoreException;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.memory.MemoryLockStore;
-import io.lockkeeper.quorum.QuorumLockStore;
 import io.lockkeeper.testing.Connections;
 import io.lockkeeper.testing.RedisServer;
 import java.util.List;
@@ -44,10 +43,6 @@ class RedisEndpointTest {
         RedisSentinelConfiguration sentinels =
                 new RedisSentinelConfiguration().master("m").sentinel("s", 26379);
         assertThat(store(new LettuceConnectionFactory(sentinels))).asString().startsWith("Redis at sentinels s:26379,");
-        JedisConnectionFactory master = new JedisConnectionFactory(one);
-        assertThat(new QuorumLockStore(List.of(store(master), store(master), store(master))))
-                .asString()
-                .startsWith("a majority of Redis at redis.example:6380, key prefix 'lockkeeper'; Redis at");
         assertThat(new MemoryLockStore()).hasToString("the memory of this process");
     }
 

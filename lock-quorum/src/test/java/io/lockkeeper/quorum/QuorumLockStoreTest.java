@@ -59,6 +59,11 @@ class QuorumLockStoreTest {
     }
 
     @Test
+    void itTellsWhereItsMastersAre() {
+        assertThat(store).asString().startsWith("a majority of Redis at ").contains("; Redis at ");
+    }
+
+    @Test
     void severalNamesAreTakenTogetherOrNotAtAll() {
         LockRequest both = LockRequest.of("b", "a", "c");
         try (LockLease held = other.acquire("b")) {

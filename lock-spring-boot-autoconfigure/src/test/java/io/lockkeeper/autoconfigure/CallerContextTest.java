@@ -161,7 +161,7 @@ class CallerContextTest {
 
         @Bean(defaultCandidate = false)
         Executor lockkeeperExecutor(ExecutorService threads) {
-            return threads::execute;
+            return threads;
         }
 
         @Bean

@@ -191,6 +191,7 @@ class AnnotatedFallbackTest {
             throw new AssertionError();
         }
 
+        @SuppressWarnings("unused") // Called by its name.
         @Transactional
         private String busy() {
             return field;
@@ -204,6 +205,7 @@ class AnnotatedFallbackTest {
             throw new AssertionError();
         }
 
+        @SuppressWarnings("unused") // Called by its name.
         @DistributedLocked("queue")
         private String busy() {
             return "";

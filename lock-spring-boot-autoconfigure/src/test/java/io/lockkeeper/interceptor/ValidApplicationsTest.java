@@ -315,6 +315,7 @@ class ValidApplicationsTest {
                     "sold under its " + (locks.lock("stock").isHeldByCurrentThread() ? "lock" : "shop"));
         }
 
+        @SuppressWarnings("unused") // Called by its name.
         private Future<String> busy() {
             return CompletableFuture.completedFuture("busy");
         }
