@@ -113,8 +113,8 @@ Serve(r, stopAt) ==
         ELSE <<live, {}>>
 
 ------------------------------------------------------------------------------
-(* The scripts, as functions of the record and a command: the new record and what is sent. acquire-usual.lua and
-   release-usual.lua, which are put in front of acquire.lua and release.lua, do the same in the usual cases. *)
+(* The scripts, as functions of the record and a command: the new record and what is sent. acquire-fast.lua and
+   release-fast.lua, which are put in front of acquire.lua and release.lua, do the same in the frequent cases. *)
 
 Acquired(m, lease, token) ==
     [kind |-> "acquired", attempt |-> m.attempt, age |-> m.age, lease |-> lease, token |-> token]

@@ -13,7 +13,8 @@ import java.util.List;
  * @param fencingToken the highest token given out or reserved for the name, which may be above that of the holder's lease
  *     ({@link LockInstance#fencingToken()}); among the locks that are held here, that of the lease
  * @param remaining how long the hold lasts without a further renewal; zero where nobody holds the lock
- * @param waiters the instances that wait, in the order in which they will be served
+ * @param waiters the instances that wait, in the order in which they will be served; the first hundred
+ * @param waiting how many callers or instances wait in the store; some may have died since they asked last
  */
 public record LockStatus(
         String name,
@@ -21,7 +22,19 @@ public record LockStatus(
         List<LockInstance> holders,
         long fencingToken,
         Duration remaining,
-        List<LockInstance> waiters) {
+        List<LockInstance> waiters,
+        int waiting) {
+
+    /** Creates the state of a lock with all who wait for it. */
+    public LockStatus(
+            String name,
+            LockMode mode,
+            List<LockInstance> holders,
+            long fencingToken,
+            Duration remaining,
+            List<LockInstance> waiters) {
+        this(name, mode, holders, fencingToken, remaining, waiters, waiters.size());
+    }
 
     /** Keeps unmodifiable copies of the lists. */
     public LockStatus {

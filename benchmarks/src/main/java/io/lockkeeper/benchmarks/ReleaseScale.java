@@ -10,9 +10,10 @@ import java.util.function.ToDoubleFunction;
 /** A release while other instances wait for the lock: {@code --releases} for each number of instances. */
 final class ReleaseScale {
 
-    private static final List<String> READS = List.of("hmget");
-    private static final List<String> WRITES = List.of("hset");
-    private static final List<String> INNER = List.of("hmget", "hset", "publish", "pexpire", "time", "exists");
+    private static final List<String> READS = List.of("hget", "hmget");
+    private static final List<String> WRITES = List.of("hset", "hdel");
+    private static final List<String> INNER =
+            List.of("hget", "hmget", "hset", "hdel", "publish", "pexpire", "time", "exists");
     private static final int WARM = 50;
 
     private ReleaseScale() {}
@@ -28,8 +29,8 @@ final class ReleaseScale {
                         + " the library. Beside it the scripts of one that joins the queue's end, and of a sign of life.",
                 "waiting instances",
                 "release, Redis us",
-                "of it HMGET",
-                "HSET",
+                "of it reading",
+                "writing",
                 "PUBLISH",
                 "script itself",
                 "messages",

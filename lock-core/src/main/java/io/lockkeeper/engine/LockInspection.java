@@ -100,7 +100,8 @@ final class LockInspection implements LockInspector {
                         holding,
                         lock.token(),
                         Duration.ofMillis(lock.remainingMillis()),
-                        waiting));
+                        waiting,
+                        lock.waiting()));
     }
 
     private CompletableFuture<List<LockInstance>> describe(

@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  */
 public class MemoryLockStore implements LockStore {
 
-    private static final int ALIVE_POLLS = 3;
+    private static final int ALIVE_POLLS = 4;
 
     private final MemoryLocks locks;
     private @Nullable StoreTraits traits;

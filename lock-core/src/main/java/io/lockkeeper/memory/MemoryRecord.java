@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.memory;
 
+import io.lockkeeper.memory.MemoryScripts.Sending;
 import io.lockkeeper.store.AcquireCommand;
 import io.lockkeeper.store.ClaimMode;
 import io.lockkeeper.store.Grant;
 import io.lockkeeper.store.StoredLock;
-import java.util.HashSet;
-import java.util.Iterator;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -31,8 +30,23 @@ final class MemoryRecord {
     long since;
     String previous = "";
     boolean granted;
+    boolean kept;
+    boolean previousRevoked;
+    long started;
+    long head = 1;
+    long tail = 1;
+    long latest;
+    boolean unsettled;
     final Map<String, Reader> readers = new LinkedHashMap<>();
     final Map<String, Place> queue = new LinkedHashMap<>();
+    /** Clients that are gone: their places with lower numbers are dead. */
+    final Map<String, Long> gone = new HashMap<>();
+
+    /** How many places a command passes, and how many grants it gives; nothing else works inside one JVM meanwhile. */
+    int most = Integer.MAX_VALUE;
+
+    private int passed;
+    private int served;
     private final Outbox outbox;
 
     /** The state of a reader's hold. */
@@ -53,13 +67,14 @@ final class MemoryRecord {
     /**
      * A waiting attempt.
      *
+     * @param number its place in the order of arrival
      * @param attempt its id
      * @param mode how it wants to hold the lock
      * @param aliveUntil until when it is taken to be alive
      * @param grantMillis how long a grant lasts
      * @param tokens how many fencing tokens it needs
      */
-    record Place(String attempt, ClaimMode mode, long aliveUntil, long grantMillis, int tokens) {}
+    record Place(long number, String attempt, ClaimMode mode, long aliveUntil, long grantMillis, int tokens) {}
 
     MemoryRecord(String name, long lastToken, Outbox outbox) {
         this.name = name;
@@ -77,16 +92,50 @@ final class MemoryRecord {
         return owner.isEmpty() ? readers.keySet().stream().findFirst().orElse("") : owner;
     }
 
+    /** A command begins. */
+    void begin() {
+        passed = 0;
+        served = 0;
+        unsettled = false;
+    }
+
+    /** Returns whether this command left waiters for the next one because there were many. */
+    boolean isLimited() {
+        return unsettled || served == most;
+    }
+
+    /** Returns whether the lock is unowned only because too many places were of waiters that are dead. */
+    boolean isToBeAskedAgain() {
+        return unsettled && holder().isEmpty();
+    }
+
     boolean isQueued(String attempt) {
-        return queue.containsKey(attempt);
+        Place place = queue.get(attempt);
+        return place != null && !isGone(place);
+    }
+
+    boolean isGone(Place place) {
+        return place.number() < gone.getOrDefault(client(place.attempt()), 0L);
     }
 
     boolean isFirst(String attempt) {
-        return queue.keySet().stream().findFirst().filter(attempt::equals).isPresent();
+        Place place = queue.get(attempt);
+        return place != null && place.number() == head;
     }
 
-    void enqueue(Place place) {
-        queue.put(place.attempt(), place);
+    /** Puts an attempt at the end of the queue, or notes that it still waits, where that was noted long ago. */
+    void enqueue(String attempt, ClaimMode wanted, Sending sending, int tokens, long now) {
+        Place old = isQueued(attempt) ? queue.get(attempt) : null;
+        long alive = sending.aliveMillis();
+        if (old != null && (old.aliveUntil() - now) * 8 >= alive * 5) {
+            return;
+        }
+        if (old == null) {
+            queue.remove(attempt);
+        }
+        long number = old == null ? tail++ : old.number();
+        queue.put(attempt, new Place(number, attempt, wanted, now + alive, sending.grantMillis(), tokens));
+        latest = Math.max(latest, now + alive);
     }
 
     /** Tells an owner whose client knew of nobody else that others wait. */
@@ -98,48 +147,86 @@ final class MemoryRecord {
     }
 
     void leaveQueue(String attempt, long micros) {
-        if (queue.remove(attempt) != null) {
+        if (isQueued(attempt)) {
+            removeWaiter(attempt);
             since = micros;
         }
     }
 
+    private void removeWaiter(String attempt) {
+        Place left = queue.remove(attempt);
+        head += left != null && left.number() == head ? 1 : 0;
+        if (queue.isEmpty()) {
+            dropQueue();
+        }
+    }
+
+    private void dropQueue() {
+        queue.clear();
+        gone.clear();
+        head = 1;
+        tail = 1;
+        latest = 0;
+    }
+
     void endLapsedHolds(long now) {
-        Set<String> gone = new HashSet<>();
         if (!owner.isEmpty() && ends <= now) {
             if (granted) {
-                gone.add(client(owner));
+                forgetClient(owner);
             }
-            owner = "";
-            granted = false;
+            disown();
             since = Math.max(since, ends * 1_000);
         }
         readers.entrySet().removeIf(entry -> {
             boolean lapsed = entry.getValue().until() <= now;
             if (lapsed && entry.getValue().state() == ReaderState.GRANTED) {
-                gone.add(client(entry.getKey()));
+                forgetClient(entry.getKey());
             }
             since = lapsed ? Math.max(since, entry.getValue().until() * 1_000) : since;
             return lapsed;
         });
-        if (!gone.isEmpty()) {
-            queue.keySet().removeIf(attempt -> gone.contains(client(attempt)));
+    }
+
+    /** Nobody confirmed a grant in time: that client is gone, with all its waiters. */
+    private void forgetClient(String attempt) {
+        if (!queue.isEmpty()) {
+            gone.put(client(attempt), tail);
         }
+    }
+
+    private void disown() {
+        owner = "";
+        granted = false;
+        kept = false;
     }
 
     private static String client(String attempt) {
         return attempt.substring(0, CLIENT_ID_LENGTH);
     }
 
-    /** Returns the first waiter that is alive, after those before it were taken out. */
+    /** Returns the first waiter that is alive, after those before it were taken out; null where too many are dead. */
     @Nullable
     Place firstLive(long now) {
-        for (Iterator<Place> places = queue.values().iterator(); places.hasNext(); ) {
-            Place place = places.next();
-            if (place.aliveUntil() >= now) {
+        if (!queue.isEmpty() && latest < now) {
+            since = Math.max(since, latest * 1_000 + 999);
+            dropQueue();
+        }
+        while (!queue.isEmpty()) {
+            Place next = queue.values().iterator().next();
+            Place place = next.number() == head ? next : null;
+            if (place != null && place.aliveUntil() >= now && !isGone(place)) {
                 return place;
             }
-            places.remove();
-            since = Math.max(since, place.aliveUntil() * 1_000 + 999);
+            if (passed == most) {
+                unsettled = true;
+                return null;
+            }
+            passed++;
+            head++;
+            if (place != null) {
+                since = place.aliveUntil() < now ? Math.max(since, place.aliveUntil() * 1_000 + 999) : since;
+                removeWaiter(place.attempt());
+            }
         }
         return null;
     }
@@ -149,7 +236,9 @@ final class MemoryRecord {
     }
 
     long own(String attempt, ClaimMode wanted, long leaseMillis, int tokens, boolean byGrant, long micros) {
-        queue.remove(attempt);
+        if (queue.containsKey(attempt)) {
+            removeWaiter(attempt);
+        }
         mode = wanted;
         since = micros;
         long end = micros / 1_000 + leaseMillis;
@@ -162,27 +251,37 @@ final class MemoryRecord {
         first = Math.max(token + 1, micros);
         token = first + tokens - 1;
         owner = attempt;
+        started = micros;
         ends = end;
         granted = byGrant;
+        kept = false;
         return first;
     }
 
+    /** Grants the lock to waiters who can have it; returns the first that is left where the lock has no owner. */
     @Nullable
     Place serve(@Nullable String stopAt, long micros) {
         long now = micros / 1_000;
-        Place head = firstLive(now);
-        while (head != null && !head.attempt().equals(stopAt) && isFreeFor(head.mode())) {
-            long firstToken = own(head.attempt(), head.mode(), head.grantMillis(), head.tokens(), true, micros);
-            Grant grant = new Grant(head.attempt(), name, firstToken, now + head.grantMillis());
-            outbox.send(head.attempt(), listener -> listener.granted(grant));
-            head = firstLive(now);
+        while (owner.isEmpty()) {
+            Place next = firstLive(now);
+            if (next == null || next.attempt().equals(stopAt) || !isFreeFor(next.mode())) {
+                return next;
+            }
+            if (served == most) {
+                outbox.send(next.attempt(), listener -> listener.freeIn(next.attempt(), 0));
+                return next;
+            }
+            served++;
+            long firstToken = own(next.attempt(), next.mode(), next.grantMillis(), next.tokens(), true, micros);
+            Grant grant = new Grant(next.attempt(), name, firstToken, now + next.grantMillis());
+            outbox.send(next.attempt(), listener -> listener.granted(grant));
         }
-        return head;
+        return null;
     }
 
     boolean isHolder(String attempt, long now) {
         if (owner.equals(attempt)) {
-            return !previous.equals(attempt) && ends > now;
+            return !kept && ends > now;
         }
         Reader reader = readers.get(attempt);
         return reader != null && reader.state() != ReaderState.KEPT && reader.until() > now;
@@ -193,8 +292,9 @@ final class MemoryRecord {
         return previous.equals(attempt) || (reader != null && reader.state() == ReaderState.KEPT);
     }
 
-    void prolong(String attempt, long end) {
+    void prolong(String attempt, long end, long micros) {
         if (owner.equals(attempt)) {
+            started = micros;
             ends = end;
             granted = false;
         } else if (readers.containsKey(attempt)) {
@@ -229,11 +329,15 @@ final class MemoryRecord {
     void endHold(String attempt, long keepMillis, long micros) {
         long end = micros / 1_000 + keepMillis;
         previous = attempt;
+        previousRevoked = false;
         since = micros;
-        if (owner.equals(attempt)) {
+        if (owner.equals(attempt) && keepMillis > 0) {
             granted = false;
+            kept = true;
+            started = micros;
             ends = end;
-            owner = keepMillis > 0 ? owner : "";
+        } else if (owner.equals(attempt)) {
+            disown();
         } else if (keepMillis > 0) {
             readers.computeIfPresent(attempt, (id, held) -> new Reader(end, ReaderState.KEPT));
         } else {
@@ -254,11 +358,12 @@ final class MemoryRecord {
         for (String holder : holders) {
             outbox.send(holder, listener -> listener.revoked(holder));
             previous = holder;
+            previousRevoked = true;
+            since = micros;
         }
-        owner = "";
-        granted = false;
+        disown();
         readers.clear();
-        since = micros;
+        token = token == 0 ? micros : token;
         serve(null, micros);
     }
 
@@ -281,17 +386,20 @@ final class MemoryRecord {
         copy.granted = granted;
         copy.readers.putAll(readers);
         copy.queue.putAll(queue);
+        copy.gone.putAll(gone);
+        copy.tail = tail;
         return copy;
     }
 
     private Optional<StoredLock> describe(long now) {
         List<String> waiters = queue.values().stream()
-                .filter(place -> place.aliveUntil() >= now)
+                .filter(place -> place.aliveUntil() >= now && !isGone(place))
                 .map(Place::attempt)
                 .toList();
         return holder().isEmpty() && waiters.isEmpty()
                 ? Optional.empty()
-                : Optional.of(new StoredLock(name, mode, holders(), token, Math.max(0, holdEnd() - now), waiters));
+                : Optional.of(new StoredLock(
+                        name, mode, holders(), token, Math.max(0, holdEnd() - now), waiters, waiters.size()));
     }
 
     /** Returns whether nothing is lost if this record is dropped, but for its last token. */

@@ -37,6 +37,7 @@ final class MemoryScripts {
             List<MemoryRecord> records, AcquireCommand command, Sending sending, long micros) {
         long now = micros / 1_000;
         String me = command.attempt();
+        records.forEach(MemoryRecord::begin);
         if (now > sending.notAfter()) {
             return Optional.empty();
         }
@@ -72,7 +73,9 @@ final class MemoryScripts {
         boolean doubtful = false;
         for (MemoryRecord record : records) {
             record.endLapsedHolds(micros / 1_000);
-            record.firstLive(micros / 1_000);
+            if (record.owner.isEmpty()) {
+                record.firstLive(micros / 1_000);
+            }
             doubtful |= record.since >= sent && record.since <= micros;
         }
         return doubtful;
@@ -83,7 +86,8 @@ final class MemoryScripts {
         for (int i = 0; i < records.size(); i++) {
             MemoryRecord record = records.get(i);
             Place head = record.serve(command.attempt(), micros);
-            boolean behind = head != null && !head.attempt().equals(command.attempt());
+            boolean behind =
+                    record.unsettled || (head != null && !head.attempt().equals(command.attempt()));
             if (!record.isHolder(command.attempt(), micros / 1_000) && (behind || !record.isFreeFor(command.mode()))) {
                 return i;
             }
@@ -98,7 +102,7 @@ final class MemoryScripts {
         List<Long> firstTokens = new ArrayList<>(records.size());
         for (MemoryRecord record : records) {
             if (record.isHolder(me, now)) {
-                record.prolong(me, fresh ? now + lease : Math.max(record.endOf(me), now + lease));
+                record.prolong(me, fresh ? now + lease : Math.max(record.endOf(me), now + lease), micros);
                 firstTokens.add(record.firstToken(me));
             } else {
                 firstTokens.add(record.own(me, command.mode(), lease, command.tokens(), false, micros));
@@ -123,10 +127,9 @@ final class MemoryScripts {
                 letGo(record, me, micros);
             } else if (command.queue() && i == blocked) {
                 record.tellOwner();
-                record.enqueue(new Place(
-                        me, command.mode(), now + sending.aliveMillis(), sending.grantMillis(), command.tokens()));
+                record.enqueue(me, command.mode(), sending, command.tokens(), now);
             } else if (command.queue() && record.isHolder(me, now)) {
-                record.prolong(me, Math.max(record.endOf(me), now + waitingLease));
+                record.prolong(me, Math.max(record.endOf(me), now + waitingLease), micros);
             } else if (command.queue()) {
                 record.own(me, command.mode(), waitingLease, command.tokens(), false, micros);
                 record.serve(null, micros);
@@ -138,8 +141,10 @@ final class MemoryScripts {
         record.leaveQueue(attempt, micros);
         if (record.isHolder(attempt, micros / 1_000)) {
             String previous = record.previous;
+            boolean revoked = record.previousRevoked;
             record.endHold(attempt, 0, micros);
             record.previous = previous;
+            record.previousRevoked = revoked;
         }
         record.serve(null, micros);
     }
@@ -156,17 +161,18 @@ final class MemoryScripts {
 
     private static ReleaseReply release(MemoryRecord record, String me, long lastToken, long keepMillis, long micros) {
         long now = micros / 1_000;
+        record.begin();
         boolean owns = record.owner.equals(me);
-        if (record.isHolder(me, now) || (owns && !record.previous.equals(me))) {
+        if (record.isHolder(me, now) || (owns && !record.kept)) {
             long before = record.holdEnd();
             if (owns) {
                 record.takeBack(lastToken);
             }
             record.endHold(me, record.isHolder(me, now) ? keepMillis : 0, micros);
             record.endLapsedHolds(now);
-            Place head = record.serve(null, micros);
+            record.serve(null, micros);
             if (record.holdEnd() < before) {
-                record.tellEnd(head, now);
+                record.tellEnd(record.firstLive(now), now);
             }
             return ReleaseReply.RELEASED;
         }
@@ -174,13 +180,16 @@ final class MemoryScripts {
             boolean first = record.isFirst(me);
             record.leaveQueue(me, micros);
             record.endLapsedHolds(now);
-            Place head = record.serve(null, micros);
+            record.serve(null, micros);
             if (first) {
-                record.tellEnd(head, now);
+                record.tellEnd(record.firstLive(now), now);
             }
             return ReleaseReply.LEFT_QUEUE;
         }
-        return record.hasEnded(me) ? ReleaseReply.ALREADY_RELEASED : ReleaseReply.NOT_HELD;
+        record.endLapsedHolds(now);
+        record.serve(null, micros);
+        boolean revoked = record.previousRevoked && record.previous.equals(me);
+        return record.hasEnded(me) && !revoked ? ReleaseReply.ALREADY_RELEASED : ReleaseReply.NOT_HELD;
     }
 
     /** Does what {@code handover.lua} does; empty: the command came too late. */
@@ -190,11 +199,12 @@ final class MemoryScripts {
         if (now > sending.notAfter()) {
             return Optional.empty();
         }
+        record.begin();
         String me = command.attempt();
         AcquireCommand next = command.next();
         String after = next.attempt();
         if (record.isHolder(after, now)) {
-            record.prolong(after, Math.max(record.endOf(after), now + next.leaseMillis()));
+            record.prolong(after, Math.max(record.endOf(after), now + next.leaseMillis()), micros);
             record.serve(null, micros);
             return Optional.of(acquired(next, record.firstToken(after)));
         }
@@ -202,7 +212,7 @@ final class MemoryScripts {
             return Optional.of(new HandOverReply(false, new AcquireReply.Ended()));
         }
         boolean owns = record.owner.equals(me);
-        if (!record.isHolder(me, now) && (!owns || record.previous.equals(me))) {
+        if (!record.isHolder(me, now) && (!owns || record.kept)) {
             return Optional.of(
                     record.isQueued(after) ? queued(record, now) : new HandOverReply(false, new AcquireReply.Ended()));
         }
@@ -212,13 +222,13 @@ final class MemoryScripts {
         record.endHold(me, 0, micros);
         record.endLapsedHolds(now);
         @Nullable Place head = command.ahead() ? null : record.serve(after, micros);
-        if ((head == null || head.attempt().equals(after)) && record.isFreeFor(next.mode())) {
-            long first = record.own(after, next.mode(), next.leaseMillis(), next.tokens(), false, micros);
+        boolean first = head == null || head.attempt().equals(after);
+        if (!record.unsettled && first && record.isFreeFor(next.mode())) {
+            long token = record.own(after, next.mode(), next.leaseMillis(), next.tokens(), false, micros);
             record.serve(null, micros);
-            return Optional.of(acquired(next, first));
+            return Optional.of(acquired(next, token));
         }
-        record.enqueue(
-                new Place(after, next.mode(), now + sending.aliveMillis(), sending.grantMillis(), next.tokens()));
+        record.enqueue(after, next.mode(), sending, next.tokens(), now);
         return Optional.of(queued(record, now));
     }
 
@@ -238,19 +248,18 @@ final class MemoryScripts {
             return false;
         }
         long end = now + command.leaseMillis();
-        record.prolong(command.attempt(), command.exact() ? end : Math.max(end, record.endOf(command.attempt())));
+        record.prolong(
+                command.attempt(), command.exact() ? end : Math.max(end, record.endOf(command.attempt())), micros);
         record.raise(command.leastToken());
         return true;
     }
 
     /** Does what {@code revoke.lua} does. */
     static boolean revoke(MemoryRecord record, long micros) {
+        record.begin();
         record.endLapsedHolds(micros / 1_000);
-        if (record.holder().isEmpty()) {
-            record.serve(null, micros);
-            return false;
-        }
+        boolean held = !record.holder().isEmpty();
         record.revoke(micros);
-        return true;
+        return held;
     }
 }

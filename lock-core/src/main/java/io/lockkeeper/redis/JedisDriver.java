@@ -74,13 +74,10 @@ final class JedisDriver extends DelegatingDriver {
                 : single.call(Request.of(script, keys, arguments)).thenApply(reply -> list(script, reply));
     }
 
-    @SuppressWarnings("unchecked") // All scripts of the store return arrays, or a number that stands for one.
+    @SuppressWarnings("unchecked") // All scripts of the store return arrays.
     private static List<Object> list(LuaScript script, @Nullable Object reply) {
         if (reply instanceof List<?> values) {
             return (List<Object>) values;
-        }
-        if (reply instanceof Long number && script.brief()) {
-            return List.of(number);
         }
         throw new StoreException("script " + script.name() + " gave no list: " + reply, null);
     }

@@ -11,7 +11,7 @@ import java.util.concurrent.CompletionException;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** One run of a script on a connection of Lettuce, for which a reply of one number is a list of one. */
+/** One run of a script on a connection of Lettuce. */
 final class LettuceCall {
 
     /** The reply to come; a failure is a {@link StoreException}. */
@@ -39,7 +39,7 @@ final class LettuceCall {
         this.commands = commands;
         this.script = script;
         this.keys = keys.toArray(byte[][]::new);
-        this.arguments = script.briefly(arguments);
+        this.arguments = arguments.toArray(byte[][]::new);
     }
 
     /** Sends the script's hash, and its text where the server does not know that. */

@@ -13,57 +13,41 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * A script of the store: the shared part {@code record.lua} and a file of its own. Those that every acquisition needs begin
- * with their usual cases, because the rest costs Redis two or three times as much.
+ * A script of the store: the parts that all have in common, and a file of its own. Those that every acquisition needs begin
+ * with fast paths, because the rest costs Redis two or three times as much.
  *
  * @param name the file's name
  * @param source the text that Redis runs
  * @param sha1 the hash under which Redis knows it
- * @param brief whether it may answer with one number, if it is told so by a last argument of 1
  */
-record LuaScript(String name, String source, String sha1, boolean brief) {
+record LuaScript(String name, String source, String sha1) {
 
-    private static final byte[] BRIEFLY = RedisNames.bytes("1");
-
-    static final LuaScript ACQUIRE = load("acquire", true, "acquire-usual");
-    static final LuaScript RELEASE = load("release", true, "grant-next", "release-usual");
-    static final LuaScript HANDOVER = load("handover", false, "grant-next", "handover-usual");
-    static final LuaScript RENEW = load("renew", false, "renew-usual");
+    static final LuaScript ACQUIRE = load("acquire", "acquire-fast");
+    static final LuaScript RELEASE = load("release", "grant-next", "release-fast");
+    static final LuaScript HANDOVER = load("handover", "grant-next", "handover-fast");
+    static final LuaScript RENEW = load("renew", "renew-fast");
     static final LuaScript INSPECT = load("inspect");
     static final LuaScript REVOKE = load("revoke");
-    static final LuaScript SCAN = load("scan");
+    /** Need nothing of the record. */
+    static final LuaScript SCAN = of("scan", read("scan"));
 
-    /** Needs nothing of the record. */
-    static final LuaScript RIGHTS = of("rights", read("rights"), false);
-
+    static final LuaScript RIGHTS = of("rights", read("rights"));
     /** Is sent as its text: it is short. */
-    static final LuaScript REPLICAS = of("replicas", read("replicas"), false);
+    static final LuaScript REPLICAS = of("replicas", read("replicas"));
 
     static final List<LuaScript> ALL = List.of(ACQUIRE, RELEASE, HANDOVER, RENEW, INSPECT, REVOKE);
 
-    /** Returns arguments that ask for the brief reply where there is one: one number for the usual case. */
-    byte[][] briefly(List<byte[]> arguments) {
-        byte[][] all = arguments.toArray(new byte[arguments.size() + (brief ? 1 : 0)][]);
-        if (brief) {
-            all[arguments.size()] = BRIEFLY;
-        }
-        return all;
-    }
-
-    private static LuaScript load(String name) {
-        return load(name, false);
-    }
-
-    /** Returns a script that begins with its usual cases, and goes on with what it shares with the others. */
-    private static LuaScript load(String name, boolean brief, String... usualCases) {
-        String source = Stream.concat(Stream.of(usualCases), Stream.of("record", name))
+    /** Returns a script that begins with its fast paths, and goes on with what it shares with the others. */
+    private static LuaScript load(String name, String... fastPaths) {
+        String source = Stream.of(Stream.of("clock"), Stream.of(fastPaths), Stream.of("record", name))
+                .flatMap(part -> part)
                 .map(LuaScript::read)
                 .collect(Collectors.joining("\n"));
-        return of(name, source, brief);
+        return of(name, source);
     }
 
-    private static LuaScript of(String name, String source, boolean brief) {
-        return new LuaScript(name, source, sha1(source), brief);
+    private static LuaScript of(String name, String source) {
+        return new LuaScript(name, source, sha1(source));
     }
 
     private static String read(String name) {

@@ -110,7 +110,8 @@ public class RedisLockStore implements LockStore {
     public CompletableFuture<Boolean> revoke(String name) {
         RedisSession open = session();
         String request = UUID.randomUUID().toString();
-        return open.eval(LuaScript.REVOKE, List.of(name), open.arguments().revoke(request))
+        return open.evalInTime(LuaScript.REVOKE, List.of(name), sent -> open.arguments()
+                        .revoke(request, sent))
                 .thenApply(reply -> reply.is("REVOKED"));
     }
 

@@ -36,8 +36,9 @@ final class RedisNames {
 
     /** Returns the command that gives a user all rights that are needed, and no more than a client needs to connect. */
     String rights() {
-        return "ACL SETUSER <user> ~" + keys() + " &" + channels + "* +eval +evalsha +script|load +time +exists +hmget"
-                + " +hset +pexpire +scan +publish +subscribe +unsubscribe +setex +mget +del +info +hello +client";
+        return "ACL SETUSER <user> ~" + keys() + " &" + channels
+                + "* +eval +evalsha +script|load +time +exists +hget +hmget"
+                + " +hset +hdel +unlink +pexpire +pttl +scan +publish +subscribe +unsubscribe +setex +mget +del +info +hello +client";
     }
 
     byte[] lock(String name) {

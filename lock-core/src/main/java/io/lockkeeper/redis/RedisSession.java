@@ -55,7 +55,7 @@ final class RedisSession {
         this.traits = options.traits(leaseTime);
         this.names = new RedisNames(options.keyPrefix());
         this.endpoint = RedisEndpoint.of(connections);
-        this.arguments = new Arguments(traits, options, names);
+        this.arguments = new Arguments(traits, options, names, leaseTime);
         this.guard = options.guard(leaseTime);
         timer.setRemoveOnCancelPolicy(true);
         this.driver = RedisDrivers.over(connections, traits.commandTimeout(), timer, options.acks());
@@ -120,18 +120,20 @@ final class RedisSession {
     /** Runs a script over locks of one slot. */
     CompletableFuture<ScriptReply> eval(LuaScript script, List<String> lockNames, List<byte[]> argv) {
         return driver.eval(script, lockNames.stream().map(names::lock).toList(), argv)
-                .thenApply(raw -> {
+                .thenCompose(raw -> {
                     ScriptReply reply = new ScriptReply(raw);
                     clocks.told(serverOf(lockNames), reply.serverMicros());
                     reply.refuseForeign();
-                    return reply;
+                    return reply.leavesMore()
+                            ? eval(script, lockNames, argv).thenApply(rest -> reply)
+                            : CompletableFuture.completedFuture(reply);
                 });
     }
 
     /** Runs a script over keys of one slot, whose reply begins with the server's time. */
     CompletableFuture<List<Object>> evalTimed(LuaScript script, List<byte[]> keys, List<byte[]> argv) {
         return driver.eval(script, keys, argv).thenApply(raw -> {
-            clocks.told(driver.serverOf(keys.get(0)), (Long) raw.get(0));
+            clocks.told(driver.serverOf(keys.get(0)), ScriptReply.toNumber(raw.get(0)));
             return raw;
         });
     }
@@ -155,6 +157,9 @@ final class RedisSession {
             LuaScript script, List<String> lockNames, LongFunction<List<byte[]>> argv, long endNanos) {
         long sent = clocks.micros(serverOf(lockNames));
         return eval(script, lockNames, argv.apply(sent)).thenCompose(reply -> {
+            if (reply.is("AGAIN")) {
+                return evalInTime(script, lockNames, argv, endNanos);
+            }
             if (!isTooLate(reply, sent) && !isOldRun(serverOf(lockNames), reply)) {
                 return CompletableFuture.completedFuture(reply);
             }

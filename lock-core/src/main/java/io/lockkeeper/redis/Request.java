@@ -24,13 +24,13 @@ record Request(
         return new Request(command.name(), command, List.of(arguments), null);
     }
 
-    /** Runs a script by its hash; the answer may be one number where the script has such a one. */
+    /** Runs a script by its hash. */
     static Request of(LuaScript script, List<byte[]> keys, List<byte[]> arguments) {
         List<byte[]> all = new ArrayList<>(3 + keys.size() + arguments.size());
         all.add(RedisNames.bytes(script.sha1()));
         all.add(RedisNames.bytes(Integer.toString(keys.size())));
         all.addAll(keys);
-        all.addAll(List.of(script.briefly(arguments)));
+        all.addAll(arguments);
         return new Request(script.name(), Command.EVALSHA, all, script);
     }
 

@@ -9,14 +9,12 @@ import io.lockkeeper.store.StoredLock;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Locale;
 import java.util.Optional;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a script answered: a status, the server's time, and what belongs to the status. Where all is as usual it may be the
- * time alone.
+ * What a script answered: a status, the server's time, and what belongs to the status. The usual reply may be the time alone.
  */
 final class ScriptReply {
 
@@ -29,7 +27,7 @@ final class ScriptReply {
 
     ScriptReply(List<Object> raw) {
         this.raw = raw;
-        this.status = raw.get(0) instanceof Long ? AS_USUAL : text(0);
+        this.status = raw.size() == 1 ? AS_USUAL : text(0);
     }
 
     boolean is(String expected) {
@@ -54,6 +52,11 @@ final class ScriptReply {
 
     long serverMicros() {
         return number(is(AS_USUAL) ? 0 : 1);
+    }
+
+    /** Returns whether there is more to do, which the same command goes on with. */
+    boolean leavesMore() {
+        return raw.size() == 3 && raw.get(2) instanceof byte[] && text(2).equals("MORE");
     }
 
     /** Throws where the key of a lock holds something that is not ours. */
@@ -116,8 +119,19 @@ final class ScriptReply {
         if (is("FREE")) {
             return Optional.empty();
         }
-        ClaimMode mode = ClaimMode.valueOf(text(2).toUpperCase(Locale.ROOT));
-        return Optional.of(new StoredLock(name, mode, attempts(text(5)), number(3), number(4), attempts(text(6))));
+        ClaimMode mode = mode(text(2));
+        return Optional.of(new StoredLock(
+                name, mode, attempts(text(5)), number(3), number(4), attempts(text(6)), (int) number(7)));
+    }
+
+    private static ClaimMode mode(String letter) {
+        return switch (letter) {
+            case "X" -> ClaimMode.EXCLUSIVE;
+            case "F" -> ClaimMode.FAIR;
+            case "R" -> ClaimMode.READ;
+            case "W" -> ClaimMode.WRITE;
+            default -> throw new StoreException("a script told of the unknown mode " + letter, null);
+        };
     }
 
     private static List<String> attempts(String ids) {
@@ -135,6 +149,13 @@ final class ScriptReply {
     }
 
     private long number(int position) {
-        return (Long) raw.get(position);
+        return toNumber(raw.get(position));
+    }
+
+    /** Reads a number that a script may give as its digits. */
+    static long toNumber(Object number) {
+        return number instanceof Long whole
+                ? whole
+                : Long.parseLong(new String((byte[]) number, StandardCharsets.US_ASCII));
     }
 }

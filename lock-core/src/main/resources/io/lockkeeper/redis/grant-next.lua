@@ -1,51 +1,63 @@
--- Shared by the usual cases of release.lua and handover.lua: what one attempt holds alone goes to the first who waits for it.
+-- Shared by the fast paths of release.lua and handover.lua: what one attempt holds alone goes to the first who waits for it.
+
+-- Returns the last fencing token that the owner has used, or keeps reserved.
+local function last_token(raw, used)
+  local first, count = sub(raw, 24, 39), sub(raw, 41, 45)
+  if used == first or (used == '0' and count == '00001') then
+    return first
+  end
+  local offset = used - first
+  return offset >= -1 and offset < count - 1 and used or string.format('%.0f', first + count - 1)
+end
 
 -- Ends the hold of one lock, grants the lock, and returns the new owner and for how long it has the lock, ms. Does nothing,
 -- and returns nothing, where anything is unusual.
---   time        the server time as it is written, us
---   last_token  the last fencing token that was used
---   another     an attempt of the same client that waits from now on behind all others, and its entry; nil: there is none
-local function grant_next(key, me, time, last_token, channel_prefix, tombstone_ms, another, entry)
-  local raw = redis.pcall('HMGET', key, 'version', 'owner', 'previous', 'queue', 'first', 'token', 'until')
-  local previous, queue = raw[3], raw[4]
-  if raw[1] ~= '1' or raw[2] ~= me or previous == me or not (queue and raw[5] and raw[6] and raw[7]) or #queue < 45
-      or (another and (previous == another or string.find(queue, another, 1, true))) then
+--   raw       what is known of the lock
+--   used      the last fencing token that was used
+--   settings  those of all scripts
+--   another   an attempt of the same client that waits from now on behind all others, until when, and its entry; nil: none
+local function grant_next(key, me, raw, used, settings, another, alive, entry)
+  local head, tail, waiting, latest, marked = string.match(raw, '^ (%d+) (%d+) (%d+) (%d+) (%d)$', 119)
+  if marked ~= '0' then
     return nil
   end
-  local mode, head = string.sub(queue, 1, 1), string.sub(queue, 2, 21)
-  mode = mode == 'X' and 'exclusive' or mode == 'F' and 'fair' or mode == 'W' and 'write'
-  local micros = tonumber(time)
-  local now = math.floor(micros / 1000)
-  local grant_ms = tonumber(string.sub(queue, 35, 40))
-  local ends = now + grant_ms
-  if not mode or head == me or tonumber(string.sub(queue, 22, 34)) < now then
+  local found = redis.call('HMGET', key, head, another or 'lock')
+  local first, now = found[1], sub(clock, 1, 13)
+  if not first or (another and found[2]) or sub(first, 22, 34) < now or sub(first, 1, 1) == 'R' then
     return nil
   end
-  local rest = string.sub(queue, 46)
-  if rest ~= '' and tonumber(string.sub(rest, 22, 34)) < now then
-    return nil
-  end
-  local before = tonumber(raw[6])
-  if last_token >= raw[5] - 1 and last_token < before then
-    before = last_token
-  end
-  local first, first_text = micros, time
-  if before + 1 > micros then
-    first = before + 1
-    first_text = string.format('%.0f', first)
-  end
-  local tokens = tonumber(string.sub(queue, 41, 45))
-  redis.call('PEXPIRE', key, grant_ms + tombstone_ms)
-  redis.call('HSET', key, 'mode', mode, 'owner', head, 'token', tokens == 1 and first_text or first + tokens - 1,
-    'first', first_text, 'until', ends, 'since', time, 'granted', '1', 'previous', me,
-    'queue', rest .. (entry or ''))
-  redis.pcall('PUBLISH', channel_prefix .. string.sub(head, 1, 12),
-    'grant ' .. head .. ' ' .. first_text .. ' ' .. string.format('%.0f', ends) .. ' ' .. key)
-  if not another and rest ~= '' and ends < tonumber(raw[7]) then
+  local attempt, grant, follows = sub(first, 2, 21), sub(first, 35, 47), nil
+  local ends = now + grant
+  if not another and waiting ~= '1' and ends < sub(raw, 89, 101) + sub(raw, 106, 118) then
     -- The lock is free sooner than the next one may think.
-    local waiter = string.sub(rest, 2, 21)
-    redis.pcall('PUBLISH', channel_prefix .. string.sub(waiter, 1, 12),
-      'free-at ' .. waiter .. ' ' .. string.format('%.0f', grant_ms) .. ' ' .. key)
+    follows = redis.call('HGET', key, head + 1)
+    if not follows or sub(follows, 22, 34) < now then
+      return nil
+    end
   end
-  return head, grant_ms
+  local token, queue = last_token(raw, used), ''
+  token = token < clock and clock or string.format('%.0f', token + 1)
+  local last = waiting == '1'
+  if another and last then
+    queue, tail = ' 1 2 1 ' .. alive .. ' 0', '1'
+  elseif another then
+    queue = ' ' .. head + 1 .. ' ' .. tail + 1 .. ' ' .. waiting .. ' ' .. (alive > latest and alive or latest) .. ' 0'
+  elseif not last then
+    queue = ' ' .. head + 1 .. ' ' .. tail .. ' ' .. waiting - 1 .. ' ' .. latest .. ' 0'
+  end
+  local lock = '2 ' .. sub(first, 1, 1) .. 'G- ' .. clock .. ' ' .. token .. ' ' .. sub(first, 48, 52) .. ' ' .. me .. ' '
+    .. attempt .. ' ' .. clock .. ' ' .. grant .. queue
+  redis.call('PEXPIRE', key, grant + sub(settings, 15, 27))
+  redis.call('HDEL', key, head, attempt)
+  if another then
+    redis.call('HSET', key, 'lock', lock, another, tail, tail, entry)
+  else
+    redis.call('HSET', key, 'lock', lock)
+  end
+  redis.pcall('PUBLISH', sub(settings, 57) .. sub(attempt, 1, 12), 'grant ' .. attempt .. ' ' .. token .. ' ' .. ends .. ' ' .. key)
+  if follows then
+    redis.pcall('PUBLISH', sub(settings, 57) .. sub(follows, 2, 13),
+      'free-at ' .. sub(follows, 2, 21) .. ' ' .. grant + 0 .. ' ' .. key)
+  end
+  return attempt, grant + 0
 end

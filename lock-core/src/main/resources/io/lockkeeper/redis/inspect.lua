@@ -3,27 +3,40 @@
 -- KEYS[1]  the lock record
 --
 -- Replies, each with the server time in us:
---   LOCK now mode token remaining_ms holders waiters  who holds the lock and who waits, as attempts one behind the other,
---                                                     20 characters each, in the order in which they will be served
---   FREE now                                          nobody holds it or waits for it
---   FOREIGN now key                                   the key holds something that is not a lock record of this version
+--   LOCK now mode token remaining_ms holders waiters all  who holds the lock and who waits, as attempts one behind the other,
+--                                                         20 characters each, in the order in which they will be served: the
+--                                                         first hundred of each. All: how many wait, those included who have
+--                                                         not been found dead yet
+--   FREE now                                              nobody holds it or waits for it
+--   FOREIGN now key                                       the key holds something that is not a lock record of this version
+
+local FIRST = 100
 
 local record = read_record(KEYS[1])
 if not record then
-  return { 'FOREIGN', micros, KEYS[1] }
+  return { 'FOREIGN', clock, KEYS[1] }
 end
 end_lapsed_holds(record)
 local held, waiting = { record.owner }, {}
-for place = 1, #record.readers, READER do
-  held[#held + 1] = string.sub(record.readers, place, place + 19)
+for place = 1, math.min(#record.readers, FIRST * READER), READER do
+  held[#held + 1] = sub(record.readers, place, place + 19)
 end
-for place = 1, #record.queue, WAITER do
-  if tonumber(string.sub(record.queue, place + 21, place + 33)) >= now then
-    waiting[#waiting + 1] = string.sub(record.queue, place + 1, place + 20)
+if record.waiting > 0 and record.latest >= now then
+  local numbers = {}
+  for number = record.head, math.min(record.tail, record.head + 2 * FIRST) - 1 do
+    numbers[#numbers + 1] = whole(number)
+  end
+  for at, place in ipairs(redis.call('HMGET', KEYS[1], unpack(numbers))) do
+    local attempt = place and sub(place, 2, 21)
+    local gone = place and record.marked and get(record, sub(attempt, 1, CLIENT))
+    if place and #waiting < FIRST and tonumber(sub(place, 22, 34)) >= now and not (gone and tonumber(numbers[at]) < tonumber(gone)) then
+      waiting[#waiting + 1] = attempt
+    end
   end
 end
-local holders, waiters = table.concat(held), table.concat(waiting)
-if holders == '' and waiters == '' then
-  return { 'FREE', micros }
+local all = #waiting < FIRST and record.tail - record.head <= 2 * FIRST and #waiting or record.waiting
+local holders = table.concat(held)
+if holders == '' and all == 0 then
+  return { 'FREE', clock }
 end
-return { 'LOCK', micros, record.mode, record.token, math.max(0, hold_end(record) - now), holders, waiters }
+return { 'LOCK', clock, record.mode, whole(record.token), math.max(0, hold_end(record) - now), holders, table.concat(waiting), all }

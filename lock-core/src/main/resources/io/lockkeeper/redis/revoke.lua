@@ -1,49 +1,51 @@
--- Takes a lock away from all who hold it, tells them, and serves those who wait. Idempotent for each request: a copy would
--- take the lock away from those who hold it after them.
+-- Takes a lock away from all who hold it, tells them, and serves those who wait. Idempotent for each request: the record
+-- remembers the requests that may still come a second time.
 --
 -- KEYS[1]  the lock record
--- ARGV[1]  prefix of the grant channels ARGV[2]  life of a tombstone, ms
--- ARGV[3]  id of the request
+-- ARGV[1]  id of the request, without blanks
+-- ARGV[2]  the last server time at which this may run, us, 16 digits
+-- ARGV[3]  settings: see record.lua
 --
 -- Replies, each with the server time in us:
 --   REVOKED now      somebody held the lock
 --   FREE now         nobody did
+--   LATE now         the command came too late and did nothing
 --   FOREIGN now key  the key holds something that is not a lock record of this version
--- A copy has the reply that the request had. Only where there was no record it is not known for one.
 
-channel_prefix, tombstone_ms = ARGV[1], tonumber(ARGV[2])
-
+if clock > ARGV[2] then
+  return { 'LATE', clock }
+end
 local record = read_record(KEYS[1])
 if not record then
-  return { 'FOREIGN', micros, KEYS[1] }
+  return { 'FOREIGN', clock, KEYS[1] }
 end
-local answered = redis.call('HGET', KEYS[1], 'revoked')
-if answered == 'REVOKED ' .. ARGV[3] or answered == 'FREE ' .. ARGV[3] then
-  return { string.match(answered, '%u+'), micros }
-end
-local function answer(reply)
-  redis.pcall('HSET', KEYS[1], 'revoked', reply .. ' ' .. ARGV[3])
-  return { reply, micros }
-end
-end_lapsed_holds(record)
-if holder(record) == '' then
-  serve(record)
-  if record.changed then
-    save(record)
+-- Each request: its id, the time after which no copy of it does anything, the reply.
+local recent = {}
+for id, not_after, reply in string.gmatch(redis.call('HGET', KEYS[1], 'revoked') or '', '(%S+) (%d+) (%u+)\n') do
+  if id == ARGV[1] then
+    return { reply, clock }
   end
-  return record.exists and answer('FREE') or { 'FREE', micros }
+  if not_after >= clock then
+    recent[#recent + 1] = id .. ' ' .. not_after .. ' ' .. reply .. '\n'
+  end
 end
 local function revoke(attempt)
   tell(record, attempt, 'revoke ' .. attempt)
-  record.previous = attempt
+  record.previous, record.revoked = attempt, true
 end
+end_lapsed_holds(record)
+local reply = holder(record) == '' and 'FREE' or 'REVOKED'
 if record.owner ~= '' then
   revoke(record.owner)
+  disown(record)
 end
 for place = 1, #record.readers, READER do
-  revoke(string.sub(record.readers, place, place + 19))
+  revoke(sub(record.readers, place, place + 19))
 end
-record.owner, record.granted, record.readers, record.since = '', false, '', micros
+record.readers = ''
+record.since = reply == 'REVOKED' and micros or record.since
+record.token = math.max(record.token, record.exists and 0 or micros)
 serve(record)
+record.revocations = table.concat(recent) .. ARGV[1] .. ' ' .. ARGV[2] .. ' ' .. reply .. '\n'
 save(record)
-return answer('REVOKED')
+return { reply, clock }

@@ -22,9 +22,12 @@ end
 
 may('TIME')
 may('EXISTS', KEYS[1])
-may('HMGET', KEYS[1], 'version')
+may('HGET', KEYS[1], 'lock')
+may('HMGET', KEYS[1], 'lock')
+may('PTTL', KEYS[1])
 may('SCAN', '0', 'COUNT', '1')
-if may('PEXPIRE', KEYS[1], '1') and may('HSET', KEYS[1], 'version', '1') then
-  redis.call('PEXPIRE', KEYS[1], '1')
+if may('PEXPIRE', KEYS[1], '1') and may('UNLINK', KEYS[1]) and may('HSET', KEYS[1], 'lock', '') then
+  may('HDEL', KEYS[1], 'none')
+  redis.call('UNLINK', KEYS[1])
 end
 return refused

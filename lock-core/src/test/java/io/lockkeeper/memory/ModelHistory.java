@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.memory;
 
+import io.lockkeeper.memory.MemoryRecord.Reader;
 import io.lockkeeper.memory.ModelCommand.Acquire;
 import io.lockkeeper.memory.ModelCommand.Asker;
 import io.lockkeeper.memory.ModelCommand.HandOver;
@@ -73,7 +74,9 @@ final class ModelHistory {
         }
         boolean ends = step.command() instanceof Release || step.command() instanceof HandOver;
         if (ends && hasPart(before, by) && !before.equals(after)) {
-            endings.put(by, now);
+            // The hold of a reader that has lapsed ended then.
+            Reader reader = before.readers().get(by);
+            endings.put(by, reader == null ? now : Math.min(now, reader.until() * 1_000));
         }
         if (step.command() instanceof Revoke && !before.equals(after)) {
             before.holders(step.millis()).forEach(holder -> endings.put(holder, now));

@@ -34,7 +34,9 @@ final class ModelInvariants {
                     record.ends,
                     record.token,
                     new LinkedHashMap<>(record.readers),
-                    List.copyOf(record.queue.values()));
+                    record.queue.values().stream()
+                            .filter(place -> !record.isGone(place))
+                            .toList());
         }
 
         boolean isOwned(long now) {
@@ -118,7 +120,7 @@ final class ModelInvariants {
     private static void headIsServed(Step step, Call call, Snapshot before, Snapshot after, List<String> faults) {
         long now = step.millis();
         boolean looked = step.command() instanceof Inspect || step.command() instanceof Renew;
-        if (looked || call.reply().startsWith("LATE") || before.equals(after)) {
+        if (looked || call.limited() || call.reply().startsWith("LATE") || before.equals(after)) {
             return;
         }
         if (after.head(now).filter(head -> after.isFreeFor(head.mode(), now)).isPresent()) {

@@ -31,6 +31,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.stream.Collectors;
+import java.util.stream.LongStream;
 
 /** Runs commands on the model of the record, and tells for each what the script must get and must say. */
 final class ModelRun {
@@ -38,6 +39,8 @@ final class ModelRun {
     static final String KEY_PREFIX = "m:lock:";
     static final String CHANNEL_PREFIX = "m:";
     static final long TOMBSTONE_MILLIS = 4 * 3_600_000L;
+    static final int MOST = 2;
+    private static final long LEASE_MILLIS = 500;
 
     private final Map<String, MemoryRecord> records = new HashMap<>();
     private final Map<String, Asker> askers = new HashMap<>();
@@ -55,17 +58,29 @@ final class ModelRun {
      * @param reply what it answers, its parts with a blank between them; of BUSY the first three
      * @param messages what it publishes, a line each
      * @param records the records that it leaves, a line for each key
+     * @param limited whether it left some work for the next one, because there were many waiters
      */
     record Call(
-            String script, List<String> keys, List<String> arguments, String reply, String messages, String records) {}
+            String script,
+            List<String> keys,
+            List<String> arguments,
+            String reply,
+            String messages,
+            String records,
+            boolean limited) {}
 
     MemoryRecord record(String name) {
         return records.computeIfAbsent(
                 name,
-                key -> new MemoryRecord(key, 0, (attempt, message) -> {
+                key -> limited(new MemoryRecord(key, 0, (attempt, message) -> {
                     String channel = CHANNEL_PREFIX + attempt.substring(0, 12);
                     message.accept(new Messages(channel, KEY_PREFIX + key));
-                }));
+                })));
+    }
+
+    private static MemoryRecord limited(MemoryRecord record) {
+        record.most = MOST;
+        return record;
     }
 
     /** Returns what an owner asked for. */
@@ -87,7 +102,8 @@ final class ModelRun {
                 arguments,
                 reply,
                 messagesOf(touched),
-                touched.stream().map(RecordText::of).collect(Collectors.joining("\n")));
+                touched.stream().map(RecordText::of).collect(Collectors.joining("\n")),
+                touched.stream().anyMatch(MemoryRecord::isLimited));
     }
 
     /** Scripts save one record after the other, and publish then what is to be told of it. */
@@ -111,23 +127,27 @@ final class ModelRun {
     private String reply(Step step, List<MemoryRecord> touched, List<String> arguments) {
         ModelCommand command = step.command();
         if (command instanceof Acquire acquire) {
-            claim(arguments, acquire.asker());
-            add(arguments, acquire.sent(), acquire.notAfter(), CHANNEL_PREFIX, TOMBSTONE_MILLIS, 0);
-            return MemoryScripts.acquire(touched, claim(acquire.asker()), sending(acquire), step.micros())
-                    .map(reply -> text(reply, step.micros()))
+            Asker asker = acquire.asker();
+            claim(arguments, asker);
+            add(arguments, digits(16, acquire.sent()), digits(16, acquire.notAfter() * 1_000 + 999));
+            add(arguments, asker.aliveMillis() > 0 ? 1 : 0, life(asker), 0, settings(asker));
+            return MemoryScripts.acquire(touched, claim(asker), sending(acquire), step.micros())
+                    .map(reply -> text(reply, asker, step.micros()))
                     .orElse("LATE " + step.micros());
         } else if (command instanceof Release release) {
             long last = lastToken(release, release.asker(), release.used());
-            add(arguments, release.by(), last, release.keepMillis(), CHANNEL_PREFIX, TOMBSTONE_MILLIS);
-            return text(MemoryScripts.release(touched, release.by(), last, release.keepMillis(), step.micros())) + " "
-                    + step.micros();
+            add(arguments, release.by(), last, release.keepMillis(), settings(release.asker()));
+            ReleaseReply released =
+                    MemoryScripts.release(touched, release.by(), last, release.keepMillis(), step.micros());
+            boolean more = touched.stream().anyMatch(MemoryRecord::isToBeAskedAgain);
+            return text(released) + " " + step.micros() + (more ? " MORE" : "");
         } else if (command instanceof HandOver handOver) {
             return handOver(handOver, touched.get(0), step, arguments);
         } else if (command instanceof Renew renew) {
             return renew(renew, touched, step, arguments);
         } else if (command instanceof Revoke) {
             // An id of its own, also where it repeats an earlier one: the model has no driver that would send it again.
-            add(arguments, CHANNEL_PREFIX, TOMBSTONE_MILLIS, "request " + ++revocations);
+            add(arguments, "request" + ++revocations, "9".repeat(16), settings(0, 0));
             return (MemoryScripts.revoke(touched.get(0), step.micros()) ? "REVOKED " : "FREE ") + step.micros();
         }
         return inspect(touched.get(0), step.micros());
@@ -135,14 +155,20 @@ final class ModelRun {
 
     private String handOver(HandOver command, MemoryRecord record, Step step, List<String> arguments) {
         long last = lastToken(command, command.asker(), command.used());
-        add(arguments, command.by(), last);
-        claim(arguments, command.next());
-        add(arguments, command.notAfter(), CHANNEL_PREFIX, TOMBSTONE_MILLIS, command.ahead() ? 1 : 0);
         Asker next = command.next();
-        Sending sending = new Sending(0, command.notAfter(), next.aliveMillis(), next.grantMillis());
+        add(arguments, command.by(), last);
+        claim(arguments, next);
+        add(
+                arguments,
+                digits(16, command.notAfter() * 1_000 + 999),
+                command.ahead() ? 1 : 0,
+                life(next),
+                settings(next));
+        Sending sending = new Sending(0, command.notAfter(), next.aliveMillis(), grantMillis(next));
         Optional<HandOverReply> reply = MemoryScripts.handOver(
                 record, new HandOverCommand(command.by(), last, claim(next), command.ahead()), sending, step.micros());
-        return reply.map(answer -> answer.wasHeld() ? text(answer.next(), step.micros()) : "NOT_HELD " + step.micros())
+        return reply.map(answer ->
+                        answer.wasHeld() ? text(answer.next(), next, step.micros()) : "NOT_HELD " + step.micros())
                 .orElse("LATE " + step.micros());
     }
 
@@ -150,15 +176,15 @@ final class ModelRun {
         List<Long> least = settledTokens.computeIfAbsent(command, first -> command.renewals().stream()
                 .map(renewal -> renewal.raise() == 0 ? 0 : record(renewal.name()).token + renewal.raise())
                 .toList());
-        add(arguments, TOMBSTONE_MILLIS);
         StringBuilder reply = new StringBuilder().append(step.micros());
         for (int i = 0; i < touched.size(); i++) {
             Renewal renewal = command.renewals().get(i);
-            add(arguments, renewal.attempt(), renewal.leaseMillis(), renewal.exact() ? 1 : 0, least.get(i));
+            add(arguments, renewal.attempt(), digits(13, renewal.leaseMillis()), renewal.exact() ? 1 : 0, least.get(i));
             RenewCommand renew = new RenewCommand(
                     renewal.name(), renewal.attempt(), renewal.leaseMillis(), renewal.exact(), least.get(i));
             reply.append(MemoryScripts.renew(touched.get(i), renew, step.micros()) ? " 1" : " 0");
         }
+        arguments.add(settings(0, 0));
         return reply.toString();
     }
 
@@ -168,11 +194,12 @@ final class ModelRun {
                         " ",
                         "LOCK",
                         "" + micros,
-                        seen.mode().name().toLowerCase(Locale.ROOT),
+                        RecordText.letter(seen.mode()),
                         "" + seen.token(),
                         "" + seen.remainingMillis(),
                         String.join("", seen.holders()),
-                        String.join("", seen.waiters())))
+                        String.join("", seen.waiters()),
+                        "" + seen.waiting()))
                 .orElse("FREE " + micros);
     }
 
@@ -185,15 +212,17 @@ final class ModelRun {
                 .get(0);
     }
 
-    private static String text(AcquireReply reply, long micros) {
+    private static String text(AcquireReply reply, Asker asker, long micros) {
         if (reply instanceof AcquireReply.Acquired acquired) {
             String tokens =
                     acquired.firstTokens().stream().map(token -> " " + token).collect(Collectors.joining());
             return "ACQUIRED " + micros + " " + acquired.leaseMillis() + tokens;
         } else if (reply instanceof AcquireReply.Queued queued) {
-            return "QUEUED " + micros + " " + queued.holder() + " " + queued.remainingMillis();
+            return queued.holder().isEmpty()
+                    ? "QUEUED " + micros + " " + asker.id() + " 0"
+                    : "QUEUED " + micros + " " + queued.holder() + " " + queued.remainingMillis();
         } else if (reply instanceof AcquireReply.Busy busy) {
-            return "BUSY " + micros + " " + busy.holder();
+            return busy.holder().isEmpty() ? "AGAIN " + micros : "BUSY " + micros + " " + busy.holder();
         }
         return "ENDED " + micros;
     }
@@ -214,13 +243,40 @@ final class ModelRun {
 
     private static Sending sending(Acquire acquire) {
         Asker asker = acquire.asker();
-        return new Sending(acquire.sent(), acquire.notAfter(), asker.aliveMillis(), asker.grantMillis());
+        return new Sending(acquire.sent(), acquire.notAfter(), asker.aliveMillis(), grantMillis(asker));
     }
 
     private void claim(List<String> arguments, Asker asker) {
         askers.put(asker.id(), asker);
-        add(arguments, asker.id(), RecordText.letter(asker.mode()), asker.leaseMillis(), asker.aliveMillis());
-        add(arguments, asker.grantMillis(), asker.tokens());
+        add(
+                arguments,
+                asker.id(),
+                RecordText.letter(asker.mode()),
+                digits(13, asker.leaseMillis()),
+                digits(5, asker.tokens()));
+    }
+
+    private static long grantMillis(Asker asker) {
+        return Math.min(asker.leaseMillis(), asker.grantMillis());
+    }
+
+    private static long life(Asker asker) {
+        return asker.leaseMillis() + TOMBSTONE_MILLIS;
+    }
+
+    private static String settings(Asker asker) {
+        return settings(asker.aliveMillis(), asker.grantMillis());
+    }
+
+    private static String settings(long aliveMillis, long grantMillis) {
+        return LongStream.of(LEASE_MILLIS, TOMBSTONE_MILLIS, aliveMillis, grantMillis)
+                        .mapToObj(time -> digits(13, time))
+                        .collect(Collectors.joining(" "))
+                + " " + CHANNEL_PREFIX;
+    }
+
+    private static String digits(int width, long number) {
+        return String.format("%0" + width + "d", number);
     }
 
     private static void add(List<String> arguments, Object... values) {

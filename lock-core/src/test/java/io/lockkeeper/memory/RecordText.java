@@ -2,16 +2,14 @@
 package io.lockkeeper.memory;
 
 import io.lockkeeper.store.ClaimMode;
-import java.util.List;
-import java.util.Locale;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.stream.Collectors;
 
 /** The record of the model as the text that the script's record has in Redis, field by field. */
 final class RecordText {
 
-    static final List<String> FIELDS = List.of(
-            "version", "mode", "owner", "token", "first", "until", "since", "granted", "previous", "readers", "queue");
+    private static final String NONE = "-".repeat(20);
 
     /** Where no command has written yet, there is no key. */
     static final String ABSENT = "absent";
@@ -29,36 +27,55 @@ final class RecordText {
         if (record.token == 0) {
             return ABSENT;
         }
+        Map<String, String> fields = new HashMap<>();
+        fields.put("lock", lock(record));
         String readers = record.readers.entrySet().stream()
                 .map(entry -> entry.getKey()
                         + digits(13, entry.getValue().until())
                         + entry.getValue().state().name().charAt(0))
                 .collect(Collectors.joining());
-        String queue = record.queue.values().stream()
-                .map(place -> letter(place.mode())
-                        + place.attempt()
-                        + digits(13, place.aliveUntil())
-                        + digits(6, place.grantMillis())
-                        + digits(5, place.tokens()))
-                .collect(Collectors.joining());
-        return String.join(
-                "|",
-                "1",
-                record.mode.name().toLowerCase(Locale.ROOT),
-                record.owner,
-                "" + record.token,
-                "" + record.first,
-                "" + (record.owner.isEmpty() ? 0 : record.ends),
-                "" + record.since,
-                record.granted ? "1" : isPlain(record) ? "plain" : "0",
-                record.previous,
-                readers,
-                queue);
+        if (!readers.isEmpty()) {
+            fields.put("readers", readers);
+        }
+        record.gone.forEach((client, number) -> fields.put(client, "" + number));
+        record.queue.values().forEach(place -> {
+            fields.put(place.attempt(), "" + place.number());
+            fields.put(
+                    "" + place.number(),
+                    letter(place.mode())
+                            + place.attempt()
+                            + digits(13, place.aliveUntil())
+                            + digits(13, place.grantMillis())
+                            + digits(5, place.tokens()));
+        });
+        return fields.entrySet().stream()
+                .map(field -> field.getKey() + "=" + field.getValue())
+                .sorted()
+                .collect(Collectors.joining("|"));
     }
 
-    private static boolean isPlain(MemoryRecord record) {
-        boolean kept = !record.owner.isEmpty() && record.owner.equals(record.previous);
-        return record.readers.isEmpty() && record.queue.isEmpty() && !kept;
+    private static String lock(MemoryRecord record) {
+        boolean owned = !record.owner.isEmpty();
+        String state = !owned ? "-" : record.granted ? "G" : record.kept ? "K" : "H";
+        String lease = owned
+                ? " " + record.owner + " " + digits(16, record.started) + " "
+                        + digits(13, record.ends - record.started / 1_000)
+                : "";
+        boolean plain = record.readers.isEmpty() && record.queue.isEmpty();
+        String queue = plain
+                ? ""
+                : " %d %d %d %d %d"
+                        .formatted(
+                                record.head,
+                                record.tail,
+                                record.queue.size(),
+                                record.latest,
+                                record.gone.isEmpty() ? 0 : 1);
+        return "2 " + letter(record.mode) + state + (record.previousRevoked ? "R " : "- ") + digits(16, record.since)
+                + " "
+                + digits(16, owned ? record.first : record.token) + " "
+                + digits(5, owned ? record.token - record.first + 1 : 1) + " "
+                + (record.previous.isEmpty() ? NONE : record.previous) + lease + queue;
     }
 
     private static String digits(int width, long number) {

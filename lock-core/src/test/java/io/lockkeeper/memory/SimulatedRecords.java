@@ -25,7 +25,7 @@ import java.util.function.Consumer;
 /** The records and scripts of a server that a simulation runs: the model to which ScriptModelTest holds the Lua scripts. */
 public final class SimulatedRecords {
 
-    private static final int ALIVE_POLLS = 3;
+    private static final int ALIVE_POLLS = 4;
     private static final long TOMBSTONE_MICROS = 30_000_000;
 
     private final BiConsumer<String, Consumer<StoreListener>> outbox;
@@ -125,6 +125,13 @@ public final class SimulatedRecords {
         copy.granted = record.granted;
         copy.readers.putAll(record.readers);
         copy.queue.putAll(record.queue);
+        copy.gone.putAll(record.gone);
+        copy.kept = record.kept;
+        copy.previousRevoked = record.previousRevoked;
+        copy.started = record.started;
+        copy.head = record.head;
+        copy.tail = record.tail;
+        copy.latest = record.latest;
         return copy;
     }
 }

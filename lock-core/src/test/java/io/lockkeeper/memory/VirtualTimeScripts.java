@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * The scripts on a real server, but for two places of their text: they get the time from a last argument, and what they
@@ -22,7 +23,7 @@ final class VirtualTimeScripts implements AutoCloseable {
 
     private static final List<String> SCRIPTS = List.of("acquire", "release", "handover", "renew", "revoke", "inspect");
     private static final String BEFORE = """
-            local clock, sent = ARGV[#ARGV], {}
+            local now_us, sent = table.remove(ARGV), {}
             local function send(channel, message)
               sent[#sent + 1] = channel .. ' ' .. message
             end
@@ -32,23 +33,29 @@ final class VirtualTimeScripts implements AutoCloseable {
 
             end
             local reply = script()
+            reply = #reply == 1 and SHORT_FOR or reply
             local records, lives = {}, {}
             for i, key in ipairs(KEYS) do
-              local values = redis.call('HMGET', key, FIELDS)
               lives[i] = redis.call('PTTL', key)
-              records[i] = lives[i] == -2 and 'absent' or table.concat(values, '|')
-              if lives[i] ~= -2 and redis.call('HLEN', key) - redis.call('HEXISTS', key, 'revoked') ~= #values then
-                records[i] = 'not ' .. #values .. ' fields'
+              local raw, fields = redis.call('HGETALL', key), {}
+              for at = 1, #raw, 2 do
+                if raw[at] ~= 'revoked' and raw[at + 1] ~= '' then
+                  fields[#fields + 1] = raw[at] .. '=' .. raw[at + 1]
+                end
               end
+              records[i] = lives[i] == -2 and 'absent' or table.concat(fields, '|')
             end
             return { reply, table.concat(sent, '\\n'), table.concat(records, '\\n'), lives }
             """;
 
-    private static final Map<String, List<String>> USUAL_CASES = Map.of(
-            "acquire", List.of("acquire-usual"),
-            "release", List.of("grant-next", "release-usual"),
-            "handover", List.of("grant-next", "handover-usual"),
-            "renew", List.of("renew-usual"));
+    private static final Map<String, String> SHORT_FOR = Map.of(
+            "acquire", "{ 'ACQUIRED', reply[1], tonumber(ARGV[3]), reply[1] }",
+            "release", "{ 'RELEASED', reply[1] }");
+    private static final Map<String, List<String>> FAST_PATHS = Map.of(
+            "acquire", List.of("acquire-fast"),
+            "release", List.of("grant-next", "release-fast"),
+            "handover", List.of("grant-next", "handover-fast"),
+            "renew", List.of("renew-fast"));
 
     private final RespConnection connection;
     private final Map<String, String> hashes = new HashMap<>();
@@ -71,24 +78,18 @@ final class VirtualTimeScripts implements AutoCloseable {
     }
 
     static String altered(String name) {
-        StringBuilder source = new StringBuilder();
-        USUAL_CASES.getOrDefault(name, List.of()).forEach(usual -> source.append(part(usual)));
-        source.append(part("record")).append(part(name));
-        String fields =
-                RecordText.FIELDS.stream().map(field -> "'" + field + "'").collect(Collectors.joining(", "));
-        if (source.indexOf("PUBLISH") >= 0) {
+        StringBuilder parts = new StringBuilder(read("clock"));
+        FAST_PATHS.getOrDefault(name, List.of()).forEach(part -> parts.append(read(part)));
+        parts.append(read("record")).append(read(name));
+        String source = replaceOnce(
+                parts.toString(), "redis.call('TIME')", "{ string.sub(now_us, 1, -7), string.sub(now_us, -6) }", name);
+        // Few places: sequences are short.
+        source = replaceOnce(source, "local MOST = 64", "local MOST = " + ModelRun.MOST, name)
+                .replace("redis.pcall('PUBLISH', ", "send(");
+        if (source.contains("PUBLISH")) {
             throw new AssertionError("What " + name + ".lua publishes would not come back with its reply");
         }
-        return BEFORE + source + AFTER.replace("FIELDS", fields);
-    }
-
-    private static String part(String file) {
-        String source = read(file) + "\n";
-        if (file.equals("record") || file.endsWith("-usual")) {
-            source = replaceOnce(
-                    source, "redis.call('TIME')", "{ string.sub(clock, 1, -7), string.sub(clock, -6) }", file);
-        }
-        return source.replace("redis.pcall('PUBLISH', ", "send(");
+        return BEFORE + source + AFTER.replace("SHORT_FOR", SHORT_FOR.getOrDefault(name, "reply"));
     }
 
     private static String replaceOnce(String source, String part, String by, String script) {
@@ -105,7 +106,7 @@ final class VirtualTimeScripts implements AutoCloseable {
             if (script == null) {
                 throw new AssertionError(file + " is missing from the class path");
             }
-            return new String(script.readAllBytes(), StandardCharsets.UTF_8);
+            return new String(script.readAllBytes(), StandardCharsets.UTF_8) + "\n";
         } catch (IOException failure) {
             throw new UncheckedIOException(failure);
         }
@@ -146,10 +147,14 @@ final class VirtualTimeScripts implements AutoCloseable {
         }
         List<?> reply = (List<?>) raw.get(0);
         List<?> compared = "BUSY".equals(reply.get(0)) ? reply.subList(0, 3) : reply;
+        String records = String.valueOf(raw.get(2))
+                .lines()
+                .map(record -> Stream.of(record.split("\\|")).sorted().collect(Collectors.joining("|")))
+                .collect(Collectors.joining("\n"));
         return new Result(
                 compared.stream().map(String::valueOf).collect(Collectors.joining(" ")),
                 String.valueOf(raw.get(1)),
-                String.valueOf(raw.get(2)),
+                records,
                 ((List<?>) raw.get(3)).stream().map(Long.class::cast).toList());
     }
 

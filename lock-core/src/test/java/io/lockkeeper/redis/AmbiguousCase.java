@@ -53,7 +53,7 @@ record AmbiguousCase(AmbiguousCommand command, Ambiguity ambiguity, Connections 
     private record Scene(LockTemplate faulty, LockTemplate sound, FaultProxy network, RedisServer server, String name) {
 
         String owner() {
-            String owner = server.field("lockkeeper:lock:" + name, "owner");
+            String owner = server.owner("lockkeeper:lock:" + name);
             return owner == null ? "" : owner;
         }
 
@@ -151,10 +151,7 @@ record AmbiguousCase(AmbiguousCommand command, Ambiguity ambiguity, Connections 
     }
 
     private static void awaitWaiter(Scene scene) {
-        Awaitility.await().atMost(PATIENCE).until(() -> {
-            String queue = scene.server().field("lockkeeper:lock:" + scene.name(), "queue");
-            return queue != null && !queue.isEmpty();
-        });
+        Awaitility.await().atMost(PATIENCE).until(() -> scene.server().waiting("lockkeeper:lock:" + scene.name()) > 0);
     }
 
     private CompletableFuture<Void> caller(Scene scene, Believers believers, ExecutorService threads) {

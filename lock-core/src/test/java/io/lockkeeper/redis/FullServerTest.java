@@ -77,7 +77,7 @@ class FullServerTest {
                 waiting.add(waits.acquireAsync(LockRequest.of("stock")).thenApplyAsync(FullServerTest::use));
             }
             CompletableFuture<LockLease> gone = other.acquireAsync(LockRequest.of("stock"));
-            Awaitility.await().until(() -> !"".equals(server.field(KEY, "queue")));
+            Awaitility.await().until(() -> server.waiting(KEY) > 0);
             limit(server, "1");
             assertThatThrownBy(() -> template.acquire("new"))
                     .isInstanceOf(LockStoreException.class)
@@ -91,7 +91,7 @@ class FullServerTest {
             for (CompletableFuture<ReleaseResult> served : waiting) {
                 assertThat(served.get(10, TimeUnit.SECONDS)).isEqualTo(ReleaseResult.RELEASED);
             }
-            assertThat(server.field(KEY, "owner")).isEmpty();
+            assertThat(server.owner(KEY)).isEmpty();
             assertThat(events.events(LockListener.RenewalFailed.class)).isEmpty();
             assertThat(events.events(LockListener.Lost.class)).isEmpty();
             limit(server, "0");

@@ -61,7 +61,7 @@ class LettuceDriverTest {
         try (LockLease lease = template.acquire("stock")) {
             assertThat(lease.verify()).isTrue();
         }
-        assertThat(server.field("lockkeeper:lock:stock", "owner")).isEqualTo("");
+        assertThat(server.owner("lockkeeper:lock:stock")).isEqualTo("");
     }
 
     @Test

@@ -143,12 +143,12 @@ class RedisClusterStoreTest {
                 LockLease lease = template.acquire(name);
                 assertThat(lease.verify()).as(name).isTrue();
                 assertThat(other.tryAcquire(name)).as(name).isEmpty();
-                assertThat(cluster.masterOf(key).field(key, "owner")).as(name).isNotEmpty();
+                assertThat(cluster.masterOf(key).owner(key)).as(name).isNotEmpty();
                 assertThat(other.inspector().find("*", 10))
                         .extracting(LockStatus::name)
                         .containsExactly(name);
                 CompletableFuture<LockLease> next = other.acquireAsync(LockRequest.of(name));
-                Awaitility.await().until(() -> !"".equals(cluster.masterOf(key).field(key, "queue")));
+                Awaitility.await().until(() -> cluster.masterOf(key).waiting(key) > 0);
                 assertThat(lease.release()).as(name).isEqualTo(ReleaseResult.RELEASED);
                 // A poll would come later.
                 assertThat(next.get(20, TimeUnit.SECONDS).release()).as(name).isEqualTo(ReleaseResult.RELEASED);
@@ -171,7 +171,7 @@ class RedisClusterStoreTest {
                     .toList();
             Awaitility.await().until(() -> names(30).stream()
                     .map(name -> "lockkeeper:lock:" + name)
-                    .noneMatch(key -> "".equals(cluster.masterOf(key).field(key, "queue"))));
+                    .noneMatch(key -> cluster.masterOf(key).waiting(key) == 0));
             cluster.resetStatistics();
             held.forEach(LockLease::close);
             // Polls come every 25 s.
@@ -256,7 +256,7 @@ class RedisClusterStoreTest {
     private static String ownerAfterAcquire(LockTemplate template, String name) {
         template.acquire(name);
         String key = "lockkeeper:lock:" + name;
-        return String.valueOf(cluster.masterOf(key).field(key, "owner"));
+        return String.valueOf(cluster.masterOf(key).owner(key));
     }
 
     private static final class NobodyWaits implements StoreListener {

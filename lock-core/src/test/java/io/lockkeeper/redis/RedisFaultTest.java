@@ -13,10 +13,12 @@ import io.lockkeeper.ReleaseResult;
 import io.lockkeeper.testing.Connections;
 import io.lockkeeper.testing.Fault;
 import io.lockkeeper.testing.FaultProxy;
+import io.lockkeeper.testing.LockRecord;
 import io.lockkeeper.testing.RedisRequest;
 import io.lockkeeper.testing.RedisServer;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -95,7 +97,7 @@ class RedisFaultTest {
     }
 
     private void assertNobodyOwnsTheLock() {
-        assertThat(server.field(KEY, "owner")).isNullOrEmpty();
+        assertThat(server.owner(KEY)).isNullOrEmpty();
     }
 
     @ParameterizedTest
@@ -186,7 +188,7 @@ class RedisFaultTest {
             sound.acquire(NAME).close();
             LockLease held = sound.acquire(NAME);
             stale.awaitCompleted(1, PATIENCE);
-            assertThat(server.field(KEY, "queue")).isNotEmpty();
+            assertThat(server.waiting(KEY)).isPositive();
             held.close();
             assertFreeSoon(sound);
         });
@@ -282,7 +284,7 @@ class RedisFaultTest {
             slow.awaitHits(1, PATIENCE);
             assertThat(lease.extend(LEASE.multipliedBy(5))).isTrue();
             slow.awaitCompleted(1, PATIENCE);
-            assertThat(Long.parseLong(String.valueOf(server.field(KEY, "until"))))
+            assertThat(Objects.requireNonNull(LockRecord.of(server, KEY)).until())
                     .isGreaterThan(
                             System.currentTimeMillis() + LEASE.multipliedBy(4).toMillis());
             lease.close();

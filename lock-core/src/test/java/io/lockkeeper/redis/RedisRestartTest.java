@@ -55,10 +55,10 @@ class RedisRestartTest {
                 LockTemplate other = template(driver, server)) {
             LockLease lease = template.acquire("stock");
             CompletableFuture<LockLease> waiting = other.acquireAsync(LockRequest.of("stock"));
-            Awaitility.await().until(() -> !"".equals(server.field("lockkeeper:lock:stock", "queue")));
+            Awaitility.await().until(() -> server.waiting("lockkeeper:lock:stock") > 0);
             int renewals = events.events(LockListener.Renewed.class).size();
             server.restart();
-            assertThat(server.field("lockkeeper:lock:stock", "owner")).isNotEmpty();
+            assertThat(server.owner("lockkeeper:lock:stock")).isNotEmpty();
             Awaitility.await()
                     .atMost(LEASE)
                     .until(() -> events.events(LockListener.Renewed.class).size() > renewals);

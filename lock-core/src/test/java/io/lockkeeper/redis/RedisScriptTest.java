@@ -3,9 +3,9 @@ package io.lockkeeper.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lockkeeper.testing.LockRecord;
 import io.lockkeeper.testing.RedisServer;
 import java.util.List;
-import java.util.Objects;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -41,43 +41,39 @@ class RedisScriptTest {
         server.command("FLUSHALL");
     }
 
+    private ScriptCalls calls() {
+        return new ScriptCalls(server, key);
+    }
+
     private List<String> run(LuaScript script, Object... arguments) {
-        return ((List<?>) Objects.requireNonNull(new ScriptCalls(server, key).run(script, arguments)))
-                .stream().map(String::valueOf).toList();
+        return ScriptCalls.texts(calls().run(script, arguments));
     }
 
     private long now() {
-        return new ScriptCalls(server, key).micros() / 1_000;
+        return calls().micros() / 1_000;
     }
 
     private List<String> acquire(String attempt, long lease, long alive, long grant) {
         return acquire(attempt, lease, alive, grant, now());
     }
 
+    /** A reply that is the time alone stands for the usual one. */
     private List<String> acquire(String attempt, long lease, long alive, long grant, long sent) {
-        return run(
-                LuaScript.ACQUIRE, attempt, "X", lease, alive, grant, 3, 1_000 * sent, sent + 2_000, "ch:", 30_000, 0);
+        List<String> reply = ScriptCalls.texts(calls().acquire(attempt, "X", lease, alive, grant, 3, 1_000 * sent));
+        return reply.size() == 1 ? List.of("ACQUIRED", reply.get(0), "" + lease, reply.get(0)) : reply;
     }
 
     private List<String> release(String attempt, long lastToken) {
-        return run(LuaScript.RELEASE, attempt, lastToken, 0, "ch:", 30_000);
+        List<String> reply = ScriptCalls.texts(calls().release(attempt, lastToken, 0));
+        return reply.size() == 1 ? List.of("RELEASED", reply.get(0)) : reply;
     }
 
     private List<String> handOver(String attempt, long lastToken, String next) {
-        return run(
-                LuaScript.HANDOVER,
-                attempt,
-                lastToken,
-                next,
-                "X",
-                LONG,
-                LONG,
-                LONG,
-                3,
-                now() + 2_000,
-                "ch:",
-                30_000,
-                0);
+        return ScriptCalls.texts(calls().handOver(attempt, lastToken, next, LONG, 3));
+    }
+
+    private String renew(String attempt, long lease, boolean exact) {
+        return ScriptCalls.texts(calls().renew(attempt, lease, exact)).get(1);
     }
 
     private void awaitPast(long millis) {
@@ -86,19 +82,18 @@ class RedisScriptTest {
     }
 
     private String owner() {
-        return String.valueOf(server.field(key, "owner"));
+        return String.valueOf(server.owner(key));
     }
 
     @Test
     void anAcquireIsIdempotentAndRefreshesTheLease() {
         List<String> first = acquire(A1, 1_000, 0, LONG);
-        String until = server.field(key, "until");
+        long until = calls().record().until();
         awaitPast(2);
         List<String> again = acquire(A1, 1_000, 0, LONG);
         assertThat(first.get(0)).isEqualTo("ACQUIRED");
         assertThat(again.get(3)).isEqualTo(first.get(3));
-        assertThat(Long.parseLong(Objects.requireNonNull(server.field(key, "until"))))
-                .isGreaterThan(Long.parseLong(Objects.requireNonNull(until)));
+        assertThat(calls().record().until()).isGreaterThan(until);
     }
 
     @Test
@@ -112,7 +107,7 @@ class RedisScriptTest {
         assertThat(release(A1, 0).get(0)).isEqualTo("ALREADY");
         assertThat(release(B1, 0).get(0)).isEqualTo("RELEASED");
         assertThat(owner()).isEqualTo(C1);
-        assertThat(server.field(key, "queue")).isEmpty();
+        assertThat(server.waiting(key)).isZero();
     }
 
     @Test
@@ -134,7 +129,7 @@ class RedisScriptTest {
         assertThat(owner()).isEqualTo(A1);
         awaitPast(SHORT);
         assertThat(acquire(B1, LONG, LONG, LONG).get(0)).isEqualTo("ACQUIRED");
-        assertThat(server.field(key, "queue")).isEmpty();
+        assertThat(server.waiting(key)).isZero();
     }
 
     @Test
@@ -151,23 +146,23 @@ class RedisScriptTest {
     void aLapsedHoldCanNeitherBeRenewedNorKeptFromOthers() {
         acquire(A1, SHORT, 0, LONG);
         awaitPast(SHORT);
-        assertThat(run(LuaScript.RENEW, 30_000, A1, LONG, 0, 0).get(1)).isEqualTo("0");
+        assertThat(renew(A1, LONG, false)).isEqualTo("0");
         assertThat(run(LuaScript.INSPECT).get(0)).isEqualTo("FREE");
         assertThat(acquire(B1, LONG, 0, LONG).get(0)).isEqualTo("ACQUIRED");
-        assertThat(run(LuaScript.RENEW, 30_000, A1, LONG, 0, 0).get(1)).isEqualTo("0");
-        assertThat(run(LuaScript.RENEW, 30_000, B1, LONG, 0, 0).get(1)).isEqualTo("1");
+        assertThat(renew(A1, LONG, false)).isEqualTo("0");
+        assertThat(renew(B1, LONG, false)).isEqualTo("1");
         assertThat(release(A1, 0).get(0)).isEqualTo("NOT_HELD");
     }
 
     @Test
     void aRenewalNeverShortensALaterEndButAnExtensionDoes() {
         acquire(A1, LONG, 0, LONG);
-        run(LuaScript.RENEW, 30_000, A1, 2 * LONG, 1, 0);
-        run(LuaScript.RENEW, 30_000, A1, LONG, 0, 0);
+        renew(A1, 2 * LONG, true);
+        renew(A1, LONG, false);
         assertThat(remaining()).isGreaterThan(LONG + LONG / 2);
         acquire(A1, LONG, 0, LONG);
         assertThat(remaining()).isGreaterThan(LONG + LONG / 2);
-        run(LuaScript.RENEW, 30_000, A1, LONG, 1, 0);
+        renew(A1, LONG, true);
         assertThat(remaining()).isLessThanOrEqualTo(LONG);
     }
 
@@ -184,9 +179,9 @@ class RedisScriptTest {
 
     @Test
     void theLongestTimesAndTheLargestReservationFitIntoTheLists() {
-        long endless = 20_000_000_000_000L;
-        run(LuaScript.ACQUIRE, C1, "R", endless, 0, LONG, 1, 1_000 * now(), now() + 2_000, "ch:", 30_000, 0);
-        run(LuaScript.ACQUIRE, A1, "X", LONG, endless, endless, 10_000, 1_000 * now(), now() + 2_000, "ch:", 30_000, 0);
+        long endless = 9_999_999_999_999L;
+        calls().acquire(C1, "R", endless, 0, LONG, 1, 1_000 * now());
+        calls().acquire(A1, "X", LONG, endless, endless, 10_000, 1_000 * now());
         acquire(B1, LONG, LONG, LONG);
         release(C1, 0);
         assertThat(owner()).isEqualTo(A1);
@@ -197,11 +192,11 @@ class RedisScriptTest {
     @Test
     void tokensAreReservedWrittenBackAndNeverFall() {
         long first = Long.parseLong(acquire(A1, LONG, 0, LONG).get(3));
-        assertThat(server.field(key, "token")).isEqualTo("" + (first + 2));
+        assertThat(calls().record().token()).isEqualTo(first + 2);
         release(A1, first);
-        assertThat(server.field(key, "token")).isEqualTo("" + first);
+        assertThat(calls().record().token()).isEqualTo(first);
         // A clock that went back: the record's token counts.
-        server.command("HSET", key, "token", "9000000000000000", "since", "0");
+        LockRecord.setToken(server, key, 9_000_000_000_000_000L);
         assertThat(acquire(B1, LONG, 0, LONG).get(3)).isEqualTo("9000000000000001");
     }
 
@@ -243,28 +238,32 @@ class RedisScriptTest {
         assertThat(release(A1, 0).get(0)).isEqualTo("FOREIGN");
         assertThat(handOver(A1, 1, A2).get(0)).isEqualTo("FOREIGN");
         assertThat(run(LuaScript.INSPECT).get(0)).isEqualTo("FOREIGN");
-        assertThat(run(LuaScript.RENEW, 30_000, A1, LONG, 0, 0).get(1)).isEqualTo("0");
+        assertThat(renew(A1, LONG, false)).isEqualTo("0");
         assertThat(server.command("GET", key)).isEqualTo("something else");
         server.command("DEL", key);
-        server.command("HSET", key, "version", "2", "owner", "x");
+        server.command("HSET", key, "lock", "3 X");
         assertThat(acquire(A1, LONG, LONG, LONG).get(0)).isEqualTo("FOREIGN");
     }
 
     private List<String> revoke(String request) {
-        return run(LuaScript.REVOKE, "ch:", 30_000, request);
+        return run(
+                LuaScript.REVOKE,
+                request,
+                String.format("%016d", calls().micros() + 2_000_000),
+                ScriptCalls.settings(0, 0));
     }
 
     @Test
     void aCopyOfARevocationTakesNothingFromWhoeverHoldsTheLockNext() {
         acquire(A1, LONG, 0, LONG);
         acquire(B1, LONG, LONG, LONG);
-        assertThat(revoke("request 1")).startsWith("REVOKED");
+        assertThat(revoke("request1")).startsWith("REVOKED");
         assertThat(owner()).isEqualTo(B1);
 
-        assertThat(revoke("request 1")).startsWith("REVOKED");
+        assertThat(revoke("request1")).startsWith("REVOKED");
 
         assertThat(owner()).isEqualTo(B1);
-        assertThat(revoke("request 2")).startsWith("REVOKED");
+        assertThat(revoke("request2")).startsWith("REVOKED");
         assertThat(owner()).isEmpty();
     }
 
@@ -272,11 +271,49 @@ class RedisScriptTest {
     void aCopyOfARevocationThatFoundNobodyFindsNobody() {
         acquire(A1, LONG, 0, LONG);
         release(A1, 0);
-        assertThat(revoke("request 1")).startsWith("FREE");
+        assertThat(revoke("request1")).startsWith("FREE");
         acquire(B1, LONG, 0, LONG);
 
-        assertThat(revoke("request 1")).startsWith("FREE");
+        assertThat(revoke("request1")).startsWith("FREE");
 
+        assertThat(owner()).isEqualTo(B1);
+    }
+
+    @Test
+    void aCopyOfAnOlderRevocationTakesNothingFromThePresentHolder() {
+        acquire(A1, LONG, 0, LONG);
+        assertThat(revoke("request1")).startsWith("REVOKED");
+        acquire(B1, LONG, 0, LONG);
+        assertThat(revoke("request2")).startsWith("REVOKED");
+        acquire(C1, LONG, 0, LONG);
+        assertThat(revoke("request1")).startsWith("REVOKED");
+        assertThat(owner()).isEqualTo(C1);
+        assertThat(run(
+                        LuaScript.REVOKE,
+                        "request3",
+                        String.format("%016d", calls().micros()),
+                        ScriptCalls.settings(0, 0)))
+                .as("too late")
+                .startsWith("LATE");
+        assertThat(owner()).isEqualTo(C1);
+    }
+
+    @Test
+    void aCopyOfARevocationOfAnUnknownLockFindsNobody() {
+        assertThat(revoke("request1")).startsWith("FREE");
+        acquire(A1, LONG, 0, LONG);
+        assertThat(revoke("request1")).startsWith("FREE");
+        assertThat(owner()).isEqualTo(A1);
+    }
+
+    @Test
+    void aHoldThatWasTakenAwayWasNotReleased() {
+        acquire(A1, LONG, 0, LONG);
+        revoke("request1");
+        assertThat(release(A1, 0)).startsWith("NOT_HELD");
+        assertThat(acquire(A1, LONG, 0, LONG)).as("a copy").startsWith("ENDED");
+        acquire(B1, LONG, 0, LONG);
+        assertThat(release(A1, 0)).startsWith("NOT_HELD");
         assertThat(owner()).isEqualTo(B1);
     }
 }

@@ -81,7 +81,7 @@ class RedisWaitTest {
             // Two waits, one after the other, would take four
             assertThat(lengths.get(49)).isLessThan(Duration.ofMillis(3_900));
             assertThat(held.isHeld()).isTrue();
-            assertThat(server.field(KEY, "queue")).isEmpty();
+            assertThat(server.waiting(KEY)).isZero();
         } finally {
             threads.shutdownNow();
         }
@@ -107,10 +107,10 @@ class RedisWaitTest {
                 }
             });
             thread.start();
-            Awaitility.await().until(() -> !"".equals(server.field(KEY, "queue")));
+            Awaitility.await().until(() -> server.waiting(KEY) > 0);
             thread.interrupt();
             assertThat(flag.get(10, TimeUnit.SECONDS)).isTrue();
-            assertThat(server.field(KEY, "queue")).isEmpty();
+            assertThat(server.waiting(KEY)).isZero();
             assertThat(held.isHeld()).isTrue();
         }
     }
@@ -152,9 +152,7 @@ class RedisWaitTest {
                 LockTemplate second = template(options)) {
             LockLease held = first.acquire(NAME);
             CompletableFuture<LockLease> next = second.acquireAsync(LockRequest.of(NAME));
-            Awaitility.await()
-                    .until(() -> server.field("polled:lock:" + NAME, "queue") != null
-                            && !"".equals(server.field("polled:lock:" + NAME, "queue")));
+            Awaitility.await().until(() -> server.waiting("polled:lock:" + NAME) > 0);
             server.command("ACL", "SETUSER", "default", "resetchannels");
             held.close();
             Awaitility.await().atMost(Duration.ofSeconds(4)).until(next::isDone);

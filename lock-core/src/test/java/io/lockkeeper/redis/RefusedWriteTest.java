@@ -82,7 +82,7 @@ class RefusedWriteTest {
                             server.command("PUBSUB", "CHANNELS") instanceof List<?> channels && channels.size() == 2);
             LockLease held = holder.acquire("stock");
             CompletableFuture<LockLease> waiting = other.acquireAsync(LockRequest.of("stock"));
-            Awaitility.await().until(() -> !"".equals(server.field(KEY, "queue")));
+            Awaitility.await().until(() -> server.waiting(KEY) > 0);
             refuse(replica);
             assertThat(held.release()).isEqualTo(ReleaseResult.UNKNOWN);
             Awaitility.await()

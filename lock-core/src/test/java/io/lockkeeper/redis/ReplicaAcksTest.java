@@ -14,12 +14,14 @@ import io.lockkeeper.contract.RecordingListener;
 import io.lockkeeper.testing.Connections;
 import io.lockkeeper.testing.Fault;
 import io.lockkeeper.testing.FaultProxy;
+import io.lockkeeper.testing.LockRecord;
 import io.lockkeeper.testing.RedisRequest;
 import io.lockkeeper.testing.RedisServer;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
@@ -87,11 +89,12 @@ class ReplicaAcksTest {
     }
 
     private static long until(RedisServer server) {
-        return Long.parseLong(String.valueOf(server.field("lockkeeper:lock:stock", "until")));
+        return Objects.requireNonNull(LockRecord.of(server, "lockkeeper:lock:stock"))
+                .until();
     }
 
     private static String owner(RedisServer server, String name) {
-        return String.valueOf(server.field("lockkeeper:lock:" + name, "owner"));
+        return String.valueOf(server.owner("lockkeeper:lock:" + name));
     }
 
     @ParameterizedTest
@@ -179,7 +182,7 @@ class ReplicaAcksTest {
                             master.command("PUBSUB", "CHANNELS") instanceof List<?> channels && channels.size() == 2);
             LockLease held = one.acquire("stock");
             CompletableFuture<LockLease> next = two.acquireAsync(LockRequest.of("stock"));
-            Awaitility.await().until(() -> !"".equals(master.field("lockkeeper:lock:stock", "queue")));
+            Awaitility.await().until(() -> master.waiting("lockkeeper:lock:stock") > 0);
             replicas.get(0).pause();
             held.close();
             assertThat(owner(master, "stock")).isNotEmpty();

@@ -130,7 +130,7 @@ class ServerEventsTest {
                 LockTemplate other = template(driver, LEASE.dividedBy(2))) {
             LockLease lease = template.acquire("stock");
             CompletableFuture<LockLease> waiting = other.acquireAsync(LockRequest.of("stock"));
-            Awaitility.await().until(() -> !"".equals(server.field("lockkeeper:lock:stock", "queue")));
+            Awaitility.await().until(() -> server.waiting("lockkeeper:lock:stock") > 0);
             server.command("FLUSHALL");
             LockLease next = waiting.get(2 * LEASE.toSeconds(), TimeUnit.SECONDS);
             assertThat(next.fencingToken()).isGreaterThan(lease.fencingToken());
@@ -192,7 +192,7 @@ class ServerEventsTest {
             awaitSubscriptions(2);
             LockLease held = template.acquire("stock");
             CompletableFuture<LockLease> waiting = other.acquireAsync(LockRequest.of("stock"));
-            Awaitility.await().until(() -> !"".equals(server.field("lockkeeper:lock:stock", "queue")));
+            Awaitility.await().until(() -> server.waiting("lockkeeper:lock:stock") > 0);
             server.command("CLIENT", "KILL", "TYPE", "pubsub");
             held.close();
             // A poll would come later.
@@ -220,12 +220,12 @@ class ServerEventsTest {
                 LockTemplate other = template(driver, LEASE.dividedBy(2))) {
             LockLease held = template.acquire("stock");
             CompletableFuture<LockLease> waiting = other.acquireAsync(LockRequest.of("stock"));
-            Awaitility.await().until(() -> !"".equals(server.field("lockkeeper:lock:stock", "queue")));
+            Awaitility.await().until(() -> server.waiting("lockkeeper:lock:stock") > 0);
             held.close();
             waiting.get(20, TimeUnit.SECONDS).close();
             Awaitility.await().during(Duration.ofMillis(700)).until(() -> lines.list.size() == 2);
             assertThat(lines.list).as("once for each instance").allMatch(line -> line.getFormattedMessage()
-                    .contains("&<key-prefix>:grants:*"));
+                    .contains("&lockkeeper:grants:*"));
         } finally {
             logger.setLevel(null);
             logger.detachAppender(lines);

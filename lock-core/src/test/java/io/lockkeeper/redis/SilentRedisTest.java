@@ -227,7 +227,7 @@ class SilentRedisTest {
                 LockRequest request = LockRequest.of("queued").withWaitTime(Duration.ofSeconds(4));
                 long begin = System.nanoTime();
                 Future<LockLease> waiting = threads.submit(() -> template.acquire(request));
-                Awaitility.await().until(() -> !"".equals(server.field("lockkeeper:lock:queued", "queue")));
+                Awaitility.await().until(() -> server.waiting("lockkeeper:lock:queued") > 0);
                 server.pause();
                 // A poll is under way that is not answered: nobody knows whether the lock is still held.
                 assertThatThrownBy(waiting::get).hasCauseInstanceOf(LockStoreException.class);
@@ -251,7 +251,7 @@ class SilentRedisTest {
                 assertThat(next.verify()).isTrue();
             }
             Awaitility.await().until(() -> {
-                String owner = server.field("lockkeeper:lock:left", "owner");
+                String owner = server.owner("lockkeeper:lock:left");
                 return owner == null || owner.isEmpty();
             });
         });

@@ -160,7 +160,7 @@ class SpringDataRedisDriverTest {
         RedisDriver open = open(client, inCluster);
         fill(open, names("text:", 50));
         get(open.eval(
-                new LuaScript("hash", "return {redis.call('HSET', KEYS[1], 'a', 'b')}", "0".repeat(40), false),
+                new LuaScript("hash", "return {redis.call('HSET', KEYS[1], 'a', 'b')}", "0".repeat(40)),
                 List.of(bytes("hash")),
                 List.of()));
         List<byte[]> keys = new ArrayList<>(names("text:", 50).stream()
@@ -192,7 +192,7 @@ class SpringDataRedisDriverTest {
         RedisDriver open = open(client, inCluster);
         assertThat(open.slot(bytes("a")) == open.slot(bytes("b"))).isEqualTo(!inCluster);
         assertThat(open.slot(bytes("{a}b"))).isEqualTo(open.slot(bytes("a")));
-        LuaScript script = new LuaScript("two", "return {KEYS[1], KEYS[2]}", "0".repeat(40), false);
+        LuaScript script = new LuaScript("two", "return {KEYS[1], KEYS[2]}", "0".repeat(40));
         assertThat(get(open.eval(script, List.of(bytes("a"), bytes("{a}b")), List.of())))
                 .hasSize(2);
         if (inCluster) {

@@ -34,10 +34,11 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
 class StartupDoctorTest {
 
     private static final String WHOLE_LINE = "ACL SETUSER <user> ~lockkeeper:* &lockkeeper:grants:* +eval +evalsha"
-            + " +script|load +time +exists +hmget +hset +pexpire +scan +publish +subscribe +unsubscribe +setex +mget +del"
-            + " +info +hello +client";
-    private static final String RIGHTS = "+eval +evalsha +time +exists +hmget +hset +pexpire +scan +publish +subscribe"
-            + " +unsubscribe +setex +mget +del +info +ping +hello +client ~lockkeeper:*";
+            + " +script|load +time +exists +hget +hmget +hset +hdel +unlink +pexpire +pttl +scan +publish +subscribe"
+            + " +unsubscribe +setex +mget +del +info +hello +client";
+    private static final String RIGHTS =
+            "+eval +evalsha +time +exists +hget +hmget +hset +hdel +unlink +pexpire +pttl +scan +publish +subscribe"
+                    + " +unsubscribe +setex +mget +del +info +ping +hello +client ~lockkeeper:*";
 
     private final Logger logger = (Logger) LoggerFactory.getLogger(RedisLockStore.class);
     private final Logger subscription = (Logger) LoggerFactory.getLogger(GrantSubscription.class);

@@ -50,7 +50,7 @@ class UnackedFailoverTest {
                 assertThatThrownBy(() -> acked.acquire("stock"))
                         .isInstanceOf(LockStoreException.class)
                         .hasMessageContaining("only 0 of 1 replicas");
-                Awaitility.await().until(() -> "".equals(master.field("lockkeeper:lock:stock", "owner")));
+                Awaitility.await().until(() -> "".equals(master.owner("lockkeeper:lock:stock")));
                 // What is on its way to a stopped process arrives when it goes on.
                 master.command("CLIENT", "KILL", "TYPE", "replica");
                 LockLease lost = template.acquire("stock");

@@ -167,6 +167,18 @@ public final class RedisServer implements AutoCloseable {
         return (String) command("HGET", key, field);
     }
 
+    /** The owner of a lock, by its key; empty where there is none, null where there is no record. */
+    public @Nullable String owner(String key) {
+        LockRecord record = LockRecord.of(this, key);
+        return record == null ? null : record.owner();
+    }
+
+    /** How many wait for a lock, by its key. */
+    public int waiting(String key) {
+        LockRecord record = LockRecord.of(this, key);
+        return record == null ? 0 : record.waiting();
+    }
+
     /** Starts the counts of {@link #calls(String)} from zero. */
     public void resetStatistics() {
         command("CONFIG", "RESETSTAT");

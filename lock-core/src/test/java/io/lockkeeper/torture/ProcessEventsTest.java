@@ -9,6 +9,7 @@ import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.testing.Connections;
 import io.lockkeeper.testing.JavaProcess;
+import io.lockkeeper.testing.LockRecord;
 import io.lockkeeper.testing.RedisServer;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -32,7 +33,6 @@ class ProcessEventsTest {
     private static final Duration GRANT_TIME = LockingProcess.LEASE.dividedBy(2);
     private static final Duration POLL_INTERVAL = LockingProcess.LEASE.dividedBy(2);
     private static final String NAME = "events";
-    private static final int ENTRY = 45;
 
     private final RedisServer server = RedisServer.start();
     private final LockTemplate here = LockingProcess.template(Connections.JEDIS, server.port(), Duration.ZERO);
@@ -62,10 +62,7 @@ class ProcessEventsTest {
     }
 
     private void awaitWaiters(int count) {
-        Awaitility.await().atMost(PATIENCE).until(() -> {
-            String queue = server.field("lockkeeper:lock:" + NAME, "queue");
-            return queue != null && queue.length() == count * ENTRY;
-        });
+        Awaitility.await().atMost(PATIENCE).until(() -> server.waiting("lockkeeper:lock:" + NAME) == count);
     }
 
     private CompletableFuture<LockLease> waitHere() {
@@ -105,7 +102,9 @@ class ProcessEventsTest {
         awaitWaiters(2);
         grantee.pause();
         held.close();
-        assertThat(server.field("lockkeeper:lock:" + NAME, "granted")).isEqualTo("1");
+        assertThat(LockRecord.of(server, "lockkeeper:lock:" + NAME))
+                .extracting(LockRecord::state)
+                .isEqualTo('G');
         grantee.kill();
         assertServedWithin(GRANT_TIME.plus(POLL_INTERVAL), waiting);
     }

@@ -4,6 +4,7 @@ package io.lockkeeper.quorum;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.redis.RedisLockStore;
 import io.lockkeeper.testing.Connections;
+import io.lockkeeper.testing.LockRecord;
 import io.lockkeeper.testing.RedisServer;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -70,13 +71,13 @@ final class Masters implements AutoCloseable {
 
     /** Returns who owns a lock at a server; empty: nobody. */
     String owner(int index, String name) {
-        String owner = servers.get(index).field("lockkeeper:lock:" + name, "owner");
+        String owner = servers.get(index).owner("lockkeeper:lock:" + name);
         return owner == null ? "" : owner;
     }
 
     long token(int index, String name) {
-        String token = servers.get(index).field("lockkeeper:lock:" + name, "token");
-        return token == null ? 0 : Long.parseLong(token);
+        LockRecord record = LockRecord.of(servers.get(index), "lockkeeper:lock:" + name);
+        return record == null ? 0 : record.token();
     }
 
     /** Returns the token that a clock gives which is so far ahead of ours. */

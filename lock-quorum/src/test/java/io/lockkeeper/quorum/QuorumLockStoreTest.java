@@ -14,6 +14,7 @@ import io.lockkeeper.LockStatus;
 import io.lockkeeper.LockStoreException;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.testing.Connections;
+import io.lockkeeper.testing.LockRecord;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -92,7 +93,7 @@ class QuorumLockStoreTest {
         template.acquire(LockRequest.of("p", "q")).close();
         masters.awaitNoOwner("q");
         long ahead = Masters.micros(Duration.ofHours(5));
-        masters.get(1).command("HSET", "lockkeeper:lock:q", "token", Long.toString(ahead));
+        LockRecord.setToken(masters.get(1), "lockkeeper:lock:q", ahead);
         long last = 0;
         for (int asleep : List.of(0, 1, 2)) {
             long before = last;

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lockkeeper.LockLease;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.testing.Connections;
+import io.lockkeeper.testing.LockRecord;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -29,7 +30,7 @@ class QuorumTokenTest {
             masters.awaitNoOwner(NAME);
             // As if the clock of the first master were hours ahead: only what is written back tells the others.
             long ahead = Masters.micros(Duration.ofHours(5));
-            masters.get(0).command("HSET", "lockkeeper:lock:" + NAME, "token", Long.toString(ahead));
+            LockRecord.setToken(masters.get(0), "lockkeeper:lock:" + NAME, ahead);
 
             List<Long> tokens = new ArrayList<>();
             for (int asleep : List.of(2, 0, 1, 2, 1, 0)) {

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lockkeeper.testing.LockRecord;
+import io.lockkeeper.testing.RedisServer;
+import io.lockkeeper.testing.RespConnection;
+import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What stands before a script for the cases that are frequent: that they need nothing else, and what they cost. */
+class FastPathTest {
+
+    private static final String A1 = "clientAAAAAA00000001";
+    private static final String A2 = "clientAAAAAA00000002";
+    private static final String B1 = "clientBBBBBB00000001";
+    private static final String C1 = "clientCCCCCC00000001";
+    private static final long LEASE = 20_000;
+    private static final long ALIVE = 8_000;
+    private static RedisServer server;
+    private static ScriptCalls calls;
+
+    @BeforeAll
+    static void startServer() {
+        server = RedisServer.start();
+        calls = new ScriptCalls(server, "lockkeeper:lock:fast");
+    }
+
+    @AfterAll
+    static void stopServer() {
+        server.close();
+    }
+
+    @BeforeEach
+    void clean() {
+        server.command("FLUSHALL");
+        server.resetStatistics();
+    }
+
+    /** Runs only what stands in front of the whole script, which gives nothing where that does not decide. */
+    private static @Nullable Object fast(LuaScript script, Object... arguments) {
+        String source = script.source();
+        int whole = source.indexOf("-- The lock record, shared by all scripts");
+        assertThat(whole).isPositive();
+        return calls.run(new LuaScript(script.name(), source.substring(0, whole), ""), arguments);
+    }
+
+    private static List<String> acquire(String attempt, String mode, boolean waits) {
+        return ScriptCalls.texts(fast(
+                LuaScript.ACQUIRE,
+                ScriptCalls.acquisition(attempt, mode, LEASE, waits ? ALIVE : 0, LEASE, 17, calls.micros())
+                        .toArray()));
+    }
+
+    private static List<String> release(String attempt, long token) {
+        return ScriptCalls.texts(fast(LuaScript.RELEASE, attempt, token, 0, ScriptCalls.settings(ALIVE, LEASE)));
+    }
+
+    private static List<String> handOver(String attempt, String next) {
+        String notAfter = String.format("%016d", calls.micros() + 2_000_000);
+        return ScriptCalls.texts(fast(
+                LuaScript.HANDOVER,
+                attempt,
+                0,
+                next,
+                "X",
+                String.format("%013d", LEASE),
+                "00017",
+                notAfter,
+                0,
+                LEASE + ScriptCalls.TOMBSTONE,
+                ScriptCalls.settings(ALIVE, LEASE)));
+    }
+
+    private static void assertExecuted(int reads, int ends, int writes, int messages) {
+        assertThat(server.calls("hget") + server.calls("hmget")).as("reads").isEqualTo(reads);
+        assertThat(server.calls("pexpire")).as("pexpire").isEqualTo(ends);
+        assertThat(server.calls("hset")).as("hset").isEqualTo(writes);
+        assertThat(server.calls("publish")).as("publish").isEqualTo(messages);
+        server.resetStatistics();
+    }
+
+    @Test
+    void aPairOfAnUncontendedLock() {
+        long token = Long.parseLong(acquire(A1, "X", true).get(0));
+        assertExecuted(1, 1, 1, 0);
+        assertThat(calls.record().token()).isEqualTo(token + 16);
+        server.resetStatistics();
+        assertThat(release(A1, token + 3)).hasSize(1);
+        assertExecuted(1, 0, 1, 0);
+        assertThat(calls.record().token()).as("what was not used goes back").isEqualTo(token + 3);
+        assertThat(calls.record().previous()).isEqualTo(A1);
+        server.resetStatistics();
+        assertThat(acquire(B1, "F", true)).hasSize(1);
+        assertExecuted(1, 1, 1, 0);
+    }
+
+    @Test
+    void aTokenThatIsNotTheTimeIsNamed() {
+        acquire(A1, "X", true);
+        release(A1, 0);
+        long ahead = calls.micros() + 60_000_000;
+        LockRecord.setToken(server, calls.key(), ahead);
+        assertThat(acquire(B1, "X", true)).startsWith("ACQUIRED").endsWith("" + (ahead + 1));
+        assertThat(calls.record().token()).isEqualTo(ahead + 17);
+    }
+
+    @Test
+    void readersComeAndGo() {
+        acquire(A1, "X", true);
+        release(A1, 0);
+        server.resetStatistics();
+        assertThat(acquire(B1, "R", true)).startsWith("ACQUIRED");
+        assertExecuted(1, 1, 1, 0);
+        assertThat(acquire(C1, "R", true)).startsWith("ACQUIRED");
+        assertExecuted(2, 1, 1, 0);
+        assertThat(release(B1, 0)).hasSize(1);
+        assertExecuted(2, 0, 1, 0);
+        assertThat(release(C1, 0)).hasSize(1);
+        assertThat(acquire(A2, "W", true)).hasSize(1);
+    }
+
+    @Test
+    void aPlaceIsWrittenWhenLittleOfItsTimeIsLeft() {
+        acquire(A1, "X", true);
+        server.resetStatistics();
+        assertThat(acquire(B1, "F", true)).startsWith("QUEUED").contains(A1);
+        assertExecuted(1, 1, 1, 0);
+        assertThat(acquire(B1, "F", true)).startsWith("QUEUED").contains(A1);
+        assertExecuted(3, 0, 0, 0);
+        // As if a good deal of the time had passed
+        String place = Objects.requireNonNull(server.field(calls.key(), "1"));
+        long sooner = Long.parseLong(place.substring(21, 34)) - ALIVE / 2;
+        server.command("HSET", calls.key(), "1", place.substring(0, 21) + sooner + place.substring(34));
+        server.resetStatistics();
+        assertThat(acquire(B1, "F", true)).startsWith("QUEUED");
+        assertExecuted(3, 1, 1, 0);
+        assertThat(calls.record().waiting()).isEqualTo(1);
+    }
+
+    @Test
+    void theFirstWhoWaitsIsGivenTheLock() {
+        acquire(A1, "X", true);
+        acquire(B1, "F", true);
+        acquire(C1, "X", true);
+        server.resetStatistics();
+        long released = Long.parseLong(release(A1, 0).get(0));
+        assertExecuted(2, 1, 1, 1);
+        assertThat(calls.record().owner()).isEqualTo(B1);
+        assertThat(calls.record().state()).isEqualTo('G');
+        assertThat(calls.record().until()).isEqualTo(released / 1_000 + LEASE);
+        assertThat(ScriptCalls.texts(fast(
+                        LuaScript.RENEW, B1, String.format("%013d", LEASE), 0, 0, ScriptCalls.settings(ALIVE, LEASE))))
+                .as("a grant is confirmed")
+                .endsWith("1");
+        assertThat(calls.record().state()).isEqualTo('H');
+    }
+
+    @Test
+    void whoHandsTheLockOnWaitsBehindAllOthers() {
+        acquire(A1, "X", true);
+        assertThat(handOver(A1, A2)).as("nobody waits").startsWith("ACQUIRED");
+        acquire(B1, "F", true);
+        acquire(C1, "F", true);
+        server.resetStatistics();
+        assertThat(handOver(A2, A1.replace('1', '3'))).startsWith("QUEUED").contains(B1);
+        assertExecuted(2, 1, 1, 1);
+        assertThat(calls.record().owner()).isEqualTo(B1);
+        assertThat(calls.record().waiting()).isEqualTo(2);
+    }
+
+    @Test
+    void aRenewalMovesNothingButTheEnd() {
+        acquire(A1, "X", true);
+        LockRecord before = calls.record();
+        server.resetStatistics();
+        assertThat(ScriptCalls.texts(fast(
+                        LuaScript.RENEW, A1, String.format("%013d", LEASE), 0, 0, ScriptCalls.settings(ALIVE, LEASE))))
+                .endsWith("1");
+        assertExecuted(1, 1, 1, 0);
+        assertThat(calls.record().until()).isGreaterThanOrEqualTo(before.until());
+        assertThat(calls.record().text()).startsWith(before.text().substring(0, 88));
+    }
+
+    @Test
+    void aNameIsToldWhole() {
+        ScriptCalls odd = new ScriptCalls(server, "lockkeeper:lock:a\0b ]] \"'\\");
+        try (RespConnection waiter = server.connect()) {
+            waiter.command("SUBSCRIBE", ScriptCalls.CHANNELS + "clientBBBBBB");
+            for (String attempt : List.of(A1, B1)) {
+                odd.acquire(attempt, "X", LEASE, LEASE, LEASE, 1, calls.micros());
+            }
+            odd.release(A1, 0, 0);
+            assertThat(String.valueOf(waiter.receive())).contains(odd.key());
+        }
+    }
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.lockkeeper.LockStoreException;
+import io.lockkeeper.LockTemplate;
+import io.lockkeeper.testing.Connections;
+import io.lockkeeper.testing.RedisServer;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+
+/** A record of another version is neither taken over nor changed: by the scripts of version 1, and by ours. */
+class OtherVersionTest {
+
+    private static final String A1 = "clientAAAAAA00000001";
+    private static final String B1 = "clientBBBBBB00000001";
+    private static final long LEASE = 20_000;
+    private static final LuaScript OLD_ACQUIRE = old("acquire-usual", "record", "acquire");
+    private static final LuaScript OLD_RELEASE = old("grant-next", "release-usual", "record", "release");
+    private static final LuaScript OLD_RENEW = old("renew-usual", "record", "renew");
+    private static RedisServer server;
+    private static ScriptCalls calls;
+
+    @BeforeAll
+    static void startServer() {
+        server = RedisServer.start();
+        calls = new ScriptCalls(server, "lockkeeper:lock:stock");
+    }
+
+    @AfterAll
+    static void stopServer() {
+        server.close();
+    }
+
+    @BeforeEach
+    void clean() {
+        server.command("FLUSHALL");
+    }
+
+    private static LuaScript old(String... parts) {
+        String source = Stream.of(parts).map(OtherVersionTest::read).collect(Collectors.joining("\n"));
+        return new LuaScript("version 1", source, "");
+    }
+
+    private static String read(String part) {
+        try (InputStream script =
+                Objects.requireNonNull(OtherVersionTest.class.getResourceAsStream("version-1/" + part + ".lua"))) {
+            return new String(script.readAllBytes(), StandardCharsets.UTF_8);
+        } catch (IOException failure) {
+            throw new UncheckedIOException(failure);
+        }
+    }
+
+    private static @Nullable Object oldAcquire(String attempt, String mode) {
+        long sent = calls.micros();
+        return calls.run(
+                OLD_ACQUIRE, attempt, mode, LEASE, LEASE, LEASE, 1, sent, sent / 1_000 + 2_000, "ch:", 30_000, 0, 1);
+    }
+
+    private static String status(@Nullable Object reply) {
+        return ScriptCalls.texts(reply).get(0);
+    }
+
+    private static Object content() {
+        return Objects.requireNonNull(server.command("HGETALL", calls.key()));
+    }
+
+    private static void assertForeignToUs() {
+        Object before = content();
+        for (String mode : List.of("X", "F", "R", "W")) {
+            for (String attempt : List.of(A1, B1)) {
+                assertThat(status(calls.acquire(attempt, mode, LEASE, LEASE, LEASE, 1, calls.micros())))
+                        .isEqualTo("FOREIGN");
+            }
+        }
+        assertThat(status(calls.release(A1, 0, 0))).isEqualTo("FOREIGN");
+        assertThat(status(calls.handOver(A1, 0, B1, LEASE, 1))).isEqualTo("FOREIGN");
+        assertThat(status(calls.run(LuaScript.INSPECT))).isEqualTo("FOREIGN");
+        assertThat(status(calls.run(LuaScript.REVOKE, "request", "9".repeat(16), ScriptCalls.settings(LEASE, LEASE))))
+                .isEqualTo("FOREIGN");
+        assertThat(ScriptCalls.texts(calls.renew(A1, LEASE, false))).endsWith("0");
+        assertThat(content()).isEqualTo(before);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"X", "R"})
+    void oursLeaveAHoldOfVersion1Alone(String mode) {
+        oldAcquire(A1, mode);
+        assertForeignToUs();
+    }
+
+    @Test
+    void oursLeaveAFreeLockOfVersion1Alone() {
+        oldAcquire(A1, "X");
+        calls.run(OLD_RELEASE, A1, 0, 0, "ch:", 30_000, 1);
+        assertForeignToUs();
+    }
+
+    @Test
+    void oursLeaveALaterVersionAloneThatLooksTheSame() {
+        calls.acquire(A1, "X", LEASE, 0, LEASE, 1, calls.micros());
+        server.command("HSET", calls.key(), "lock", "3" + calls.record().text().substring(1));
+        assertForeignToUs();
+        server.command("HSET", calls.key(), "lock", "3 X-" + "-".repeat(62));
+        assertForeignToUs();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"X held", "X free", "R held"})
+    void thoseOfVersion1LeaveOursAlone(String state) {
+        calls.acquire(A1, state.substring(0, 1), LEASE, 0, LEASE, 1, calls.micros());
+        if (state.endsWith("free")) {
+            calls.release(A1, 0, 0);
+        }
+        Object before = content();
+        assertThat(status(oldAcquire(A1, "X"))).isEqualTo("FOREIGN");
+        assertThat(status(oldAcquire(B1, "R"))).isEqualTo("FOREIGN");
+        assertThat(status(calls.run(OLD_RELEASE, A1, 0, 0, "ch:", 30_000, 1))).isEqualTo("FOREIGN");
+        assertThat(ScriptCalls.texts(calls.run(OLD_RENEW, 30_000, A1, LEASE, 0, 0)))
+                .endsWith("0");
+        assertThat(content()).isEqualTo(before);
+    }
+
+    @Test
+    void aCallerIsToldWhatToDo() {
+        oldAcquire(A1, "X");
+        RedisConnectionFactory connections = Connections.JEDIS.to(server.port());
+        try (LockTemplate template = LockTemplate.builder(
+                        new RedisLockStore(connections, RedisLockStore.Options.defaults()))
+                .shutdownWait(Duration.ZERO)
+                .build()) {
+            assertThatThrownBy(() -> template.tryAcquire("stock"))
+                    .isInstanceOf(LockStoreException.class)
+                    .hasMessageContaining("another version")
+                    .hasMessageContaining(calls.key());
+        } finally {
+            Connections.close(connections);
+        }
+    }
+}

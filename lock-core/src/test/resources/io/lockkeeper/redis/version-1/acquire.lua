@@ -1,0 +1,170 @@
+-- Takes one lock or several for an attempt, or a place in a queue; repeated by waiting attempts as a sign of life.
+-- Idempotent for each attempt: a holder has its lease refreshed, a waiter keeps its place.
+--
+-- Several locks are taken in the order of KEYS. An attempt that waits holds those before the one for which it waits, and
+-- none behind it; one that does not wait takes all of them or none.
+--
+-- KEYS[i]  the lock records
+-- ARGV[1]  attempt            ARGV[2]  mode: X exclusive, F fair, R read, W write
+-- ARGV[3]  lease, ms
+-- ARGV[4]  how long a place in the queue is kept, ms; 0: do not queue
+-- ARGV[5]  grant time, ms     ARGV[6]  fencing tokens to reserve
+-- ARGV[7]  the earliest server time at which this was sent, us
+-- ARGV[8]  the last server time at which this may run, ms
+-- ARGV[9]  prefix of the grant channels                             ARGV[10] life of a tombstone, ms
+-- ARGV[11] the least time for which the server must be running, s; 0: any
+-- ARGV[12] 1: the usual reply may be one number
+--
+-- Replies, each with the server time in us:
+--   ACQUIRED now lease_ms first_token...  the attempt holds the locks, for so long; the tokens are in the order of KEYS
+--   now                                   short for ACQUIRED now lease_ms now, with the lease that was asked for
+--   QUEUED now holder remaining_ms        it waits
+--   BUSY now holder remaining_ms          it does not wait, and somebody else holds a lock
+--   LATE now                              the command came too late and took nothing
+--   ENDED now                             the attempt has released a lock before: a copy of an old command; did nothing
+--   YOUNG now                             the server has not run for long enough; did nothing
+--   FOREIGN now key                       the key holds something that is not a lock record of this version
+
+local me, mode, lease_ms, alive_ms = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
+local grant_ms, tokens, sent, not_after = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
+local least_uptime = tonumber(ARGV[11])
+channel_prefix, tombstone_ms = ARGV[9], tonumber(ARGV[10])
+
+-- Nobody can do anything with a shorter hold: where the command timeout is shorter, a late copy may have one so long.
+local SHORTEST_MS = 250
+
+if now > not_after then
+  return { 'LATE', micros }
+end
+if least_uptime > 0 then
+  local uptime = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(%d+)')
+  if tonumber(uptime) < least_uptime then
+    return { 'YOUNG', micros }
+  end
+end
+
+local records = {}
+for i, key in ipairs(KEYS) do
+  local record = read_record(key)
+  if not record then
+    return { 'FOREIGN', micros, key }
+  end
+  if has_ended(record, me) then
+    return { 'ENDED', micros }
+  end
+  records[i] = record
+end
+
+local doubtful = false
+for _, record in ipairs(records) do
+  end_lapsed_holds(record)
+  first_live(record)
+  doubtful = doubtful or (record.since >= sent and record.since <= micros)
+end
+local left_ms = lease_ms
+local timeout_ms = not_after - math.floor(sent / 1000)
+if doubtful then
+  -- This may be a late copy: wherever one has run before it, a hold has begun or ended since, or a waiter has left. What it
+  -- takes lasts until the sender has given up.
+  left_ms = math.min(lease_ms, not_after - now)
+  lease_ms = timeout_ms < SHORTEST_MS and math.min(lease_ms, SHORTEST_MS) or left_ms
+end
+local too_short = 2 * left_ms < math.min(tonumber(ARGV[3]), timeout_ms)
+
+-- Finds the first lock that the attempt cannot have.
+local blocked, fresh
+for i, record in ipairs(records) do
+  local head = serve(record, me)
+  if not is_holder(record, me) then
+    fresh = true
+    if (head and head.attempt ~= me) or not is_free_for(record, mode) then
+      blocked = i
+      break
+    end
+  end
+end
+
+local function save_changed()
+  for _, record in ipairs(records) do
+    if record.changed then
+      save(record)
+    end
+  end
+end
+
+-- Where it would take a lock, if only to hold it while it waits for the next one, that must last for a while.
+if too_short and (not blocked or (alive_ms > 0 and blocked > 1)) then
+  save_changed()
+  return { 'LATE', micros }
+end
+if not blocked then
+  local reply = { 'ACQUIRED', micros, lease_ms }
+  for i, record in ipairs(records) do
+    if not is_holder(record, me) then
+      reply[3 + i] = own(record, me, mode, lease_ms, tokens)
+      serve(record)
+    else
+      -- A repeated command must not shorten a hold that was extended; one that completes a set of locks starts anew.
+      prolong(record, me, fresh and now + lease_ms or math.max(end_of(record, me), now + lease_ms))
+      reply[3 + i] = first_token(record, me)
+    end
+    save(record)
+  end
+  return reply
+end
+
+-- How often a hold may pass between the callers of a client that knew of nobody else: so it is told of the first who waits.
+local PASSES_ALONE = 9999
+
+local function wait(record)
+  if record.queue == '' and record.owner ~= '' and not record.granted and record.token - record.first >= PASSES_ALONE then
+    tell(record, record.owner, 'awaited ' .. record.owner)
+  end
+  enqueue(record, me, mode, now + alive_ms, grant_ms, tokens)
+  record.changed = true
+end
+
+-- What may be a late copy holds nothing for long: the sender of a real command is told to ask again before that.
+local waiting_ms = doubtful and lease_ms or math.max(lease_ms, alive_ms)
+
+local function hold_while_waiting(record)
+  local ends = now + waiting_ms
+  if is_holder(record, me) then
+    prolong(record, me, math.max(end_of(record, me), ends))
+  else
+    own(record, me, mode, ends - now, tokens)
+    serve(record)
+  end
+  record.changed = true
+end
+
+local function let_go(record)
+  local place = place_of(record, me)
+  local previous = record.previous
+  if place then
+    leave_queue(record, place)
+  end
+  if is_holder(record, me) then
+    end_hold(record, me, 0)
+    record.previous = previous
+    record.changed = true
+  end
+  serve(record)
+end
+
+local remaining_ms = hold_end(records[blocked]) - now
+if doubtful and blocked > 1 then
+  remaining_ms = math.min(remaining_ms, math.floor(lease_ms / 2))
+end
+local reply = { alive_ms == 0 and 'BUSY' or 'QUEUED', micros, holder(records[blocked]), remaining_ms }
+for i, record in ipairs(records) do
+  if i > blocked then
+    let_go(record)
+  elseif alive_ms > 0 and i < blocked then
+    hold_while_waiting(record)
+  elseif alive_ms > 0 then
+    wait(record)
+  end
+end
+save_changed()
+return reply
