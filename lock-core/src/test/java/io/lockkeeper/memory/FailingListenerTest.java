@@ -3,6 +3,7 @@ package io.lockkeeper.memory;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
@@ -20,6 +21,7 @@ class FailingListenerTest {
         ListAppender<ILoggingEvent> lines = new ListAppender<>();
         lines.start();
         logger.addAppender(lines);
+        logger.setLevel(Level.WARN);
         try (LockTemplate template = LockTemplate.builder(new MemoryLockStore())
                 .listener(new Failing())
                 .build()) {
@@ -32,6 +34,7 @@ class FailingListenerTest {
                     .satisfies(line ->
                             assertThat(line.getThrowableProxy().getMessage()).isEqualTo("own"));
         } finally {
+            logger.setLevel(null);
             logger.detachAppender(lines);
         }
     }
