@@ -35,6 +35,7 @@ class CacheManagerTest {
             .withPropertyValues(
                     "lockkeeper.store=memory",
                     "spring.autoconfigure.exclude="
+                            + "com.baomidou.lock.spring.boot.autoconfigure.LockAutoConfiguration,"
                             + "org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration");
 
     @Configuration(proxyBeanMethods = false)

@@ -67,6 +67,7 @@ class MonitoringTest {
                         "lockkeeper.shutdown.wait=0",
                         "spring.datasource.url=jdbc:none:",
                         "spring.autoconfigure.exclude="
+                                + "com.baomidou.lock.spring.boot.autoconfigure.LockAutoConfiguration,"
                                 + "org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration")
                 .run()) {
             LockTemplate template = shop.getBean(LockTemplate.class);
