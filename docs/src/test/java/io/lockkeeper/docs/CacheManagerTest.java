@@ -15,6 +15,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.cache.CacheManager;
 import org.springframework.cache.annotation.EnableCaching;
@@ -32,6 +33,8 @@ class CacheManagerTest {
 
     private final ApplicationContextRunner shop = new ApplicationContextRunner()
             .withUserConfiguration(Shop.class)
+            // Redisson, an example of the migration page, brings a JCache provider, which comes before Redis.
+            .withClassLoader(new FilteredClassLoader("org.redisson", "javax.cache"))
             .withPropertyValues(
                     "lockkeeper.store=memory",
                     "spring.autoconfigure.exclude="

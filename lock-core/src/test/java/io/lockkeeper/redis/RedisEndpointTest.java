@@ -27,7 +27,7 @@ class RedisEndpointTest {
 
     private static final String LINE =
             "ACL SETUSER <user> ~lockkeeper:* &lockkeeper:grants:* +eval +evalsha +script|load"
-                    + " +time +exists +hmget +hset +pexpire +scan +publish +subscribe +unsubscribe +setex +mget +del +info +hello"
+                    + " +time +exists +hget +hmget +hset +hdel +unlink +pexpire +pttl +scan +publish +subscribe +unsubscribe +setex +mget +del +info +hello"
                     + " +client";
 
     @Test

@@ -24,6 +24,8 @@ class RedisFootprintTest {
             RedisConnectionFactory connections = Connections.JEDIS.to(server.port());
             RedisLockStore.Options options = RedisLockStore.Options.defaults().withTombstoneTime(Duration.ofSeconds(3));
             LockTemplate template = LockTemplate.builder(new RedisLockStore(connections, options))
+                    // A plain release leaves the life of the key as it is: the lease and that of the tombstone.
+                    .leaseTime(Duration.ofSeconds(3))
                     .build();
             try {
                 for (int i = 0; i < NAMES; i++) {
