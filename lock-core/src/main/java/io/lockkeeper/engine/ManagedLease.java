@@ -412,7 +412,6 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
             released = true;
             if (held && state == State.HELD) {
                 state = State.RELEASED;
-                callbacks = List.of();
             }
         }
         if (state == State.HELD) {
@@ -429,9 +428,16 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
 
     private ReleaseResult ended(ReleaseResult result) {
         over();
+        List<Consumer<LockLostException>> told;
+        synchronized (this) {
+            told = callbacks;
+            callbacks = List.of();
+        }
         if (acquisition != 0) {
             if (result == ReleaseResult.LOST && state == State.RELEASED) {
-                tellLoss(lossBecause("the store did not know of it any more when it was released"));
+                LockLostException late = lossBecause("the store did not know of it any more when it was released");
+                told.forEach(callback -> tell(callback, late));
+                tellLoss(late);
             }
             LockListener listener = keeper.context().listener();
             listener.onReleased(new LockListener.Released(acquisition, request, fencingToken(), heldFor(), result));

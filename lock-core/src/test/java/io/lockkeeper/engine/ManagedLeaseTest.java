@@ -76,12 +76,14 @@ class ManagedLeaseTest {
     @Test
     void aReleaseOfWhatTheStoreDoesNotKnowIsALoss() {
         ManagedLease lease = fixture.holds(100);
+        lease.onLost(told::add);
         CompletableFuture<ReleaseResult> released = lease.closeAsync();
 
         last(store.releases).answer(ReleaseReply.NOT_HELD);
 
         assertThat(released).isCompletedWithValue(ReleaseResult.LOST);
         assertThat(fixture.events.lost).hasSize(1);
+        assertThat(told).hasSize(1);
     }
 
     @Test
