@@ -318,7 +318,14 @@ final class LeaseManager implements LockManager {
 
     @Override
     public void close() {
-        locks.close(Thread.currentThread()).join();
+        // With a timer of its own: a listener may block that of the engine, or wait for the end of the process on it.
+        ThreadScheduler timer = new ThreadScheduler("lockkeeper-close");
+        try {
+            locks.close(Thread.currentThread(), timer, step -> timer.schedule(step, 0))
+                    .join();
+        } finally {
+            timer.close();
+        }
         if (closing.compareAndSet(false, true)) {
             try {
                 store.close();

@@ -63,6 +63,10 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
 
     private final Queue<CompletableFuture<?>> placesGone = new ConcurrentLinkedQueue<>();
     private final AtomicBoolean closing = new AtomicBoolean();
+
+    /** Ends the steps of the close; one of its own, because a listener may block that of the engine. */
+    private volatile Scheduler closeTimer;
+
     private final CompletableFuture<@Nullable Void> closed = new CompletableFuture<>();
     private final AtomicBoolean looks = new AtomicBoolean();
     private volatile boolean refusesNew;
@@ -78,6 +82,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
         this.store = store;
         this.settings = settings;
         this.context = context;
+        this.closeTimer = context.scheduler();
         this.calls = new StoreCalls(context);
         this.attemptIds = attemptIds(instance.clientId());
         this.instances = new InstanceDirectory(store, instance);
@@ -434,9 +439,11 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
      * Refuses callers who hold nothing, waits for the holders as the settings say, refuses all and releases what is left.
      *
      * @param waiting the thread that waits for the result, and not for leases of its own; null: none waits
+     * @param timer ends the steps that take too long
+     * @param steps where one step after the other begins
      * @return completed when the store has nothing to do any more; the same for each call
      */
-    CompletableFuture<?> close(@Nullable Thread waiting) {
+    CompletableFuture<?> close(@Nullable Thread waiting, Scheduler timer, Executor steps) {
         if (closing.compareAndSet(false, true)) {
             refusesNew = true;
             refuseAll();
@@ -444,25 +451,25 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
             if (held > 0) {
                 log.info("Waiting up to {} ms until locks are released that are held: {}", waitMillis(), held);
             }
-            Executor background = context.background();
+            closeTimer = timer;
             atMost(settings.shutdownWait(), registry.drained(waiting))
-                    .thenComposeAsync(waited -> refuseNested(), background)
+                    .thenComposeAsync(waited -> refuseNested(), steps)
                     // Questions that are under way give locks that nobody receives: they go back first.
-                    .thenComposeAsync(gone -> atMost(traits.commandTimeout(), calls.none()), background)
-                    .thenComposeAsync(answered -> releaseHeld(), background)
+                    .thenComposeAsync(gone -> atMost(traits.commandTimeout(), calls.none()), steps)
+                    .thenComposeAsync(answered -> releaseHeld(), steps)
                     // An answer that came only now may have given one more.
-                    .thenComposeAsync(released -> atMost(traits.commandTimeout(), calls.none()), background)
+                    .thenComposeAsync(released -> atMost(traits.commandTimeout(), calls.none()), steps)
                     // A command of an attempt that was given up must find the lock taken back, or come too late.
                     .thenComposeAsync(
-                            none -> atMost(traits.commandTimeout().multipliedBy(2), executor.lastCancels()), background)
+                            none -> atMost(traits.commandTimeout().multipliedBy(2), executor.lastCancels()), steps)
                     .whenComplete((done, failure) -> closed.complete(null));
         }
         return closed;
     }
 
-    /** Closes as {@link #close(Thread)}, on behalf of no thread. */
+    /** Closes on behalf of no thread, with the timer and the threads of the engine. */
     CompletableFuture<?> close() {
-        return close(null);
+        return close(null, context.scheduler(), context.background());
     }
 
     private CompletableFuture<?> refuseNested() {
@@ -501,8 +508,8 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
             over.complete(null);
             return over;
         }
-        Scheduler.Timeout timeout = context.scheduler()
-                .schedule(() -> over.complete(null), AcquireSpec.bounded(time).toNanos());
+        Scheduler.Timeout timeout = closeTimer.schedule(
+                () -> over.complete(null), AcquireSpec.bounded(time).toNanos());
         awaited.whenComplete((done, never) -> {
             timeout.cancel();
             over.complete(null);

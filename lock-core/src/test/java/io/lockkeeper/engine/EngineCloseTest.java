@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import io.lockkeeper.LockLease;
+import io.lockkeeper.LockListener;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockStoreException;
 import io.lockkeeper.LockTemplate;
@@ -14,6 +15,7 @@ import java.time.Duration;
 import java.util.HashSet;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Collectors;
 import org.awaitility.Awaitility;
@@ -54,6 +56,41 @@ class EngineCloseTest {
 
     private static LockTemplate template(MemoryLockStore store) {
         return LockTemplate.builder(store).shutdownWait(Duration.ZERO).build();
+    }
+
+    @Test
+    void aListenerThatBlocksTheTimerDoesNotKeepCloseWaiting() throws InterruptedException {
+        CountDownLatch told = new CountDownLatch(1);
+        CountDownLatch goOn = new CountDownLatch(1);
+        LockListener blocking = new LockListener() {
+            @Override
+            public void onLost(Lost event) {
+                told.countDown();
+                try {
+                    goOn.await();
+                } catch (InterruptedException interrupt) {
+                    Thread.currentThread().interrupt();
+                }
+            }
+        };
+        LockTemplate blocked = LockTemplate.builder(new MemoryLockStore())
+                .leaseTime(Duration.ofSeconds(1))
+                .shutdownWait(Duration.ofMillis(100))
+                .listener(blocking)
+                .build();
+        blocked.acquire(LockRequest.of("short").withLeaseTime(Duration.ofMillis(100)));
+        // Received by this thread, not by the one that closes.
+        LockLease held = blocked.acquire("held");
+        told.await();
+
+        CompletableFuture<Void> closing = CompletableFuture.runAsync(blocked::close);
+
+        try {
+            assertThat(closing).succeedsWithin(Duration.ofSeconds(20));
+        } finally {
+            goOn.countDown();
+        }
+        assertThat(held.isHeld()).isFalse();
     }
 
     @Test

@@ -62,9 +62,7 @@ class SimulationSabotageTest {
         A_DOWNGRADED_HOLD_IS_CANCELLED("LocalLock", "downgraded = gone.attempt;", ""),
         A_DOWNGRADED_LEASE_HAS_NO_DEADLINE("Downgrade", "renewer.watchDeadline(reader);", ""),
         CLOSE_DOES_NOT_WAIT_FOR_ANSWERS(
-                "LocalLockManager",
-                "atMost(traits.commandTimeout(), calls.none())",
-                "CompletableFuture.completedFuture(null)"),
+                "StoreCalls", "none = awaited;\n        tellIfNone();", "awaited.complete(null);"),
         CLOSE_LEAVES_WHAT_IS_HELD(
                 "LocalLockManager",
                 "all(registry.held().stream().map(ManagedLease::closeAsync))",
