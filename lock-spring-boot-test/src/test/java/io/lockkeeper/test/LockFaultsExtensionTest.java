@@ -83,7 +83,8 @@ class LockFaultsExtensionTest {
 
     @Test
     void aStoreThatIsDownRefusesAndLosesWhatIsHeld(LockFaults faults) {
-        LockLease lease = template.acquire("stock");
+        // A name of its own: the store, which hears of no release, keeps the lock for longer than its holder believes.
+        LockLease lease = template.acquire("kept");
         try (Outage down = faults.storeDown()) {
             assertThatThrownBy(() -> template.acquire("other"))
                     .isInstanceOf(LockStoreException.class)
