@@ -454,7 +454,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
             closeTimer = timer;
             atMost(settings.shutdownWait(), registry.drained(waiting))
                     .thenComposeAsync(waited -> refuseNested(), steps)
-                    // Questions that are under way give locks that nobody receives: they go back first.
+                    // Questions that are under way give locks that no caller receives: they go back first.
                     .thenComposeAsync(gone -> atMost(traits.commandTimeout(), calls.none()), steps)
                     .thenComposeAsync(answered -> releaseHeld(), steps)
                     // An answer that came only now may have given one more.

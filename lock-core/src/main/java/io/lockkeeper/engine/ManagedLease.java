@@ -520,7 +520,7 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
         LockLostException lost = lossBecause(reason);
         boolean received;
         synchronized (this) {
-            // Whoever receives the lease from now on tells its listeners of the loss.
+            // A caller who receives the lease from now on tells the listeners of the loss.
             received = acquisition != 0;
             if (state != State.HELD) {
                 return false;

@@ -68,7 +68,7 @@ final class PendingRequest extends CompletableFuture<ManagedLease> {
     /** Completed when the place of a caller who leaves is gone in the store; null: the caller has not left. */
     volatile @Nullable CompletableFuture<@Nullable Void> placeGone;
 
-    /** Whether somebody tells the caller the end, or sees that it wants none. Guarded by this. */
+    /** Whether the caller is being told the end, or does not want it any more. Guarded by this. */
     private boolean answering;
 
     /** What the caller has in hand: ended by the caller, the request is withdrawn. Null: a thread is blocked instead. */

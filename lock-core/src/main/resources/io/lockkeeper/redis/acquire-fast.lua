@@ -1,5 +1,5 @@
--- The fast paths of acquire.lua, put in front of it, for one lock: nobody has it; or only readers have it, and one more asks; or
--- somebody holds it alone, and the attempt waits behind all others, or shows that it still waits. They do what the whole script
+-- The fast paths of acquire.lua, put in front of it, for one lock: it is free; or only readers have it, and one more asks; or
+-- one attempt holds it alone, and this one waits behind all others, or shows that it still waits. They do what the whole script
 -- would do, and only that part of it; where anything is unusual they do nothing, and the rest decides.
 --
 -- KEYS, ARGV and replies: those of acquire.lua

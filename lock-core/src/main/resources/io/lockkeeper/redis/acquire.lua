@@ -18,7 +18,7 @@
 --   ACQUIRED now lease_ms first_token...  the attempt holds the locks, for so long; the tokens are in the order of KEYS
 --   now                                   short for ACQUIRED now lease_ms now, with the lease that was asked for
 --   QUEUED now holder remaining_ms        it waits; if for itself, then behind too many that are dead, and it asks again at once
---   BUSY now holder remaining_ms          it does not wait, and somebody else holds a lock
+--   BUSY now holder remaining_ms          it does not wait, and another attempt holds a lock
 --   AGAIN now                             it does not wait, and would come behind too many that are dead: the next try goes on
 --   LATE now                              the command came too late and took nothing
 --   ENDED now                             the attempt has released a lock before: a copy of an old command; did nothing
@@ -29,7 +29,7 @@ local me, mode, lease_ms, tokens = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber
 local sent, not_after, waits = tonumber(ARGV[5]), math.floor(ARGV[6] / 1000), ARGV[7] == '1'
 local asked_ms = lease_ms
 
--- Nobody can do anything with a shorter hold: where the command timeout is shorter, a late copy may have one so long.
+-- No holder can do anything in less: where the command timeout is shorter, a late copy may have one so long.
 local SHORTEST_MS = 250
 
 if now > not_after then
@@ -115,7 +115,7 @@ if not blocked then
   return reply
 end
 
--- How often a hold may pass between the callers of a client that knew of nobody else: so it is told of the first who waits.
+-- How often a hold may pass between the callers of a client that knew of no other waiter: so it is told of the first who waits.
 local PASSES_ALONE = 9999
 
 local function wait(record)

@@ -1,4 +1,4 @@
--- The fast paths of handover.lua, put in front of it: nobody waits, and the next attempt holds the lock; or the first who waits
+-- The fast paths of handover.lua, put in front of it: no attempt waits, and the next attempt holds the lock; or the first who waits
 -- can have it, and the next attempt waits behind all others. They do what the whole script would do, and only that part of it;
 -- where anything is unusual they do nothing, and the rest decides.
 --

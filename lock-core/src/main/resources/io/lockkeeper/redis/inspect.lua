@@ -7,7 +7,7 @@
 --                                                         20 characters each, in the order in which they will be served: the
 --                                                         first hundred of each. All: how many wait, those included who have
 --                                                         not been found dead yet
---   FREE now                                              nobody holds it or waits for it
+--   FREE now                                              it has no holder and no waiter
 --   FOREIGN now key                                       the key holds something that is not a lock record of this version
 
 local FIRST = 100

@@ -165,7 +165,7 @@ local function hold_end(record)
   return record.owner ~= '' and record.ends or readers_end(record)
 end
 
--- Returns who holds the lock: the owner or the first reader; empty: nobody.
+-- Returns who holds the lock: the owner or the first reader; empty: no attempt.
 local function holder(record)
   return record.owner ~= '' and record.owner or sub(record.readers, 1, 20)
 end
@@ -187,7 +187,7 @@ end
 
 -- Writes the record back. PEXPIRE comes first where it can: it is never refused for want of memory, and a full server then
 -- takes the rest. Messages come last: a server that takes no writes, such as a deposed master, would still publish them, and
--- a grant that was not written would make a holder of whom nobody knows.
+-- a grant that was not written would make a holder that no client knows of.
 local function save(record)
   local life = math.max(0, hold_end(record) - now) + setting(15)
   local write, delete = { 'HSET', record.key, 'lock', state_of(record) }, { 'HDEL', record.key }
@@ -247,7 +247,7 @@ local function enqueue(record, attempt, mode, lease_ms, tokens)
   record.latest = math.max(record.latest, math.min(now + alive_ms, LATEST))
 end
 
--- Nobody confirmed a grant in time: that client is gone, with all its waiters.
+-- A grant was not confirmed in time: that client is gone, with all its waiters.
 local function forget_client(record, attempt)
   if record.waiting > 0 then
     record.marked = true
@@ -288,7 +288,7 @@ local function end_lapsed_holds(record)
 end
 
 -- Returns the first waiter that is alive, and takes those before it out of the queue, who left when they were last alive; nil:
--- there is none, or too many are dead: then the record is unsettled, nobody overtakes them, and a further call goes on.
+-- there is none, or too many are dead: then the record is unsettled, no attempt overtakes them, and a further call goes on.
 local function first_live(record)
   if record.waiting > 0 and record.latest < now then
     record.since = math.max(record.since, record.latest * 1000 + 999)

@@ -1,5 +1,5 @@
--- The fast paths of release.lua, put in front of it, for one lock: one attempt holds it alone, and nobody waits, or the first who
--- waits can have it; or a reader leaves, and nobody waits. They do what the whole script would do, and only that part of it;
+-- The fast paths of release.lua, put in front of it, for one lock: one attempt holds it alone, and no other waits, or the first who
+-- waits can have it; or a reader leaves, and no attempt waits. They do what the whole script would do, and only that part of it;
 -- where anything is unusual they do nothing, and the rest decides.
 --
 -- KEYS, ARGV and replies: those of release.lua

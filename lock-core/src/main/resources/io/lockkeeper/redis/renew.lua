@@ -1,4 +1,4 @@
--- Gives holds a new end, counted from now. A hold that has lapsed is over, even where nobody has taken the lock since.
+-- Gives holds a new end, counted from now. A hold that has lapsed is over, even where no other attempt has taken the lock since.
 -- Idempotent. Works on a full server: PEXPIRE comes first and is never refused.
 --
 -- KEYS[i]      the lock records

@@ -7,8 +7,8 @@
 -- ARGV[3]  settings: see record.lua
 --
 -- Replies, each with the server time in us:
---   REVOKED now      somebody held the lock
---   FREE now         nobody did
+--   REVOKED now      the lock was held
+--   FREE now         it was free
 --   LATE now         the command came too late and did nothing
 --   FOREIGN now key  the key holds something that is not a lock record of this version
 

@@ -29,7 +29,7 @@ import org.springframework.core.annotation.AliasFor;
  *
  * <ul>
  *   <li>All failures arrive through the result, which ends after the release, on a thread of the template; after a
- *       cancellation nobody waits for the release.
+ *       cancellation no caller waits for the release.
  *   <li>The thread that runs the method is inside the lock until the method returns. What continues the stage, or the
  *       operators of the publisher, are not: {@link io.lockkeeper.LockContext} is empty there, and blocking code that asks
  *       for the same lock waits. A method that begins a reactive transaction runs in the publisher of that transaction.

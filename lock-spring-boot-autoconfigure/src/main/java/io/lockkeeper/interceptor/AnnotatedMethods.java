@@ -64,7 +64,7 @@ final class AnnotatedMethods {
             return isAnnotated(type)
                     || Arrays.stream(ReflectionUtils.getDeclaredMethods(type)).anyMatch(this::isAnnotated);
         } catch (IllegalStateException | LinkageError unreadable) {
-            // Whoever asks for its methods says so.
+            // The check of its methods says so.
             return true;
         }
     }

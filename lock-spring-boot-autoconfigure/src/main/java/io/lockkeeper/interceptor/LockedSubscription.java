@@ -21,7 +21,7 @@ import reactor.util.context.ContextView;
 
 /**
  * One subscription to a locked publisher. Its signals are those of the body; the last one comes after the release, on a
- * thread of the template's executor. A cancellation starts the release, and nobody waits for it.
+ * thread of the template's executor. A cancellation starts the release, and no thread waits for it.
  */
 final class LockedSubscription {
 
@@ -99,7 +99,7 @@ final class LockedSubscription {
         LockLease lease = begun.lease();
         Mono<Object> signals = Mono.<Object>from(execution.publisher(begun.returned()))
                 .contextWrite(context -> inside(context, lease));
-        // The value is the last signal to whoever waits for it, so it comes after the release.
+        // The value is the last signal to the subscriber, so it comes after the release.
         return (spec.onLost() == LossPolicy.INTERRUPT ? signals.takeUntilOther(loss(lease)) : signals)
                 .onErrorResume(failure -> fail(lease, failure))
                 .flatMap(value -> end(lease).thenReturn(value))

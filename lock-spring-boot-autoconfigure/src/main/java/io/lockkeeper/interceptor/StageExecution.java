@@ -21,7 +21,7 @@ final class StageExecution implements LockedExecution {
             LockRequest request = spec.request(call.getThis(), call.getArguments());
             return run(spec, call, request, spec.operations().get());
         } catch (RuntimeException noRequest) {
-            // Whoever waits for a stage looks for failures nowhere else.
+            // A caller with a stage looks for failures nowhere else.
             return CompletableFuture.failedFuture(noRequest);
         }
     }

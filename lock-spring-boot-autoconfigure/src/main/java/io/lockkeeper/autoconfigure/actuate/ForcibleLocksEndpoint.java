@@ -10,7 +10,7 @@ import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
 import org.springframework.boot.actuate.endpoint.annotation.Selector;
 import org.springframework.boot.actuate.endpoint.annotation.Selector.Match;
 
-/** Shows locks, and takes one away from whoever holds it. */
+/** Shows locks, and takes one away from its holder. */
 @Endpoint(id = "locks")
 public class ForcibleLocksEndpoint extends LocksEndpoint {
 
@@ -24,10 +24,10 @@ public class ForcibleLocksEndpoint extends LocksEndpoint {
     }
 
     /**
-     * Takes a lock away from whoever holds it. Breaks mutual exclusion until the holder has heard of it.
+     * Takes a lock away from its holder. Breaks mutual exclusion until the holder has heard of it.
      *
      * @param name the lock's name, which may contain slashes
-     * @return whether somebody held it
+     * @return whether it was held
      */
     @DeleteOperation
     public ForcedRelease forceRelease(@Selector(match = Match.ALL_REMAINING) String... name) {

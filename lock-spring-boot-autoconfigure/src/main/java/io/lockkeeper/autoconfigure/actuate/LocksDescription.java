@@ -39,7 +39,7 @@ public sealed interface LocksDescription extends OperationResponseBody {
      * What came of a forced release.
      *
      * @param name the lock's name
-     * @param released whether somebody held it
+     * @param released whether it was held
      */
     record ForcedRelease(String name, boolean released) implements LocksDescription {}
 

@@ -93,7 +93,7 @@ public class LocksEndpoint {
      * Shows one lock.
      *
      * @param name the lock's name, which may contain slashes
-     * @return its state; null where nobody holds it or waits for it
+     * @return its state; null where it has no holder and no waiter
      */
     @ReadOperation
     public @Nullable Lock lock(@Selector(match = Match.ALL_REMAINING) String... name) {

@@ -30,7 +30,7 @@ class LocksWebExtension {
      * @param name the name of the only lock to show, in place of a pattern
      * @param own whether to find only locks that instances of this application hold or wait for; false unless given
      * @param type what the client accepts
-     * @return the answer; 404 where nobody holds the lock of this name or waits for it
+     * @return the answer; 404 where the lock of this name has no holder and no waiter
      */
     @ReadOperation(producesFrom = LocksMediaType.class)
     @SuppressWarnings("deprecation") // Spring Boot 3.5 knows optional parameters only by this annotation.
@@ -57,7 +57,7 @@ class LocksWebExtension {
      * Shows one lock.
      *
      * @param name the lock's name, percent-encoded but for slashes
-     * @return its state; null where nobody holds it or waits for it
+     * @return its state; null where it has no holder and no waiter
      */
     @ReadOperation
     public @Nullable Lock lock(@Selector(match = Match.ALL_REMAINING) String... name) {

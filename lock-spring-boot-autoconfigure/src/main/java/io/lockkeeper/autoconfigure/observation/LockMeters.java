@@ -24,7 +24,7 @@ final class LockMeters {
     LockMeters(MeterRegistry registry, Tags tags) {
         gauge(registry, tags, "lockkeeper.held", held, "Locks held by this instance");
         gauge(registry, tags, "lockkeeper.waiting", waiting, "Callers who have asked for a lock and have no answer");
-        lost = counter(registry, tags, "lockkeeper.lost", "Locks that ended although nobody released them");
+        lost = counter(registry, tags, "lockkeeper.lost", "Locks that ended without a release");
         renewals = counter(registry, tags, "lockkeeper.renewals", "Renewed leases");
         renewalFailures = counter(registry, tags, "lockkeeper.renewal.failures", "Renewals that failed");
         passes = counter(registry, tags, "lockkeeper.passes", "Locks passed on within this instance");
