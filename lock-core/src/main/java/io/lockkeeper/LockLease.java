@@ -90,8 +90,8 @@ public interface LockLease extends AutoCloseable {
 
     /**
      * Registers work for the case that the lock is lost: called once, on a thread of the template's executor, within
-     * 100 ms of the loss, or at once if the lock was lost before. Not called after a release, unless it is the release that
-     * finds the lock lost. An exception from it is logged.
+     * 100 ms of the loss, or at once if the lock was lost before. Not called after a release, unless it is the release of a
+     * lease of {@code acquire} that finds the lock lost: a body that has ended is told no more. An exception from it is logged.
      *
      * @param callback receives the loss
      */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper;
 
+import io.lockkeeper.store.CallerThread;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
@@ -62,7 +63,7 @@ final class ReentrantHold {
         if (downgrade == null) {
             return lease.release();
         }
-        downgrade.join();
+        CallerThread.join(downgrade);
         return lease.isHeld() || lease.isReleased() ? ReleaseResult.RELEASED : ReleaseResult.LOST;
     }
 

@@ -14,6 +14,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -51,6 +52,9 @@ final class ReentrantHolds {
 
         /** What was entered by locking several names together, and not unlocked; the last comes first. */
         private @Nullable Deque<EnteredLease> several;
+
+        /** How many entries are under way on the owner's thread. */
+        private int entering;
 
         /** How many unlocks are missing of holds that ended by themselves. */
         private @Nullable Map<Owed, Integer> owed;
@@ -157,7 +161,7 @@ final class ReentrantHolds {
         }
 
         boolean isEmpty() {
-            return holds.isEmpty() && owed == null && (several == null || several.isEmpty());
+            return entering == 0 && holds.isEmpty() && owed == null && (several == null || several.isEmpty());
         }
 
         /** Returns whether the lease of no hold is held any more. */
@@ -242,6 +246,21 @@ final class ReentrantHolds {
     }
 
     private EnteredLease enter(Owner owner, LockRequest request, boolean body, boolean interruptibly) {
+        return entering(owner, () -> enterNow(owner, request, body, interruptibly));
+    }
+
+    /** While an owner enters something it is not forgotten: a listener may enter and leave another lock on its thread. */
+    private <T> T entering(Owner owner, Supplier<T> entry) {
+        owner.entering++;
+        try {
+            return entry.get();
+        } finally {
+            owner.entering--;
+            leaveThread();
+        }
+    }
+
+    private EnteredLease enterNow(Owner owner, LockRequest request, boolean body, boolean interruptibly) {
         manager.check(request);
         Map<ReentrantHold, List<String>> held = held(owner, request, List.of());
         for (LockManager.Lease shorter : endingBefore(request, held)) {
@@ -523,6 +542,13 @@ final class ReentrantHolds {
             owner.push(enter(owner, request, false, interruptibly));
             return;
         }
+        entering(owner, () -> {
+            lockNow(owner, request, interruptibly);
+            return owner;
+        });
+    }
+
+    private void lockNow(Owner owner, LockRequest request, boolean interruptibly) {
         manager.check(request);
         Map<ReentrantHold, List<String>> held = held(owner, request, List.of());
         for (LockManager.Lease shorter : endingBefore(request, held)) {

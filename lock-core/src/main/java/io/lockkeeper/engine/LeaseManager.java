@@ -182,15 +182,19 @@ final class LeaseManager implements LockManager {
 
     private ManagedLease next(PendingRequest request)
             throws InterruptedException, ExecutionException, TimeoutException {
-        return request.timed
-                ? request.get(request.timeoutNanos - context.clock().nanoTime(), TimeUnit.NANOSECONDS)
-                : request.get();
+        if (!request.timed) {
+            CallerThread.awaitAlone(request, Long.MAX_VALUE);
+            return request.get();
+        }
+        CallerThread.awaitAlone(request, request.timeoutNanos - context.clock().nanoTime());
+        return request.get(request.timeoutNanos - context.clock().nanoTime(), TimeUnit.NANOSECONDS);
     }
 
     private LockException interrupted(PendingRequest request, InterruptedException interrupt) {
         CompletableFuture<?> placeGone = locks.withdraw(request);
         try {
             // Its place in the store is gone then, unless the store is slow.
+            CallerThread.awaitAlone(placeGone, ActionExecutor.PLACE_GONE_NANOS);
             placeGone.get(ActionExecutor.PLACE_GONE_NANOS, TimeUnit.NANOSECONDS);
         } catch (InterruptedException | TimeoutException | ExecutionException late) {
             log.debug("A place is given up in the background", late);
@@ -321,8 +325,7 @@ final class LeaseManager implements LockManager {
         // With a timer of its own: a listener may block that of the engine, or wait for the end of the process on it.
         ThreadScheduler timer = new ThreadScheduler("lockkeeper-close");
         try {
-            locks.close(Thread.currentThread(), timer, step -> timer.schedule(step, 0))
-                    .join();
+            locks.close(Thread.currentThread(), timer).join();
         } finally {
             timer.close();
         }

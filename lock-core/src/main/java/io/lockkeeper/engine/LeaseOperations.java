@@ -85,7 +85,7 @@ final class LeaseOperations implements ManagedLease.Keeper {
 
     @Override
     public ReleaseResult releaseAndWait(ManagedLease lease) {
-        ReleaseResult result = CallerThread.waiting(() -> release(lease)).join();
+        ReleaseResult result = CallerThread.join(CallerThread.waiting(() -> release(lease)));
         StoreHold hold = lease.hold();
         if (result == ReleaseResult.RELEASED && hold.isOver() && hold.isContended()) {
             // The store tells the next holder when it answers. Where both share processors, this thread may want the

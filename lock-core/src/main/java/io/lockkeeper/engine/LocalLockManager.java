@@ -20,7 +20,6 @@ import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
@@ -440,10 +439,9 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
      *
      * @param waiting the thread that waits for the result, and not for leases of its own; null: none waits
      * @param timer ends the steps that take too long
-     * @param steps where one step after the other begins
      * @return completed when the store has nothing to do any more; the same for each call
      */
-    CompletableFuture<?> close(@Nullable Thread waiting, Scheduler timer, Executor steps) {
+    CompletableFuture<?> close(@Nullable Thread waiting, Scheduler timer) {
         if (closing.compareAndSet(false, true)) {
             refusesNew = true;
             refuseAll();
@@ -452,24 +450,25 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
                 log.info("Waiting up to {} ms until locks are released that are held: {}", waitMillis(), held);
             }
             closeTimer = timer;
+            Duration answerTime = traits.commandTimeout();
+            Duration twice = answerTime.multipliedBy(2);
             atMost(settings.shutdownWait(), registry.drained(waiting))
-                    .thenComposeAsync(waited -> refuseNested(), steps)
+                    .thenCompose(waited -> atMost(answerTime, inBackground(this::refuseNested)))
                     // Questions that are under way give locks that no caller receives: they go back first.
-                    .thenComposeAsync(gone -> atMost(traits.commandTimeout(), calls.none()), steps)
-                    .thenComposeAsync(answered -> releaseHeld(), steps)
+                    .thenCompose(gone -> atMost(answerTime, calls.none()))
+                    .thenCompose(answered -> atMost(twice, inBackground(this::releaseHeld)))
                     // An answer that came only now may have given one more.
-                    .thenComposeAsync(released -> atMost(traits.commandTimeout(), calls.none()), steps)
+                    .thenCompose(released -> atMost(answerTime, calls.none()))
                     // A command of an attempt that was given up must find the lock taken back, or come too late.
-                    .thenComposeAsync(
-                            none -> atMost(traits.commandTimeout().multipliedBy(2), executor.lastCancels()), steps)
+                    .thenCompose(none -> atMost(twice, executor.lastCancels()))
                     .whenComplete((done, failure) -> closed.complete(null));
         }
         return closed;
     }
 
-    /** Closes on behalf of no thread, with the timer and the threads of the engine. */
+    /** Closes on behalf of no thread, with the timer of the engine. */
     CompletableFuture<?> close() {
-        return close(null, context.scheduler(), context.background());
+        return close(null, context.scheduler());
     }
 
     private CompletableFuture<?> refuseNested() {
@@ -487,7 +486,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
         }
         refusesAll = true;
         refuseAll();
-        return atMost(traits.commandTimeout(), all(placesGone.stream()));
+        return all(placesGone.stream());
     }
 
     private long waitMillis() {
@@ -496,6 +495,19 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
 
     private CompletableFuture<?> releaseHeld() {
         return all(registry.held().stream().map(ManagedLease::closeAsync));
+    }
+
+    /** A listener may block the thread of a step, which the next one does not wait for. */
+    private CompletableFuture<?> inBackground(Supplier<CompletableFuture<?>> step) {
+        CompletableFuture<@Nullable Void> done = new CompletableFuture<>();
+        context.background().execute(() -> {
+            try {
+                step.get().whenComplete((told, never) -> done.complete(null));
+            } catch (Throwable failure) {
+                done.completeExceptionally(failure);
+            }
+        });
+        return done;
     }
 
     private static CompletableFuture<?> all(Stream<? extends CompletableFuture<?>> parts) {

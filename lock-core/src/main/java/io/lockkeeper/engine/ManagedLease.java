@@ -428,14 +428,17 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
 
     private ReleaseResult ended(ReleaseResult result) {
         over();
+        LockLostException late = result == ReleaseResult.LOST && state == State.RELEASED
+                ? lossBecause("the store did not know of it any more when it was released")
+                : null;
         List<Consumer<LockLostException>> told;
         synchronized (this) {
             told = callbacks;
             callbacks = List.of();
+            loss = late == null ? loss : late;
         }
         if (acquisition != 0) {
-            if (result == ReleaseResult.LOST && state == State.RELEASED) {
-                LockLostException late = lossBecause("the store did not know of it any more when it was released");
+            if (late != null) {
                 told.forEach(callback -> tell(callback, late));
                 tellLoss(late);
             }

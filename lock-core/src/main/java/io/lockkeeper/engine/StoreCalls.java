@@ -2,6 +2,7 @@
 package io.lockkeeper.engine;
 
 import io.lockkeeper.LockStoreException;
+import io.lockkeeper.store.CallerThread;
 import io.lockkeeper.store.StoreException;
 import java.time.Duration;
 import java.util.Set;
@@ -125,7 +126,7 @@ final class StoreCalls {
     /** Waits for an answer about a lock. */
     static <T> T answer(String name, CompletableFuture<T> command) {
         try {
-            return command.join();
+            return CallerThread.join(command);
         } catch (CompletionException failure) {
             throw new LockStoreException(
                     "Lock '" + name + "': " + storeFailure(failure).getMessage(), failure.getCause());

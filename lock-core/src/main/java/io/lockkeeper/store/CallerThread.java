@@ -5,6 +5,11 @@ import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ForkJoinPool;
+import java.util.concurrent.ForkJoinWorkerThread;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -92,6 +97,58 @@ public final class CallerThread {
         } else {
             UNTIL.remove();
         }
+    }
+
+    /**
+     * Waits until an answer is there, uninterruptibly.
+     *
+     * @param answer what the thread waits for
+     * @return the answer
+     * @throws java.util.concurrent.CompletionException if there is a failure instead
+     */
+    public static <T extends @Nullable Object> T join(CompletableFuture<T> answer) {
+        boolean interrupted = false;
+        while (true) {
+            try {
+                awaitAlone(answer, Long.MAX_VALUE);
+                break;
+            } catch (InterruptedException interrupt) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+        return answer.join();
+    }
+
+    /**
+     * Waits on a worker of a {@link ForkJoinPool} until an answer is there, or a time is over; on other threads not at all.
+     * The wait of a future itself would run other tasks of the pool on such a worker, inside of the locks that it holds.
+     *
+     * @param answer what the thread waits for
+     * @param nanos how long at most
+     * @throws InterruptedException if the thread is interrupted
+     */
+    public static void awaitAlone(CompletableFuture<?> answer, long nanos) throws InterruptedException {
+        if (answer.isDone() || !(Thread.currentThread() instanceof ForkJoinWorkerThread)) {
+            return;
+        }
+        CountDownLatch done = new CountDownLatch(1);
+        answer.whenComplete((value, failure) -> done.countDown());
+        ForkJoinPool.managedBlock(new ForkJoinPool.ManagedBlocker() {
+            @Override
+            @SuppressWarnings("ReturnValueIgnored") // Whether it is done is asked by the caller.
+            public boolean block() throws InterruptedException {
+                done.await(nanos, TimeUnit.NANOSECONDS);
+                return true;
+            }
+
+            @Override
+            public boolean isReleasable() {
+                return done.getCount() == 0;
+            }
+        });
     }
 
     private static boolean isVirtual(Thread thread) {

@@ -4,9 +4,10 @@
 --
 -- Replies, each with the server time in us:
 --   LOCK now mode token remaining_ms holders waiters all  who holds the lock and who waits, as attempts one behind the other,
---                                                         20 characters each, in the order in which they will be served: the
---                                                         first hundred of each. All: how many wait, those included who have
---                                                         not been found dead yet
+--                                                         20 characters each: all holders, since each of them may ask whether
+--                                                         it still is one, and the first hundred waiters in the order in which
+--                                                         they will be served. All: how many wait, those included who have not
+--                                                         been found dead yet
 --   FREE now                                              it has no holder and no waiter
 --   FOREIGN now key                                       the key holds something that is not a lock record of this version
 
@@ -18,7 +19,7 @@ if not record then
 end
 end_lapsed_holds(record)
 local held, waiting = { record.owner }, {}
-for place = 1, math.min(#record.readers, FIRST * READER), READER do
+for place = 1, #record.readers, READER do
   held[#held + 1] = sub(record.readers, place, place + 19)
 end
 if record.waiting > 0 and record.latest >= now then

@@ -4,6 +4,7 @@ package io.lockkeeper.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
+import io.lockkeeper.DistributedLock;
 import io.lockkeeper.LockLease;
 import io.lockkeeper.LockListener;
 import io.lockkeeper.LockRequest;
@@ -91,6 +92,58 @@ class EngineCloseTest {
             goOn.countDown();
         }
         assertThat(held.isHeld()).isFalse();
+    }
+
+    @Test
+    void aListenerThatBlocksAReleaseDoesNotKeepCloseWaiting() throws Exception {
+        CountDownLatch goOn = new CountDownLatch(1);
+        LockTemplate blocked = LockTemplate.builder(new MemoryLockStore())
+                .leaseTime(Duration.ofSeconds(1))
+                .shutdownWait(Duration.ZERO)
+                .listener(new LockListener() {
+                    @Override
+                    public void onReleased(Released event) {
+                        try {
+                            goOn.await();
+                        } catch (InterruptedException interrupt) {
+                            Thread.currentThread().interrupt();
+                        }
+                    }
+                })
+                .build();
+        CompletableFuture.runAsync(() -> blocked.acquire("held")).join();
+
+        try {
+            assertThat(CompletableFuture.runAsync(blocked::close)).succeedsWithin(Duration.ofSeconds(20));
+        } finally {
+            goOn.countDown();
+        }
+    }
+
+    @Test
+    void aListenerMayUseTheTemplateWhileItsThreadLocks() {
+        AtomicReference<LockTemplate> self = new AtomicReference<>();
+        try (LockTemplate used = LockTemplate.builder(store.peer())
+                .shutdownWait(Duration.ZERO)
+                .listener(new LockListener() {
+                    @Override
+                    public void onAcquired(Acquired event) {
+                        if (event.request().names().contains("stock")) {
+                            self.get().tryRun("audit", lease -> {});
+                        }
+                    }
+                })
+                .build()) {
+            self.set(used);
+            DistributedLock lock = used.lock("stock");
+            lock.lock();
+            assertThat(lock.isHeldByCurrentThread()).isTrue();
+
+            lock.unlock();
+
+            assertThat(other.tryAcquire("stock")).isPresent();
+        }
+        other.close();
     }
 
     @Test

@@ -4,6 +4,7 @@ package io.lockkeeper.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lockkeeper.LockLease;
+import io.lockkeeper.LockMode;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockStatus;
 import io.lockkeeper.LockTemplate;
@@ -15,6 +16,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
@@ -141,6 +143,18 @@ class RedisHardCasesTest {
             server.command("FLUSHALL");
         }
         assertThat(copies).isGreaterThan(4_900);
+    }
+
+    @Test
+    void oneOfManyReadersIsFoundAmongAll() {
+        LockTemplate template = instance(RedisLockStore.Options.defaults());
+        LockRequest reading = LockRequest.of("report").withMode(LockMode.READ).withLeaseTime(Duration.ofMinutes(5));
+        List<LockLease> readers =
+                Stream.generate(() -> template.acquire(reading)).limit(101).toList();
+
+        assertThat(readers).allMatch(LockLease::verify).allMatch(LockLease::isHeld);
+
+        readers.forEach(LockLease::close);
     }
 
     /** The message of the forced release never arrives, and somebody else holds the lock by then. */

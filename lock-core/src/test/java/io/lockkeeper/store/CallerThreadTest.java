@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.store;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ForkJoinPool;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+/** What a thread does while it waits for an answer. */
+class CallerThreadTest {
+
+    @Test
+    void aWorkerThatWaitsRunsNoOtherTask() throws Exception {
+        ForkJoinPool pool = new ForkJoinPool(1);
+        CompletableFuture<Thread> other = new CompletableFuture<>();
+        CountDownLatch waits = new CountDownLatch(1);
+        CompletableFuture<String> answer = new CompletableFuture<>() {
+            @Override
+            public Executor defaultExecutor() {
+                // As that of the common pool's futures: its workers help while they wait.
+                return pool;
+            }
+        };
+        try {
+            CompletableFuture<Thread> waiting = CompletableFuture.supplyAsync(
+                    () -> {
+                        CompletableFuture.runAsync(() -> other.complete(Thread.currentThread()), pool);
+                        waits.countDown();
+                        assertThat(CallerThread.join(answer)).isEqualTo("answer");
+                        return Thread.currentThread();
+                    },
+                    pool);
+            waits.await();
+            Thread helped = other.get(20, TimeUnit.SECONDS);
+            answer.complete("answer");
+            assertThat(helped).isNotSameAs(waiting.get(20, TimeUnit.SECONDS));
+        } finally {
+            pool.shutdownNow();
+        }
+    }
+}
