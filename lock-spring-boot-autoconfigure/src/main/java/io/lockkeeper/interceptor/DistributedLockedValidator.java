@@ -243,6 +243,9 @@ public final class DistributedLockedValidator
             Fallback fallback = specs.fallback(method);
             if (fallback != null && attachment != null) {
                 MethodCheck.checkFallback(method, fallback, bean.isByInterfaces());
+                Faults circle = new Faults(method);
+                MethodCheck.requireEnd(method, fallback, specs::fallback, circle);
+                found.addAll(circle.found());
             }
         }
         return found;

@@ -5,9 +5,14 @@ import io.lockkeeper.annotation.DistributedLocked;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.Arrays;
+import java.util.Deque;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.DisposableBean;
@@ -83,6 +88,33 @@ final class MethodCheck {
                                 + " public, let it not be final, and declare it in the interface where there is one",
                         AnnotatedMethod.signature(method.getName(), method.getParameterTypes()),
                         owner);
+            }
+        }
+    }
+
+    /** Fallbacks that are locked themselves must not lead back to a method that they stand for: no call would end. */
+    static void requireEnd(
+            AnnotatedMethod owner,
+            Fallback fallback,
+            Function<AnnotatedMethod, @Nullable Fallback> fallbacks,
+            Faults faults) {
+        Deque<Fallback> open = new ArrayDeque<>(List.of(fallback));
+        Set<Method> seen = new HashSet<>();
+        while (!open.isEmpty()) {
+            for (Fallback.Candidate candidate : open.remove().candidates()) {
+                Method method = candidate.method();
+                if (method.equals(owner.method())) {
+                    faults.add(
+                            "fallbackMethod",
+                            "leads back to the method itself, whose lock was not acquired",
+                            "Name a method without @DistributedLocked, or one that has no fallback");
+                    return;
+                }
+                AnnotatedMethod next = AnnotatedMethod.find(method, owner.targetClass());
+                Fallback further = next == null || !seen.add(method) ? null : fallbacks.apply(next);
+                if (further != null) {
+                    open.add(further);
+                }
             }
         }
     }

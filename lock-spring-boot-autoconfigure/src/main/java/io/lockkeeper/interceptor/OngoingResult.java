@@ -25,6 +25,9 @@ import org.springframework.stereotype.Controller;
  */
 record OngoingResult(String result, String part, @Nullable String remedy) {
 
+    /** Results that consist of others are looked into so deep. */
+    private static final int MOST_NESTED = 8;
+
     private static final String ENTITY = "org.springframework.http.HttpEntity";
     private static final String UNTIL_DONE = ", and the lock is held until it is done";
 
@@ -58,11 +61,11 @@ record OngoingResult(String result, String part, @Nullable String remedy) {
                     raw.getSimpleName(),
                     "Return CompletableFuture, which Spring MVC waits for as well" + UNTIL_DONE);
         }
-        return find(type, type, held || !goesOn(raw) ? null : type);
+        return find(type, type, held || !goesOn(raw) ? null : type, MOST_NESTED);
     }
 
     private static @Nullable OngoingResult find(
-            ResolvableType whole, ResolvableType type, @Nullable ResolvableType in) {
+            ResolvableType whole, ResolvableType type, @Nullable ResolvableType in, int depth) {
         Class<?> raw = type.resolve(Object.class);
         if (isAny(raw, WRITTEN_LATER)) {
             return new OngoingResult(
@@ -74,13 +77,14 @@ record OngoingResult(String result, String part, @Nullable String remedy) {
         OngoingResult found = in != null || isEvaluatedLater(raw)
                 ? new OngoingResult(source(whole), raw.getSimpleName(), null)
                 : null;
-        for (ResolvableType part : parts(type, raw)) {
+        // A type may have itself as its bound: class Category<C extends Category<C>>.
+        for (ResolvableType part : depth == 0 ? List.<ResolvableType>of() : parts(type, raw)) {
             Class<?> content = part.resolve(Object.class);
             if (entity && goesOn(content)) {
                 return new OngoingResult(
                         source(whole), content.getSimpleName(), "Return " + turned(raw, content) + UNTIL_DONE);
             }
-            OngoingResult inside = find(whole, part, goesOn(content) ? part : null);
+            OngoingResult inside = find(whole, part, goesOn(content) ? part : null, depth - 1);
             if (inside != null && (found == null || inside.remedy() != null)) {
                 found = inside;
             }

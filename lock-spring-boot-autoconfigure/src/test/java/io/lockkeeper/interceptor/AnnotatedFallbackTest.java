@@ -82,8 +82,27 @@ class AnnotatedFallbackTest {
                 .run(context -> assertThat(context.getStartupFailure()).hasMessageContaining("busy(): is private"));
     }
 
+    @Test
+    void fallbacksThatLeadBackStopTheStart() {
+        runner.withBean(Circle.class).run(context -> assertThat(context.getStartupFailure())
+                .hasMessageContaining("fallbackMethod: leads back to the method itself"));
+    }
+
     @EnableTransactionManagement(proxyTargetClass = false)
     static class Transactions {}
+
+    static class Circle {
+
+        @DistributedLocked(name = "stock", fallbackMethod = "second")
+        public String first() {
+            throw new AssertionError();
+        }
+
+        @DistributedLocked(name = "stock", fallbackMethod = "first")
+        public String second() {
+            throw new AssertionError();
+        }
+    }
 
     private static String state() {
         String held = LockContext.current().map(lease -> "locked").orElse("unlocked");

@@ -13,6 +13,7 @@ import java.util.concurrent.Future;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -114,6 +115,28 @@ class OngoingResultsTest {
     void otherResultsGiveNoAlarm(String method) {
         assertThat(faults(Fine.class, method)).isEmpty();
         assertThat(log.lines()).isEmpty();
+    }
+
+    @Test
+    void aTypeThatIsItsOwnBoundIsLookedAtOnce() {
+        LockedApplication.runner().withBean(Catalogue.class).run(context -> assertThat(context)
+                .hasNotFailed());
+    }
+
+    abstract static class Category<C extends Category<C>> implements Iterable<C> {}
+
+    static class Catalogue {
+
+        @DistributedLocked("catalogue")
+        @SuppressWarnings("rawtypes")
+        public @Nullable Category load() {
+            return null;
+        }
+
+        @DistributedLocked("category")
+        public <C extends Category<C>> @Nullable C category() {
+            return null;
+        }
     }
 
     @Test

@@ -119,6 +119,9 @@ final class RegisteredLock implements DistributedLock {
         } catch (IllegalMonitorStateException notHeld) {
             throw new IllegalStateException("You do not own lock at " + key, notHeld);
         }
+        if (lock.getHoldCount() == 0) {
+            ttl = null;
+        }
         if (result == ReleaseResult.LOST) {
             throw new ConcurrentModificationException(
                     "Lock was released in the store due to expiration. The integrity of"
@@ -146,7 +149,12 @@ final class RegisteredLock implements DistributedLock {
             return false;
         }
         Duration time = asked == null ? ttl : asked;
-        return time == null ? lease.verify() : lease.extend(time);
+        boolean held = time == null ? lease.verify() : lease.extend(time);
+        if (held && ttl == null) {
+            // It is not renewed any more: the next renewal has to.
+            ttl = time;
+        }
+        return held;
     }
 
     long usedAt() {

@@ -168,6 +168,25 @@ class LockkeeperLockRegistryTest {
     }
 
     @Test
+    void aTimeToLiveThatWasGivenLaterIsThatOfTheNextRenewal() {
+        DistributedLock lock = registry.obtain(key);
+        lock.lock();
+        registry.renewLock(key, SOON);
+        Awaitility.await()
+                .pollInSameThread()
+                .until(() -> here.lock(key).remaining().compareTo(SOON.dividedBy(2)) < 0);
+
+        registry.renewLock(key);
+
+        assertThat(here.lock(key).remaining()).isGreaterThan(SOON.dividedBy(2));
+        lock.unlock();
+        here.lock(key).lock();
+        registry.renewLock(key);
+        assertThat(here.lock(key).remaining()).as("the next hold is renewed").isGreaterThan(SOON);
+        here.lock(key).unlock();
+    }
+
+    @Test
     void locksThatAreNotHeldAreForgotten() {
         DistributedLock held = registry.obtain(key);
         DistributedLock idle = registry.obtain(key + " idle");

@@ -3,8 +3,10 @@ package io.lockkeeper.autoconfigure.actuate;
 
 import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
+import org.springframework.boot.actuate.endpoint.InvalidEndpointRequestException;
 import org.springframework.http.server.PathContainer;
 import org.springframework.http.server.RequestPath;
+import org.springframework.util.StringUtils;
 import org.springframework.web.context.request.RequestAttributes;
 import org.springframework.web.context.request.RequestContextHolder;
 import org.springframework.web.util.ServletRequestPathUtils;
@@ -27,20 +29,20 @@ final class LockPath {
      */
     static String exactName(String... segments) {
         RequestAttributes request = RequestContextHolder.getRequestAttributes();
-        String exact = request == null
-                ? null
-                : exactName(
-                        request.getAttribute(ServletRequestPathUtils.PATH_ATTRIBUTE, RequestAttributes.SCOPE_REQUEST),
-                        request.getAttribute(PATTERN, RequestAttributes.SCOPE_REQUEST));
-        return exact == null ? LocksEndpoint.name(segments) : exact;
-    }
-
-    private static @Nullable String exactName(@Nullable Object path, @Nullable Object pattern) {
-        if (!(path instanceof RequestPath request) || !(pattern instanceof String matched)) {
-            return null;
+        if (request == null
+                || !(request.getAttribute(ServletRequestPathUtils.PATH_ATTRIBUTE, RequestAttributes.SCOPE_REQUEST)
+                        instanceof RequestPath path)
+                || !(request.getAttribute(PATTERN, RequestAttributes.SCOPE_REQUEST) instanceof String pattern)) {
+            return LocksEndpoint.name(segments);
         }
         // The pattern ends with that of all remaining segments.
-        return nameAfter(matched.substring(0, matched.lastIndexOf('/')), request.pathWithinApplication());
+        String exact = nameAfter(pattern.substring(0, pattern.lastIndexOf('/')), path.pathWithinApplication());
+        if (exact == null) {
+            // Never the segments, which may be the name of another lock.
+            throw new InvalidEndpointRequestException(
+                    "the name of a lock cannot be read from " + path.value(), "Give it as the parameter name");
+        }
+        return exact;
     }
 
     /**
@@ -51,9 +53,21 @@ final class LockPath {
      * @return the name; null: the request is not for one lock of the endpoint
      */
     static @Nullable String nameAfter(String endpoint, PathContainer request) {
-        String path = request.value();
-        return path.startsWith(endpoint + "/")
-                ? UriUtils.decode(path.substring(endpoint.length() + 1), StandardCharsets.UTF_8)
-                : null;
+        String[] expected = StringUtils.tokenizeToStringArray(endpoint, "/");
+        int known = 0;
+        StringBuilder name = null;
+        for (PathContainer.Element element : request.elements()) {
+            if (name != null) {
+                name.append(element.value());
+            } else if (known == expected.length) {
+                name = new StringBuilder();
+            } else if (element instanceof PathContainer.PathSegment segment) {
+                // As the endpoint is found: decoded, and without what follows a semicolon.
+                if (!segment.valueToMatch().equals(expected[known++])) {
+                    return null;
+                }
+            }
+        }
+        return name == null ? null : UriUtils.decode(name.toString(), StandardCharsets.UTF_8);
     }
 }
