@@ -40,6 +40,7 @@ final class ScriptReply {
      */
     static boolean isNotHeld(@Nullable Object reply) {
         return reply instanceof List<?> values
+                && !values.isEmpty()
                 && values.get(0) instanceof byte[] status
                 && Arrays.equals(status, NOT_HELD);
     }

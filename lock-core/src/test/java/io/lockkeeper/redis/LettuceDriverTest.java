@@ -2,6 +2,7 @@
 package io.lockkeeper.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.InstanceOfAssertFactories.LIST;
 
 import io.lockkeeper.LockLease;
 import io.lockkeeper.LockTemplate;
@@ -95,6 +96,28 @@ class LettuceDriverTest {
             factory.resetConnection();
             lockWorks(template);
         });
+    }
+
+    @Test
+    void theReplyOfAScriptMayBeEmpty() {
+        LettuceConnectionFactory factory = factory(true);
+        ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
+        RedisDriver driver =
+                RedisDrivers.over(factory, Duration.ofSeconds(2), timer, ReplicaAcks.of("0", Duration.ZERO));
+        List<byte[]> noLock = List.of("lockkeeper:lock:".getBytes(StandardCharsets.UTF_8));
+        try {
+            driver.prepare(LuaScript.ALL).join();
+            driver.eval(LuaScript.RIGHTS, noLock, List.of()).join();
+
+            assertThat(driver.eval(LuaScript.RIGHTS, noLock, List.of()))
+                    .succeedsWithin(Duration.ofSeconds(10))
+                    .asInstanceOf(LIST)
+                    .isEmpty();
+        } finally {
+            driver.close();
+            timer.shutdownNow();
+            factory.destroy();
+        }
     }
 
     @Test
