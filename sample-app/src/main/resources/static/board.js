@@ -264,7 +264,7 @@ function forceRelease(name) {
   dialog.returnValue = '';
   dialog.onclose = () => dialog.returnValue === 'release' && attempt(async () => {
     const {ok, body, problem} = await ask('DELETE', `locks?name=${encodeURIComponent(name)}`);
-    say(ok ? `${name}: ${body.released ? 'released by force' : 'nobody held it any more'}.` : `${problem}.`);
+    say(ok ? `${name}: ${body.released ? 'released by force' : 'it was free already'}.` : `${problem}.`);
   });
   dialog.showModal();
 }

@@ -11,7 +11,7 @@ import redis.clients.jedis.ConnectionPoolConfig;
 import redis.clients.jedis.JedisPooled;
 import redis.clients.jedis.params.SetParams;
 
-/** The least that a lock on Redis can be: SET NX PX, and a script that deletes what is still ours. Nobody waits. */
+/** The least that a lock on Redis can be: SET NX PX, and a script that deletes what is still ours. No caller can wait for it. */
 final class RawPeers {
 
     private static final String DELETE =
@@ -73,7 +73,7 @@ final class RawPeers {
 
     private static void require(String answer) {
         if (!"OK".equals(answer)) {
-            throw new IllegalStateException("The lock is held: the raw clients take part only where nobody waits");
+            throw new IllegalStateException("The lock is held: the raw clients take part only without waiters");
         }
     }
 }

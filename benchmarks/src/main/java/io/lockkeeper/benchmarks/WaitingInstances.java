@@ -52,7 +52,7 @@ final class WaitingInstances implements AutoCloseable {
     WaitingInstances(RedisServer redis, int waiting) {
         lock = List.of("waited-for");
         connections = Connections.jedis(redis.port());
-        // What waits is alive for three poll intervals, so that nobody has to poll while this measures.
+        // What waits is alive for three poll intervals, so that no waiter polls while this measures.
         store = new RedisLockStore(
                 connections,
                 RedisLockStore.Options.defaults().withPollInterval(LEASE).withGrantTime(LEASE.dividedBy(2)));
@@ -106,7 +106,7 @@ final class WaitingInstances implements AutoCloseable {
         } while (!message.contains("grant " + instance.attempt));
     }
 
-    /** Who has released the lock asks again: goes to the end of the queue, or has the lock where nobody waits. */
+    /** An instance that has released the lock asks again: it joins the end of the queue, or gets a lock without waiters. */
     void askAgain() {
         if (!queue.isEmpty()) {
             queue.add(holder);
@@ -130,7 +130,7 @@ final class WaitingInstances implements AutoCloseable {
         Connections.close(connections);
     }
 
-    /** Nobody listens to the store's own channel. */
+    /** Ignores messages on the store's own channel. */
     private static final class Silence implements StoreListener {
 
         @Override
@@ -140,7 +140,7 @@ final class WaitingInstances implements AutoCloseable {
 
         @Override
         public void revoked(String attempt) {
-            // Nobody revokes.
+            // No lock is revoked here.
         }
 
         @Override
@@ -150,7 +150,7 @@ final class WaitingInstances implements AutoCloseable {
 
         @Override
         public void channelRestored() {
-            // Nobody waits here.
+            // No caller waits here.
         }
     }
 }

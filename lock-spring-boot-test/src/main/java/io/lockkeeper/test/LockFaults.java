@@ -57,16 +57,16 @@ public final class LockFaults {
     }
 
     /**
-     * Takes a lock away from whoever holds it, now, and returns when all holders of this application know that it is lost:
+     * Takes a lock away from its holders, now, and returns when all holders of this application know that it is lost:
      * {@code isHeld()} is false, and {@code onLost} callbacks have been handed to their threads.
      *
      * @param name the lock's name
-     * @throws IllegalStateException if nobody holds it, or if the holders have not heard of it within 5 s
+     * @throws IllegalStateException if it is free, or if the holders have not heard of it within 5 s
      */
     public void lose(String name) {
         List<Long> holders = heldHere.holdersOf(name);
         if (!answer(store.real().revoke(name))) {
-            throw new IllegalStateException("Lock '" + name + "' is held by nobody, so nobody can lose it");
+            throw new IllegalStateException("Lock '" + name + "' is free, so it cannot be lost");
         }
         heldHere.awaitEnd(name, holders, PATIENCE);
     }
@@ -76,7 +76,7 @@ public final class LockFaults {
      *
      * @param name the lock's name
      * @return releases the lock
-     * @throws IllegalStateException if somebody holds it
+     * @throws IllegalStateException if it is held
      */
     public Outage hold(String name) {
         String attempt = stranger + String.format("%08d", attempts.incrementAndGet());
@@ -84,7 +84,7 @@ public final class LockFaults {
         AcquireReply reply = answer(store.real()
                 .acquire(new AcquireCommand(names, attempt, ClaimMode.EXCLUSIVE, HOLD.toMillis(), false, 1)));
         if (!(reply instanceof AcquireReply.Acquired)) {
-            throw new IllegalStateException("Lock '" + name + "' is held already, so nobody else can hold it");
+            throw new IllegalStateException("Lock '" + name + "' is held already, so another instance cannot hold it");
         }
         // The store may have given a shorter hold than it was asked for.
         store.real()

@@ -8,7 +8,7 @@ import io.lockkeeper.sample.OrderResult.Refused;
 import io.lockkeeper.sample.OrderResult.Sold;
 import org.springframework.stereotype.Component;
 
-/** Reads the stock, checks it and writes it back: right only while nobody else does the same. */
+/** Reads the stock, checks it and writes it back: right only while no other caller does the same. */
 @Component
 class Checkout {
 

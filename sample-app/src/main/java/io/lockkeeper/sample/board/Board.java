@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * @param leaseMillis how long a lease is
  * @param shops the instances that run, and those that have sold and run no more
  * @param lastOrders who took the last orders, the newest first
- * @param locks the locks: the one of the product, and others that somebody holds or waits for
+ * @param locks the locks: the one of the product, and others that are held or waited for
  */
 record Board(
         String servedBy,

@@ -65,14 +65,14 @@ class BoardController {
         }
     }
 
-    /** Takes a lock away from whoever holds it. */
+    /** Takes a lock away from its holder. */
     @DeleteMapping("/locks")
     Release forceRelease(@RequestParam String name) {
         boolean released = inspector.forceRelease(name);
-        log.warn("Force release of {}, asked for on the page: {}", name, released ? "done" : "nobody held it");
+        log.warn("Force release of {}, asked for on the page: {}", name, released ? "done" : "it was free");
         return new Release(name, released);
     }
 
-    /** Whether somebody held the lock. */
+    /** Whether the lock was held. */
     record Release(String name, boolean released) {}
 }

@@ -67,7 +67,7 @@ class BoardReader {
                 statuses().map(status -> lock(status, running)).toList());
     }
 
-    /** Returns the lock of the product first, also where nobody holds it, then the others by name. */
+    /** Returns the lock of the product first, also where it is free, then the others by name. */
     private Stream<LockStatus> statuses() {
         String ofProduct = "stock:" + shop.product();
         List<LockStatus> found = inspector.find("*", MOST_LOCKS);

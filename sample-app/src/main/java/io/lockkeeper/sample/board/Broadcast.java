@@ -11,7 +11,7 @@ import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.stereotype.Component;
 import tools.jackson.databind.json.JsonMapper;
 
-/** Sends what the page shows to all who look at it, three times a second: one reading for all of them, none for nobody. */
+/** Sends what the page shows to all who look at it, three times a second: one reading for all of them, and none without viewers. */
 @Component
 class Broadcast {
 

@@ -82,7 +82,7 @@ final class DatabaseServer {
         }
     }
 
-    /** Ends the presence of an instance, and stops the server, wherever it runs, if nobody uses it any more. */
+    /** Ends the presence of an instance, and stops the server, wherever it runs, if no instance uses it any more. */
     void leave(Connection presence) {
         try (Connection monitor = openMonitor()) {
             presence.close();

@@ -56,7 +56,7 @@ public final class SharedServers implements ApplicationContextInitializer<Config
                 settings.databasePort(),
                 settings.redisHost(),
                 settings.redisPort());
-        // The host stops servers that nobody uses, and the first bean that connects may be long in coming
+        // The host stops servers that no instance uses, and the first bean that connects may be long in coming
         Connection presence = enter(database);
         // The first to be registered is the last to be destroyed: the connection pool is closed by then
         if (context.getBeanFactory() instanceof DefaultSingletonBeanRegistry beans) {
