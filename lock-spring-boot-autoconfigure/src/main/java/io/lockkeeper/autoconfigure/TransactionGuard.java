@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.autoconfigure;
 
-import io.lockkeeper.interceptor.GuardedBodies;
+import io.lockkeeper.interceptor.CommitGuard;
 import java.util.Arrays;
 import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.SmartInitializingSingleton;
@@ -21,7 +21,7 @@ final class TransactionGuard implements TransactionExecutionListener {
     /** Called as late as can be: an exception from here makes the manager roll back. */
     @Override
     public void beforeCommit(TransactionExecution transaction) {
-        GuardedBodies.ensureHeld();
+        CommitGuard.ensureHeld();
         TransactionLocks.beforeCommit();
     }
 

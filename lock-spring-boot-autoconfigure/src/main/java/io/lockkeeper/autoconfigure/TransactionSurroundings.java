@@ -6,7 +6,7 @@ import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockSurroundings;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.autoconfigure.LockkeeperProperties.InsideTransaction;
-import io.lockkeeper.interceptor.GuardedBodies;
+import io.lockkeeper.interceptor.CommitGuard;
 import java.util.Collection;
 import java.util.List;
 import java.util.Set;
@@ -40,7 +40,7 @@ final class TransactionSurroundings implements LockSurroundings {
 
     @Override
     public @Nullable Consumer<LockLease> beforeAcquisition(LockRequest request, boolean reentry) {
-        GuardedBodies.Purpose purpose = GuardedBodies.purpose();
+        CommitGuard.Purpose purpose = CommitGuard.purpose();
         if (reaction == InsideTransaction.ALLOW
                 || !TransactionLocks.isTransactionOpen()
                 || purpose.hasOwnTransaction()) {

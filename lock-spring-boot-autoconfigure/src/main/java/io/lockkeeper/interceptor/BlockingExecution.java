@@ -2,15 +2,7 @@
 package io.lockkeeper.interceptor;
 
 import io.lockkeeper.LockException;
-import io.lockkeeper.LockLease;
-import io.lockkeeper.LockNotAcquiredException;
-import io.lockkeeper.LockOperations;
-import io.lockkeeper.LockRequest;
-import io.lockkeeper.LockStoreException;
-import io.lockkeeper.LockedTask;
 import io.lockkeeper.annotation.DistributedLocked;
-import io.lockkeeper.annotation.LossPolicy;
-import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
@@ -23,75 +15,91 @@ final class BlockingExecution implements LockedExecution {
     private static final Logger log = LoggerFactory.getLogger(DistributedLocked.class);
 
     /** By name, because the libraries may not be there. */
-    private static final List<String> EVENT_LOOPS =
-            List.of("reactor.core.scheduler.NonBlocking", "io.netty.util.concurrent.FastThreadLocalThread");
+    private static final String REACTOR = "reactor.core.scheduler.NonBlocking";
 
-    private static final ClassValue<Boolean> IS_EVENT_LOOP = new ClassValue<>() {
+    private static final String NETTY = "io.netty.util.concurrent.FastThreadLocalThread";
+
+    private static final ClassValue<Boolean> MAY_BE_EVENT_LOOP = new ClassValue<>() {
         @Override
         protected Boolean computeValue(Class<?> thread) {
-            return EVENT_LOOPS.stream().anyMatch(name -> ResultKind.isOf(thread, name));
+            return ResultKind.isOf(thread, REACTOR) || ResultKind.isOf(thread, NETTY);
         }
     };
 
-    private final AtomicBoolean warned = new AtomicBoolean();
+    private final boolean isOpen;
+    private final AtomicBoolean warnedOfThread = new AtomicBoolean();
+    private final AtomicBoolean warnedOfResult = new AtomicBoolean();
+
+    /**
+     * Creates the execution of one method.
+     *
+     * @param isOpen whether only the returned value tells whether it goes on after the method
+     */
+    BlockingExecution(boolean isOpen) {
+        this.isOpen = isOpen;
+    }
 
     @Override
     public @Nullable Object run(MethodLockSpec spec, MethodInvocation call) throws Throwable {
-        Thread thread = Thread.currentThread();
-        if (IS_EVENT_LOOP.get(thread.getClass()) && !warned.get() && warned.compareAndSet(false, true)) {
+        warnOnEventLoop(spec);
+        LockedCall locked = new LockedCall(spec, call, call.getArguments());
+        Object result = run(locked);
+        if (isOpen && result != null) {
+            warnOfOngoing(result, locked);
+        }
+        return result;
+    }
+
+    private static @Nullable Object run(LockedCall locked) throws Throwable {
+        try {
+            locked.ask((operations, request) -> {
+                operations.run(request, locked::run);
+                return locked;
+            });
+            return locked.returned();
+        } catch (LockException failure) {
+            return locked.withoutLock(failure);
+        }
+    }
+
+    private void warnOnEventLoop(MethodLockSpec spec) {
+        if (!warnedOfThread.get() && isOnEventLoop() && warnedOfThread.compareAndSet(false, true)) {
             log.warn(
                     "{} was called on the event loop thread '{}', which it blocks while it waits for the lock and runs."
                             + " Return a Mono, Flux or CompletableFuture, or call it on another thread, as with"
                             + " subscribeOn(Schedulers.boundedElastic()). Said once for each method",
-                    spec.settings().label(),
-                    thread.getName());
+                    spec.label(),
+                    Thread.currentThread().getName());
         }
-        LockRequest request = spec.request(call.getThis(), call.getArguments());
-        LockOperations operations = spec.operations().get();
-        Body body = new Body(call, spec.onLost());
-        GuardedBodies.asks(spec, call);
+    }
+
+    private static boolean isOnEventLoop() {
+        Class<?> thread = Thread.currentThread().getClass();
+        return MAY_BE_EVENT_LOOP.get(thread) && (ResultKind.isOf(thread, REACTOR) || isRunByNettyEventLoop(thread));
+    }
+
+    /** Such threads also run timers and the work of pools, which may block. */
+    private static boolean isRunByNettyEventLoop(Class<?> thread) {
         try {
-            operations.run(request, body);
-            return body.result;
-        } catch (LockNotAcquiredException | LockStoreException failure) {
-            if (body.started) {
-                throw failure;
-            }
-            return withoutLock(spec, call, failure);
-        } finally {
-            GuardedBodies.hasAsked(spec);
+            Object executor = Class.forName("io.netty.util.internal.ThreadExecutorMap", false, thread.getClassLoader())
+                    .getMethod("currentExecutor")
+                    .invoke(null);
+            return executor != null && ResultKind.isOf(executor.getClass(), "io.netty.channel.EventLoop");
+        } catch (ReflectiveOperationException unknown) {
+            return false;
         }
     }
 
-    private static @Nullable Object withoutLock(MethodLockSpec spec, MethodInvocation call, LockException failure)
-            throws Throwable {
-        if (spec.skips(failure)) {
-            return spec.skippedResult();
-        }
-        Fallback.Candidate instead = spec.fallbackFor(failure);
-        if (instead == null) {
-            throw failure;
-        }
-        return instead.invoke(call, call.getArguments(), failure);
-    }
-
-    /** The method's body, which remembers that it was started: what fails from then on is the body's own failure. */
-    private static final class Body implements LockedTask<Throwable> {
-
-        private final MethodInvocation call;
-        private final LossPolicy onLost;
-        private boolean started;
-        private @Nullable Object result;
-
-        Body(MethodInvocation call, LossPolicy onLost) {
-            this.call = call;
-            this.onLost = onLost;
-        }
-
-        @Override
-        public void run(LockLease lease) throws Throwable {
-            started = true;
-            result = onLost == LossPolicy.REPORT ? call.proceed() : new LossWatch(lease, onLost).run(call);
+    private void warnOfOngoing(Object result, LockedCall locked) {
+        Object ongoing = warnedOfResult.get() ? null : OngoingResult.find(result);
+        if (ongoing != null && warnedOfResult.compareAndSet(false, true)) {
+            log.warn(
+                    "{} returned a {}, which goes on without the lock, because {} is declared as its return type. Declare"
+                            + " CompletableFuture, Mono or Flux, and the lock is held until the end. Said once for each"
+                            + " method",
+                    locked.spec().label(),
+                    ongoing.getClass().getSimpleName(),
+                    locked.invocation().getMethod().getReturnType().getSimpleName());
         }
     }
 }

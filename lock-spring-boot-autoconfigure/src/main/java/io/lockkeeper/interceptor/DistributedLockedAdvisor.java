@@ -18,7 +18,7 @@ public final class DistributedLockedAdvisor extends StaticMethodMatcherPointcutA
 
     private static final long serialVersionUID = 1L;
 
-    private final transient ProxyKind proxies;
+    private final transient ProxyCheck proxies;
     private final transient MethodLockSpecs specs;
     private final transient AnnotatedMethods methods = new AnnotatedMethods();
 
@@ -29,7 +29,7 @@ public final class DistributedLockedAdvisor extends StaticMethodMatcherPointcutA
      * @param order where it stands among the advisors of a bean: the smaller, the further outside
      */
     public DistributedLockedAdvisor(ConfigurableListableBeanFactory beans, int order) {
-        this.proxies = new ProxyKind(beans);
+        this.proxies = new ProxyCheck(beans);
         this.specs = new MethodLockSpecs(beans);
         setAdvice(new DistributedLockedInterceptor(specs));
         setClassFilter(methods::isCandidate);
@@ -66,7 +66,7 @@ public final class DistributedLockedAdvisor extends StaticMethodMatcherPointcutA
         }
     }
 
-    ProxyKind proxies() {
+    ProxyCheck proxies() {
         return proxies;
     }
 

@@ -2,19 +2,81 @@
 package io.lockkeeper.interceptor;
 
 import io.lockkeeper.annotation.DistributedLocked;
+import java.util.Arrays;
+import java.util.Collection;
 import org.jspecify.annotations.Nullable;
+import org.springframework.aot.generate.GenerationContext;
+import org.springframework.aot.hint.BindingReflectionHintsRegistrar;
+import org.springframework.aot.hint.ExecutableMode;
 import org.springframework.aot.hint.MemberCategory;
+import org.springframework.aot.hint.ReflectionHints;
 import org.springframework.aot.hint.RuntimeHints;
 import org.springframework.aot.hint.RuntimeHintsRegistrar;
+import org.springframework.beans.factory.aot.BeanRegistrationAotContribution;
+import org.springframework.beans.factory.aot.BeanRegistrationAotProcessor;
+import org.springframework.beans.factory.aot.BeanRegistrationCode;
+import org.springframework.beans.factory.support.RegisteredBean;
+import org.springframework.core.annotation.AnnotationUtils;
+import org.springframework.core.annotation.MergedAnnotation;
+import org.springframework.core.annotation.MergedAnnotations;
+import org.springframework.util.ClassUtils;
 
-/** Keeps in a native image the annotation, which is read by reflection, and what expressions see as their root. */
-final class DistributedLockedHints implements RuntimeHintsRegistrar {
+/**
+ * Keeps in a native image what is read by reflection: the annotation, what expressions see as their root, and of each bean
+ * its annotated methods, their fallbacks, composed annotations, and the properties of parameters that names may use.
+ */
+final class DistributedLockedHints implements RuntimeHintsRegistrar, BeanRegistrationAotProcessor {
 
     @Override
     public void registerHints(RuntimeHints hints, @Nullable ClassLoader classLoader) {
         hints.reflection()
                 .registerType(DistributedLocked.class, MemberCategory.INVOKE_DECLARED_METHODS)
-                .registerType(NameRoot.class, MemberCategory.INVOKE_PUBLIC_METHODS);
+                .registerType(NameContext.Root.class, MemberCategory.INVOKE_PUBLIC_METHODS);
         hints.proxies().registerJdkProxy(DistributedLocked.class);
+    }
+
+    @Override
+    public @Nullable BeanRegistrationAotContribution processAheadOfTime(RegisteredBean bean) {
+        Class<?> type = ClassUtils.getUserClass(bean.getBeanClass());
+        if (!AnnotationUtils.isCandidateClass(type, DistributedLocked.class)) {
+            return null;
+        }
+        Collection<AnnotatedMethod> methods = AnnotatedMethod.allOf(type);
+        return methods.isEmpty() ? null : new Contribution(type, methods);
+    }
+
+    private record Contribution(Class<?> type, Collection<AnnotatedMethod> methods)
+            implements BeanRegistrationAotContribution {
+
+        @Override
+        public void applyTo(GenerationContext generation, BeanRegistrationCode code) {
+            ReflectionHints hints = generation.getRuntimeHints().reflection();
+            // The startup check looks at all methods, also for one that a misspelt fallback may have meant.
+            for (Class<?> each = type; each != null && each != Object.class; each = each.getSuperclass()) {
+                hints.registerType(each, MemberCategory.INVOKE_DECLARED_METHODS);
+            }
+            methods.forEach(method -> register(method, hints));
+        }
+
+        private static void register(AnnotatedMethod annotated, ReflectionHints hints) {
+            hints.registerMethod(annotated.method(), ExecutableMode.INVOKE);
+            hints.registerMethod(annotated.declaration(), ExecutableMode.INVOKE);
+            // The annotation on the method, and all that lead from it to ours.
+            MergedAnnotation<?> annotation =
+                    MergedAnnotations.from(annotated.declaration()).get(DistributedLocked.class);
+            for (MergedAnnotation<?> each = annotation; each != null; each = each.getMetaSource()) {
+                hints.registerType(each.getType(), MemberCategory.INVOKE_DECLARED_METHODS);
+            }
+            Fallback fallback =
+                    Fallback.find(annotated, annotated.annotation().fallbackMethod(), new Faults(annotated));
+            if (fallback != null) {
+                fallback.candidates()
+                        .forEach(candidate -> hints.registerMethod(candidate.method(), ExecutableMode.INVOKE));
+            }
+            if (Arrays.stream(annotated.annotation().name()).anyMatch(name -> name.contains("#{"))) {
+                new BindingReflectionHintsRegistrar()
+                        .registerReflectionHints(hints, annotated.method().getGenericParameterTypes());
+            }
+        }
     }
 }

@@ -20,9 +20,7 @@ final class DistributedLockedInterceptor implements MethodInterceptor {
     public @Nullable Object invoke(MethodInvocation call) throws Throwable {
         Object target = call.getThis();
         Class<?> targetClass = target == null ? call.getMethod().getDeclaringClass() : AopUtils.getTargetClass(target);
-        MethodLockSpec spec = call instanceof ProxyMethodInvocation
-                ? specs.of(call.getMethod(), targetClass)
-                : specs.ofWoven(call.getMethod(), targetClass);
+        MethodLockSpec spec = specs.of(call.getMethod(), targetClass, !(call instanceof ProxyMethodInvocation));
         return spec.execution().run(spec, call);
     }
 }

@@ -17,7 +17,9 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.aop.framework.Advised;
+import org.springframework.aop.framework.AopInfrastructureBean;
 import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
+import org.springframework.aop.support.AopUtils;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
@@ -45,14 +47,13 @@ public final class DistributedLockedValidator
 
     private final ConfigurableListableBeanFactory beans;
     private final DistributedLockedAdvisor advisor;
-    private final MethodLockSpecs specs;
-    private final ProxyKind proxies;
-    private final LockingParts parts;
-    private final MadeBeansCheck made;
+    private final BooleanSupplier switchedOff;
+    private final boolean woven;
+    private final MethodCheck check;
+    private final AttachmentCheck attachment;
     private final @Nullable MethodTransactions transactions;
     private final Set<DistributedLockedFault> madeWrong = ConcurrentHashMap.newKeySet();
-    private final BooleanSupplier switchedOff;
-    private final @Nullable AttachmentCheck attachment;
+    private final Set<Class<?>> harmless = ConcurrentHashMap.newKeySet();
     private Set<String> given = Set.of();
     private volatile boolean started;
     private volatile int methods;
@@ -61,16 +62,14 @@ public final class DistributedLockedValidator
             ConfigurableListableBeanFactory beans,
             DistributedLockedAdvisor advisor,
             BooleanSupplier switchedOff,
-            @Nullable AttachmentCheck attachment) {
+            boolean woven) {
         this.beans = beans;
         this.advisor = advisor;
-        this.parts = new LockingParts(beans);
         this.switchedOff = switchedOff;
-        this.specs = advisor.specs();
-        this.proxies = advisor.proxies();
-        this.made = new MadeBeansCheck(beans, advisor);
-        this.attachment = attachment;
+        this.woven = woven;
         this.transactions = MethodTransactions.in(beans);
+        this.check = new MethodCheck(advisor.specs(), transactions, woven);
+        this.attachment = new AttachmentCheck(beans);
     }
 
     /**
@@ -82,7 +81,7 @@ public final class DistributedLockedValidator
      */
     public static DistributedLockedValidator ofProxies(
             ConfigurableListableBeanFactory beans, DistributedLockedAdvisor advisor, BooleanSupplier switchedOff) {
-        return new DistributedLockedValidator(beans, advisor, switchedOff, new AttachmentCheck(beans));
+        return new DistributedLockedValidator(beans, advisor, switchedOff, false);
     }
 
     /**
@@ -94,7 +93,7 @@ public final class DistributedLockedValidator
      */
     public static DistributedLockedValidator ofWovenClasses(
             ConfigurableListableBeanFactory beans, DistributedLockedAdvisor advisor, BooleanSupplier switchedOff) {
-        return new DistributedLockedValidator(beans, advisor, switchedOff, null);
+        return new DistributedLockedValidator(beans, advisor, switchedOff, true);
     }
 
     /** Remembers which objects were handed in from outside, such as the mocks of a test: nobody could proxy them. */
@@ -111,26 +110,26 @@ public final class DistributedLockedValidator
      */
     @Override
     public void afterSingletonsInstantiated() {
-        Map<BeanType, List<String>> types = new LinkedHashMap<>();
+        Map<BeanType, List<String>> names = new LinkedHashMap<>();
         for (String name : beans.getBeanDefinitionNames()) {
             BeanType type = typeOf(name);
             if (type != null && advisor.methods().isCandidate(type.type())) {
-                types.computeIfAbsent(type, unknown -> new ArrayList<>(1)).add(name);
+                names.computeIfAbsent(type, unknown -> new ArrayList<>(1)).add(name);
             }
         }
-        Map<BeanType, Collection<AnnotatedMethod>> methods = new LinkedHashMap<>();
-        types.keySet().forEach(type -> methods.put(type, annotatedMethods(type.type())));
-        methods.values().forEach(each -> each.forEach(specs::announce));
-        this.methods = methods.values().stream().mapToInt(Collection::size).sum();
+        Map<BeanType, Collection<AnnotatedMethod>> annotated = new LinkedHashMap<>();
+        names.keySet().forEach(type -> annotated.put(type, annotatedMethods(type.type())));
+        annotated.values().forEach(each -> each.forEach(advisor.specs()::announce));
+        methods = annotated.values().stream().mapToInt(Collection::size).sum();
         boolean isOff = switchedOff.getAsBoolean();
         if (!isOff) {
-            requireParts(types, methods);
+            requireParts(names, annotated);
         }
         started = true;
         Set<DistributedLockedFault> faults = new HashSet<>(madeWrong);
-        types.forEach((type, names) -> faults.addAll(check(type, names, methods.getOrDefault(type, List.of()), isOff)));
-        if (attachment != null) {
-            warnOfGivenObjects(attachment);
+        annotated.forEach((type, each) -> faults.addAll(check(type, names.getOrDefault(type, List.of()), each, isOff)));
+        if (!woven) {
+            warnOfGivenObjects();
         }
         if (!faults.isEmpty()) {
             throw new DistributedLockedConfigurationException(faults.stream()
@@ -145,8 +144,96 @@ public final class DistributedLockedValidator
         return methods;
     }
 
+    /** Checks the beans of a child context that has no check of its own: the advisor of this context locks them. */
+    @Override
+    public void onApplicationEvent(ContextRefreshedEvent event) {
+        if (!woven
+                && event.getApplicationContext() instanceof ConfigurableApplicationContext context
+                && context.getBeanFactory() != beans
+                && context.getBeanNamesForType(DistributedLockedValidator.class, false, false).length == 0) {
+            ofProxies(context.getBeanFactory(), advisor, switchedOff).afterSingletonsInstantiated();
+        }
+    }
+
+    private void requireParts(Map<BeanType, List<String>> names, Map<BeanType, Collection<AnnotatedMethod>> annotated) {
+        if (!woven) {
+            attachment.requireLockedParents(this::hasAnnotatedMethods);
+        }
+        if (methods == 0) {
+            return;
+        }
+        attachment.requireOperations(methods);
+        if (!woven) {
+            attachment.requireProxies(methods, () -> names.entrySet().stream()
+                    .filter(each ->
+                            !annotated.getOrDefault(each.getKey(), List.of()).isEmpty())
+                    .flatMap(each -> each.getValue().stream())
+                    .allMatch(attachment::isAttached));
+        } else if (annotated.values().stream()
+                .flatMap(Collection::stream)
+                .noneMatch(method -> WeavingCheck.isWoven(method.method()))) {
+            throw new LockingMissingException(
+                    methods,
+                    "lockkeeper.mode is aspectj, but the AspectJ weaver does not run, or does not weave Lockkeeper's"
+                            + " aspect into them.",
+                    "Start the JVM with -javaagent:aspectjweaver.jar, the jar of org.aspectj:aspectjweaver, or remove"
+                            + " lockkeeper.mode=aspectj.");
+        }
+    }
+
+    private List<DistributedLockedFault> check(
+            BeanType bean, List<String> names, Collection<AnnotatedMethod> annotated, boolean isOff) {
+        List<DistributedLockedFault> found = new ArrayList<>(0);
+        // The annotation itself cannot be there, but one that is composed of it may forget to say where it belongs.
+        if (MergedAnnotations.from(bean.type(), SearchStrategy.TYPE_HIERARCHY).isPresent(DistributedLocked.class)) {
+            found.add(DistributedLockedFault.ofClass(
+                    bean.type(), "has the annotation on the class, where it locks nothing", "Write it on the methods"));
+        }
+        List<String> unlocked = annotated.isEmpty() || isOff || woven
+                ? List.of()
+                : names.stream()
+                        .filter(name -> !given.contains(name) && attachment.isMissing(name))
+                        .toList();
+        for (AnnotatedMethod method : annotated) {
+            Faults faults = new Faults(method);
+            if (!woven || (!isOff && (bean.isExact() || !bean.type().isInterface()))) {
+                check.checkCalls(method, bean.isByInterfaces(), faults);
+            }
+            check.warnOfCallback(method);
+            if (!isOff) {
+                check.checkTransaction(method, faults);
+            }
+            if (faults.isEmpty() && !unlocked.isEmpty()) {
+                addUnlocked(unlocked, faults);
+            }
+            Faults annotation = new Faults(method);
+            check.checkAnnotation(method, bean.isByInterfaces(), annotation);
+            found.addAll(faults.found());
+            // A class below the known one may have the fallback.
+            annotation.found().stream()
+                    .filter(fault -> bean.isExact() || !fault.attribute().equals(Fallback.ATTRIBUTE))
+                    .forEach(found::add);
+        }
+        return found;
+    }
+
+    private void addUnlocked(List<String> names, Faults faults) {
+        boolean own = beans.getBeanNamesForType(DistributedLockedAdvisor.class, false, false).length > 0;
+        faults.add(
+                "",
+                "is not locked, because the bean " + names
+                        + (own
+                                ? " was made before locks could be put around it"
+                                : " is in a child context, whose auto-proxy creator does not look for advisors in the"
+                                        + " parent"),
+                own
+                        ? "Let what needs it so early, such as a BeanPostProcessor, ask an ObjectProvider for it later"
+                        : "Let Lockkeeper's auto-configuration run in the child context, too");
+    }
+
     /**
-     * Checks a bean of which the class could not be known before it was made.
+     * Checks a bean of which the class is known only when it is made: lazy and prototype beans that are declared by an
+     * interface, and what factories make.
      *
      * @throws DistributedLockedConfigurationException if the application has started, and a method of the bean cannot work
      *     as it is written
@@ -156,13 +243,14 @@ public final class DistributedLockedValidator
         if (started && transactions != null) {
             transactions.made(bean);
         }
-        if (attachment != null && bean instanceof Advised proxy) {
-            DistributedLockedAdvisor.validateOutside(proxy);
-        }
-        if (attachment == null || (!started && made.isSeenAtStart(beanName))) {
+        if (woven) {
             return bean;
         }
-        List<DistributedLockedFault> faults = made.check(bean, beanName);
+        if (bean instanceof Advised proxy) {
+            DistributedLockedAdvisor.validateOutside(proxy);
+        }
+        List<DistributedLockedFault> faults =
+                started || !isSeenAtStart(beanName) ? checkMade(bean, beanName) : List.of();
         if (!started) {
             madeWrong.addAll(faults);
         } else if (!faults.isEmpty()) {
@@ -171,99 +259,41 @@ public final class DistributedLockedValidator
         return bean;
     }
 
-    /** Checks the beans of a child context that has no check of its own: the advisor of this context locks them. */
-    @Override
-    public void onApplicationEvent(ContextRefreshedEvent event) {
-        if (attachment != null
-                && event.getApplicationContext() instanceof ConfigurableApplicationContext context
-                && context.getBeanFactory() != beans
-                && context.getBeanNamesForType(DistributedLockedValidator.class, false, false).length == 0) {
-            ofProxies(context.getBeanFactory(), advisor, switchedOff).afterSingletonsInstantiated();
-        }
+    private boolean isSeenAtStart(String name) {
+        return beans.containsBeanDefinition(name)
+                && beans.getMergedBeanDefinition(name).isSingleton()
+                && !beans.isFactoryBean(name);
     }
 
-    private void requireParts(Map<BeanType, List<String>> types, Map<BeanType, Collection<AnnotatedMethod>> methods) {
-        if (attachment != null) {
-            parts.requireLockedParents(this::hasAnnotatedMethods);
+    private List<DistributedLockedFault> checkMade(Object bean, String name) {
+        // Only methods of its interfaces can be called on a proxy that has nothing else.
+        if (AopUtils.isJdkDynamicProxy(bean) || bean instanceof AopInfrastructureBean) {
+            return List.of();
         }
-        int count = methods.values().stream().mapToInt(Collection::size).sum();
-        if (count == 0) {
-            return;
+        boolean isProxy = AopUtils.isAopProxy(bean);
+        Class<?> proxied = isProxy ? null : attachment.wasProxied(name);
+        Class<?> type = ClassUtils.getUserClass(proxied == null ? AopUtils.getTargetClass(bean) : proxied);
+        if (harmless.contains(type)) {
+            return List.of();
         }
-        parts.requireOperations(count);
-        AttachmentCheck proxied = attachment;
-        if (proxied != null) {
-            parts.requireProxies(count, () -> types.entrySet().stream()
-                    .filter(each ->
-                            !methods.getOrDefault(each.getKey(), List.of()).isEmpty())
-                    .flatMap(each -> each.getValue().stream())
-                    .allMatch(proxied::isAttached));
-        } else if (methods.values().stream()
-                .flatMap(Collection::stream)
-                .noneMatch(method -> WeavingCheck.isWoven(method.method()))) {
-            throw LockingMissingException.noWeaver(count);
-        }
-    }
-
-    private List<DistributedLockedFault> check(
-            BeanType bean, List<String> names, Collection<AnnotatedMethod> methods, boolean isOff) {
         List<DistributedLockedFault> found = new ArrayList<>(0);
-        // The annotation itself cannot be there, but one that is composed of it may forget to say where it belongs.
-        if (MergedAnnotations.from(bean.type(), SearchStrategy.TYPE_HIERARCHY).isPresent(DistributedLocked.class)) {
-            found.add(DistributedLockedFault.ofClass(
-                    bean.type(), "has the annotation on the class, where it locks nothing", "Write it on the methods"));
+        if (advisor.methods().isCandidate(type)) {
+            for (AnnotatedMethod method : annotatedMethods(type)) {
+                Faults faults = new Faults(method);
+                check.checkCalls(method, !isProxy && advisor.proxies().isByInterfaces(name, type), faults);
+                found.addAll(faults.found());
+            }
         }
-        List<String> unlocked = methods.isEmpty() || isOff ? List.of() : unlocked(names);
-        for (AnnotatedMethod method : methods) {
-            Faults faults = new Faults(method);
-            if (attachment != null) {
-                MethodCheck.requireProxy(method, bean.isByInterfaces(), faults);
-                MethodCheck.warnOfCallback(method);
-            } else if (!isOff && (bean.isExact() || !bean.type().isInterface())) {
-                WeavingCheck.check(method, faults);
-            }
-            if (transactions != null && !isOff) {
-                transactions.check(method, faults);
-            }
-            if (faults.isEmpty() && !unlocked.isEmpty()) {
-                boolean own = beans.getBeanNamesForType(DistributedLockedAdvisor.class, false, false).length > 0;
-                faults.add(
-                        "",
-                        "is not locked, because the bean " + unlocked
-                                + (own
-                                        ? " was made before locks could be put around it"
-                                        : " is in a child context, whose auto-proxy creator does not look for advisors in"
-                                                + " the parent"),
-                        own
-                                ? "Let what needs it so early, such as a BeanPostProcessor, ask an ObjectProvider for it later"
-                                : "Let Lockkeeper's auto-configuration run in the child context, too");
-            }
-            found.addAll(faults.found());
-            found.addAll(specs.check(method, bean.isExact()));
-            Fallback fallback = specs.fallback(method);
-            if (fallback != null && attachment != null) {
-                MethodCheck.checkFallback(method, fallback, bean.isByInterfaces());
-                Faults circle = new Faults(method);
-                MethodCheck.requireEnd(method, fallback, specs::fallback, circle);
-                found.addAll(circle.found());
-            }
+        if (found.isEmpty()) {
+            harmless.add(type);
         }
         return found;
     }
 
-    /** Returns which of some beans were made here, but without a proxy that locks. */
-    private List<String> unlocked(List<String> names) {
-        return attachment == null
-                ? List.of()
-                : names.stream()
-                        .filter(name -> !given.contains(name) && attachment.isMissing(name))
-                        .toList();
-    }
-
-    private void warnOfGivenObjects(AttachmentCheck check) {
+    private void warnOfGivenObjects() {
         List<String> unlocked = given.stream()
                 .filter(name -> hasAnnotatedMethods(beans.getType(name, false)))
-                .filter(check::isMissing)
+                .filter(attachment::isMissing)
                 .sorted()
                 .toList();
         if (!unlocked.isEmpty()) {
@@ -280,7 +310,7 @@ public final class DistributedLockedValidator
                 && !annotatedMethods(ClassUtils.getUserClass(type)).isEmpty();
     }
 
-    static Collection<AnnotatedMethod> annotatedMethods(Class<?> type) {
+    private static Collection<AnnotatedMethod> annotatedMethods(Class<?> type) {
         try {
             return AnnotatedMethod.allOf(type);
         } catch (LinkageError unreadable) {
@@ -293,27 +323,25 @@ public final class DistributedLockedValidator
     private @Nullable BeanType typeOf(String name) {
         try {
             BeanDefinition definition = beans.getMergedBeanDefinition(name);
-            if (definition.isAbstract()) {
-                return null;
-            }
             boolean exists = beans.containsSingleton(name);
             Class<?> type = exists ? AutoProxyUtils.determineTargetClass(beans, name) : beans.getType(name, false);
-            if (type == null) {
+            if (definition.isAbstract() || type == null) {
                 return null;
             }
-            boolean exact = !beans.isFactoryBean(name) && (exists || !isMadeByMethod(definition));
-            boolean opaque = type.isInterface() || Proxy.isProxyClass(type);
-            return new BeanType(ClassUtils.getUserClass(type), exact && !opaque, proxies.isByInterfaces(name, type));
+            // What a method makes may be of a class below its return type.
+            boolean exact = exists
+                    || (definition.getFactoryMethodName() == null
+                            && !(definition instanceof AbstractBeanDefinition made
+                                    && made.getInstanceSupplier() != null));
+            boolean opaque = beans.isFactoryBean(name) || type.isInterface() || Proxy.isProxyClass(type);
+            return new BeanType(
+                    ClassUtils.getUserClass(type),
+                    exact && !opaque,
+                    advisor.proxies().isByInterfaces(name, type));
         } catch (RuntimeException | LinkageError unreadable) {
             log.debug("The type of bean '{}' could not be found", name, unreadable);
             return null;
         }
-    }
-
-    /** What a method makes may be of a class below its return type. */
-    private static boolean isMadeByMethod(BeanDefinition definition) {
-        return definition.getFactoryMethodName() != null
-                || (definition instanceof AbstractBeanDefinition made && made.getInstanceSupplier() != null);
     }
 
     /**

@@ -10,32 +10,140 @@ import java.lang.reflect.Modifier;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Optional;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.ProxyMethodInvocation;
 import org.springframework.aop.support.AopUtils;
+import org.springframework.core.ResolvableType;
 import org.springframework.util.ClassUtils;
+import org.springframework.util.ReflectionUtils;
 
 /**
  * What runs instead of a method whose lock was not acquired.
  *
- * @param candidates the methods that may run, the most specific one first
+ * @param candidates the methods that may run, the one for the most specific failure first
  */
 record Fallback(List<Candidate> candidates) {
 
-    /** Makes a fallback of methods that fit, in any order. */
-    Fallback {
-        candidates = candidates.stream()
+    static final String ATTRIBUTE = "fallbackMethod";
+
+    /**
+     * Finds the fallback of a method, and says what would fit where there is none.
+     *
+     * @param name the name of the fallback; empty: none
+     * @return the fallback; null where the name is empty, or after a fault
+     */
+    static @Nullable Fallback find(AnnotatedMethod owner, String name, Faults faults) {
+        if (name.isEmpty()) {
+            return null;
+        }
+        boolean suspending = SuspendingMethods.isSuspending(owner.method());
+        List<Method> named = methods(owner)
+                .filter(method -> method.getName().equals(name)
+                        || AnnotatedMethod.sourceName(method).equals(name))
+                .filter(method -> suspending || !SuspendingMethods.isSuspending(method))
+                .toList();
+        List<Candidate> candidates = named.stream()
+                .filter(method -> hasParameters(method, owner))
+                .map(method -> candidate(method, owner))
                 .sorted(Comparator.comparingInt(Candidate::depth).reversed())
                 .toList();
+        String remedy = "Write one of: "
+                + Stream.of("", "LockNotAcquiredException", "LockStoreException", "LockException")
+                        .map(failure -> fitting(owner, name, failure))
+                        .collect(Collectors.joining("; "));
+        if (candidates.isEmpty()) {
+            faults.add(ATTRIBUTE, missing(owner, name, named), remedy);
+            return null;
+        }
+        Class<?> needed = returnType(owner.method(), owner);
+        for (Candidate candidate : candidates) {
+            if (!fits(returnType(candidate.method(), owner), needed)) {
+                faults.add(
+                        ATTRIBUTE,
+                        candidate.signature() + " returns "
+                                + candidate.method().getReturnType().getSimpleName() + " where "
+                                + needed.getSimpleName() + " is needed",
+                        remedy);
+                return null;
+            }
+        }
+        return new Fallback(candidates);
     }
 
-    /** Returns the most specific method for a failure; empty where the caller gets the failure. */
-    Optional<Candidate> forFailure(LockException failure) {
+    private static Stream<Method> methods(AnnotatedMethod owner) {
+        return Arrays.stream(ReflectionUtils.getUniqueDeclaredMethods(owner.targetClass()))
+                .filter(method -> !method.isSynthetic() && !method.equals(owner.method()));
+    }
+
+    private static Candidate candidate(Method method, AnnotatedMethod owner) {
+        ReflectionUtils.makeAccessible(method);
+        Class<?>[] types = SuspendingMethods.parameterTypes(method);
+        boolean takesFailure = types.length > SuspendingMethods.parameterCount(owner.method());
+        return new Candidate(method, takesFailure ? types[types.length - 1] : null);
+    }
+
+    private static boolean hasParameters(Method method, AnnotatedMethod owner) {
+        Class<?>[] needed = parameterTypes(owner.method(), owner);
+        Class<?>[] types = parameterTypes(method, owner);
+        int count = needed.length;
+        return (types.length == count || (types.length == count + 1 && Candidate.canTake(types[count])))
+                && Arrays.equals(types, 0, count, needed, 0, count);
+    }
+
+    private static boolean fits(Class<?> type, Class<?> needed) {
+        return needed == void.class
+                || (needed == Void.class && type == void.class)
+                || (type != void.class && ClassUtils.isAssignable(needed, type));
+    }
+
+    private static String missing(AnnotatedMethod owner, String name, List<Method> named) {
+        if (named.isEmpty()) {
+            return "there is no method '" + name + "' in " + owner.targetClass().getSimpleName() + " or above it"
+                    + Similar.to(
+                            name,
+                            methods(owner)
+                                    .filter(method -> method.getDeclaringClass() != Object.class)
+                                    .map(AnnotatedMethod::sourceName));
+        }
+        return named.stream()
+                        .map(method -> new Candidate(method, null).signature())
+                        .collect(Collectors.joining(", "))
+                + (named.size() == 1 ? " has" : " have") + " other parameters than " + owner.signature();
+    }
+
+    private static String fitting(AnnotatedMethod owner, String name, String failure) {
+        Stream<String> types =
+                Arrays.stream(parameterTypes(owner.method(), owner)).map(Class::getSimpleName);
+        return Stream.concat(types, Stream.of(failure).filter(type -> !type.isEmpty()))
+                .collect(Collectors.joining(
+                        ", ", returnType(owner.method(), owner).getSimpleName() + " " + name + "(", ")"));
+    }
+
+    private static Class<?>[] parameterTypes(Method method, AnnotatedMethod owner) {
+        return IntStream.range(0, SuspendingMethods.parameterCount(method))
+                .mapToObj(index -> ResolvableType.forMethodParameter(method, index, owner.targetClass())
+                        .resolve(method.getParameterTypes()[index]))
+                .toArray(Class<?>[]::new);
+    }
+
+    private static Class<?> returnType(Method method, AnnotatedMethod owner) {
+        return SuspendingMethods.isSuspending(method)
+                ? SuspendingMethods.resultType(method).resolve(Object.class)
+                : ResolvableType.forMethodReturnType(method, owner.targetClass())
+                        .resolve(method.getReturnType());
+    }
+
+    /** Returns the method for a failure; null where the caller gets the failure. */
+    @Nullable
+    Candidate forFailure(LockException failure) {
         return candidates.stream()
                 .filter(candidate -> candidate.handles(failure))
-                .findFirst();
+                .findFirst()
+                .orElse(null);
     }
 
     /**
@@ -46,78 +154,75 @@ record Fallback(List<Candidate> candidates) {
      */
     record Candidate(Method method, @Nullable Class<?> failureType) {
 
-        /** Returns whether an exception of this type can ever be handed over. */
-        static boolean canTake(Class<?> failureType) {
+        private static boolean canTake(Class<?> failureType) {
             return (Throwable.class.isAssignableFrom(failureType)
                             && failureType.isAssignableFrom(LockNotAcquiredException.class))
                     || failureType == LockStoreException.class;
         }
 
         private boolean handles(LockException failure) {
-            if (failureType == null) {
-                return failure instanceof LockNotAcquiredException;
-            }
             // A failing store is no answer to who holds the lock: only those who ask for it by name get it.
             return failure instanceof LockStoreException
                     ? failureType == LockStoreException.class || failureType == LockException.class
-                    : failure instanceof LockNotAcquiredException && failureType.isInstance(failure);
-        }
-
-        /** Returns the arguments of a call, and the failure where the method takes it. */
-        @Nullable
-        Object[] arguments(@Nullable Object[] args, LockException failure) {
-            if (failureType == null) {
-                return args;
-            }
-            @Nullable Object[] all = Arrays.copyOf(args, args.length + 1);
-            all[args.length] = failure;
-            return all;
+                    : failure instanceof LockNotAcquiredException
+                            && (failureType == null || failureType.isInstance(failure));
         }
 
         private int depth() {
-            int depth = 0;
-            for (Class<?> type = failureType; type != null; type = type.getSuperclass()) {
-                depth++;
-            }
-            return depth;
+            return (int) Stream.<Class<?>>iterate(failureType, type -> type != null, Class::getSuperclass)
+                    .count();
+        }
+
+        String signature() {
+            return AnnotatedMethod.signature(method.getName(), SuspendingMethods.parameterTypes(method));
         }
 
         /**
          * Runs the method, through the proxy of the bean where that can call it: the method may have advice of its own.
          *
          * @param call the call of the annotated method
-         * @param args its arguments
+         * @param args its arguments, without a continuation
          * @param failure why the lock was not acquired
-         * @return what it returns
+         * @return what it returns; a publisher of that where it is a suspend function
          * @throws Throwable what it throws, unchanged
          */
         @Nullable
         Object invoke(MethodInvocation call, @Nullable Object[] args, LockException failure) throws Throwable {
+            boolean suspending = SuspendingMethods.isSuspending(method);
+            @Nullable Object[] all = Arrays.copyOf(args, method.getParameterCount());
+            if (failureType != null) {
+                all[args.length] = failure;
+            }
             Object proxy = call instanceof ProxyMethodInvocation proxied ? proxied.getProxy() : null;
-            Method callable = proxy == null ? null : callable(proxy);
+            Method declared = proxy == null ? null : callable(proxy);
+            Method called = declared == null ? method : declared;
+            Object bean = declared == null ? call.getThis() : proxy;
+            if (suspending) {
+                all[all.length - 1] = call.getArguments()[call.getArguments().length - 1];
+                return LockedCoroutine.call(called, bean, all);
+            }
             try {
-                return callable == null
-                        ? method.invoke(call.getThis(), arguments(args, failure))
-                        : callable.invoke(proxy, arguments(args, failure));
+                return called.invoke(bean, all);
             } catch (InvocationTargetException thrown) {
                 throw thrown.getTargetException();
             }
         }
 
         /** Returns the method by which a proxy calls this one; null where it would run on the proxy itself, without advice. */
-        @Nullable
-        Method callable(Object proxy) {
+        private @Nullable Method callable(Object proxy) {
             if (AopUtils.isJdkDynamicProxy(proxy)) {
                 Method declared = ClassUtils.getInterfaceMethodIfPossible(method, AopUtils.getTargetClass(proxy));
                 return declared.getDeclaringClass().isInstance(proxy) ? declared : null;
             }
             int modifiers = method.getModifiers();
-            Class<?> type = method.getDeclaringClass();
-            boolean visible = Modifier.isPublic(modifiers)
-                    || Modifier.isProtected(modifiers)
-                    || (!Modifier.isPrivate(modifiers) && MethodCheck.isSamePackage(type, proxy.getClass()));
-            boolean overridden = visible && !Modifier.isStatic(modifiers) && !Modifier.isFinal(modifiers);
-            return overridden && AopUtils.isCglibProxy(proxy) && type.isInstance(proxy) ? method : null;
+            return !Modifier.isPrivate(modifiers)
+                            && !Modifier.isStatic(modifiers)
+                            && !Modifier.isFinal(modifiers)
+                            && ProxyCheck.isVisible(method, proxy.getClass())
+                            && AopUtils.isCglibProxy(proxy)
+                            && method.getDeclaringClass().isInstance(proxy)
+                    ? method
+                    : null;
         }
     }
 }

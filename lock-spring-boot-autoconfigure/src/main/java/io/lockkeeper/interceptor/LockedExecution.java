@@ -10,8 +10,6 @@ interface LockedExecution {
     /**
      * Runs a call under the lock, or what the spec says should happen instead.
      *
-     * @param spec what the method's annotation means
-     * @param call the call
      * @return what the caller gets
      * @throws Throwable what the method throws, unchanged, or why there was no lock
      */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.interceptor;
 
+import io.lockkeeper.LockRequest;
 import io.lockkeeper.annotation.DistributedLocked;
 import java.lang.reflect.Method;
-import java.lang.reflect.Modifier;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Arrays;
@@ -11,19 +11,16 @@ import java.util.Deque;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.DisposableBean;
 import org.springframework.beans.factory.InitializingBean;
-import org.springframework.context.annotation.Bean;
-import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
 import org.springframework.scheduling.annotation.Scheduled;
 
-/** Checks how a method is called: whether its lock is there then, and whether it does what the annotation is for. */
+/** Checks an annotated method: whether its annotation is right, its lock there when it is called, and of any use then. */
 final class MethodCheck {
 
     private static final Logger log = LoggerFactory.getLogger(DistributedLocked.class);
@@ -38,48 +35,70 @@ final class MethodCheck {
             "jakarta.transaction.Transactional",
             DistributedLocked.class.getName());
 
-    private MethodCheck() {}
+    private final MethodLockSpecs specs;
+    private final boolean woven;
+    private final @Nullable MethodTransactions transactions;
 
     /**
-     * Adds a fault where calls of a method cannot pass through the bean's proxy.
+     * Creates the check.
      *
-     * @param annotated the method
-     * @param byInterfaces whether the bean is proxied by its interfaces
-     * @param faults receives the fault
+     * @param transactions checks the transactions of methods; null: there are none
+     * @param woven whether locks are woven into methods, and not put around beans by proxies
      */
-    static void requireProxy(AnnotatedMethod annotated, boolean byInterfaces, Faults faults) {
-        Method method = annotated.method();
-        Class<?> type = annotated.targetClass();
-        int modifiers = method.getModifiers();
-        if (AnnotatedElementUtils.hasAnnotation(method, Bean.class)) {
-            faults.add(
-                    "",
-                    "is a @Bean method, which makes a bean and locks nothing when that is called",
-                    "Write the annotation on the methods of the bean that it makes");
-        } else if (Modifier.isPrivate(modifiers)) {
-            faults.add("", "is private, and no proxy can lock it", "Make it public, and call it from another bean");
-        } else if (Modifier.isStatic(modifiers)) {
-            faults.add("", "is static, and no proxy can lock it", "Make it a method of the bean");
-        } else if (!byInterfaces && !ProxyKind.isExtensible(type)) {
-            faults.add(
-                    "",
-                    "belongs to a final or sealed class, of which no proxy can be made",
-                    "Let " + type.getSimpleName() + " be extended");
-        } else if (byInterfaces) {
-            requireInterface(method, type, faults);
-        } else if (Modifier.isFinal(modifiers)) {
-            faults.add("", "is final, and no proxy can lock it", "Remove final");
+    MethodCheck(MethodLockSpecs specs, @Nullable MethodTransactions transactions, boolean woven) {
+        this.specs = specs;
+        this.transactions = transactions;
+        this.woven = woven;
+    }
+
+    /** Adds a fault where calls of a method pass its lock by. */
+    void checkCalls(AnnotatedMethod method, boolean byInterfaces, Faults faults) {
+        if (woven) {
+            WeavingCheck.check(method, faults);
         } else {
-            requireSamePackage(method, type, faults);
+            ProxyCheck.check(method, byInterfaces, faults);
+        }
+    }
+
+    /** Adds faults of the annotation, and warns where it is right, but not of the use that its author must expect. */
+    void checkAnnotation(AnnotatedMethod method, boolean byInterfaces, Faults faults) {
+        MethodLockSpec spec = specs.check(method, faults);
+        if (spec == null) {
+            return;
+        }
+        LockRequest settings = spec.settings();
+        if (settings.retryCount() > 0 && !method.annotation().waitTime().isEmpty()) {
+            log.warn("{} has retryCount and waitTime: waitTime is ignored, because retries never wait", method);
+        }
+        OngoingResult ongoing = ResultKind.of(method).ongoing();
+        if (ongoing != null) {
+            log.warn(
+                    "{} {}: return what comes out of it, such as a List or a value, or a CompletableFuture, Mono or Flux"
+                            + " of that",
+                    method,
+                    ongoing.problem());
+        }
+        if (MergedAnnotations.from(method.method()).isPresent(Scheduled.class)) {
+            warnOfSchedule(method, spec);
+        }
+        if (spec.fallback() != null && !woven) {
+            warnOfBareFallback(method, spec.fallback(), byInterfaces);
+            checkEndOfFallbacks(method, spec.fallback(), faults);
+        }
+    }
+
+    void checkTransaction(AnnotatedMethod method, Faults faults) {
+        if (transactions != null) {
+            transactions.check(method, faults);
         }
     }
 
     /** Warns of a fallback with annotations that its proxy would see, if the proxy could call it. */
-    static void checkFallback(AnnotatedMethod owner, Fallback fallback, boolean byInterfaces) {
+    private static void warnOfBareFallback(AnnotatedMethod owner, Fallback fallback, boolean byInterfaces) {
         for (Fallback.Candidate candidate : fallback.candidates()) {
             Method method = candidate.method();
             Faults faults = new Faults(owner);
-            requireProxy(
+            ProxyCheck.check(
                     new AnnotatedMethod(method, method, owner.targetClass(), owner.annotation()), byInterfaces, faults);
             MergedAnnotations annotations = MergedAnnotations.from(method, SearchStrategy.TYPE_HIERARCHY);
             if (!faults.isEmpty() && ADVISED.stream().anyMatch(annotations::isPresent)) {
@@ -93,11 +112,7 @@ final class MethodCheck {
     }
 
     /** Fallbacks that are locked themselves must not lead back to a method that they stand for: no call would end. */
-    static void requireEnd(
-            AnnotatedMethod owner,
-            Fallback fallback,
-            Function<AnnotatedMethod, @Nullable Fallback> fallbacks,
-            Faults faults) {
+    private void checkEndOfFallbacks(AnnotatedMethod owner, Fallback fallback, Faults faults) {
         Deque<Fallback> open = new ArrayDeque<>(List.of(fallback));
         Set<Method> seen = new HashSet<>();
         while (!open.isEmpty()) {
@@ -105,54 +120,30 @@ final class MethodCheck {
                 Method method = candidate.method();
                 if (method.equals(owner.method())) {
                     faults.add(
-                            "fallbackMethod",
+                            Fallback.ATTRIBUTE,
                             "leads back to the method itself, whose lock was not acquired",
                             "Name a method without @DistributedLocked, or one that has no fallback");
                     return;
                 }
                 AnnotatedMethod next = AnnotatedMethod.find(method, owner.targetClass());
-                Fallback further = next == null || !seen.add(method) ? null : fallbacks.apply(next);
-                if (further != null) {
-                    open.add(further);
+                MethodLockSpec further = next == null || !seen.add(method) ? null : specs.checked(next);
+                if (further != null && further.fallback() != null) {
+                    open.add(further.fallback());
                 }
             }
         }
     }
 
-    /** Returns whether what is visible in the package of one class is visible in another. */
-    static boolean isSamePackage(Class<?> type, Class<?> other) {
-        return type.getClassLoader() == other.getClassLoader()
-                && type.getPackageName().equals(other.getPackageName());
-    }
-
-    private static void requireSamePackage(Method method, Class<?> type, Faults faults) {
-        Class<?> declaring = method.getDeclaringClass();
-        boolean sameName = declaring.getPackageName().equals(type.getPackageName());
-        if (Modifier.isPublic(method.getModifiers())
-                || Modifier.isProtected(method.getModifiers())
-                || isSamePackage(declaring, type)) {
-            return;
-        }
-        faults.add(
-                "",
-                "is only visible in its package, and the class of the bean, " + type.getName() + ", is in "
-                        + (sameName ? "another class loader" : "another one") + ", where no proxy can lock it",
-                "Make it public or protected");
-    }
-
-    private static void requireInterface(Method method, Class<?> type, Faults faults) {
-        boolean declared = AnnotatedMethod.implementedBy(method, type).findAny().isPresent();
-        if (!declared && !method.getDeclaringClass().isInterface()) {
-            faults.add(
-                    "",
-                    "is in no interface of " + type.getSimpleName() + ", which is proxied by its interfaces",
-                    "Declare it in one, or remove spring.aop.proxy-target-class=false");
-        }
-    }
-
     /** Warns where the container calls a method on the bean itself, where no proxy is yet, or none any more. */
-    static void warnOfCallback(AnnotatedMethod annotated) {
-        if (isCallback(annotated.method(), annotated.targetClass())) {
+    void warnOfCallback(AnnotatedMethod annotated) {
+        Method method = annotated.method();
+        Class<?> type = annotated.targetClass();
+        boolean isCallback = Arrays.stream(method.getDeclaredAnnotations())
+                        .anyMatch(
+                                each -> CALLBACKS.contains(each.annotationType().getName()))
+                || isOf(InitializingBean.class, "afterPropertiesSet", method, type)
+                || isOf(DisposableBean.class, "destroy", method, type);
+        if (isCallback && !woven) {
             log.warn(
                     "{} runs without its lock when the container calls it, because it calls the bean itself and not the"
                             + " proxy: let it call a method of another bean that has the annotation, or use LockTemplate",
@@ -160,39 +151,14 @@ final class MethodCheck {
         }
     }
 
-    private static boolean isCallback(Method method, Class<?> type) {
-        return Arrays.stream(method.getDeclaredAnnotations())
-                        .anyMatch(
-                                each -> CALLBACKS.contains(each.annotationType().getName()))
-                || isOf(InitializingBean.class, "afterPropertiesSet", method, type)
-                || isOf(DisposableBean.class, "destroy", method, type);
-    }
-
     private static boolean isOf(Class<?> callback, String name, Method method, Class<?> type) {
         return method.getName().equals(name) && method.getParameterCount() == 0 && callback.isAssignableFrom(type);
     }
 
-    /** Warns where a method is locked, and something in it is not as its author must expect. */
-    static void warn(AnnotatedMethod annotated, MethodLockSpec spec) {
-        LockSettings settings = spec.settings();
-        if (settings.retryCount() > 0 && !annotated.annotation().waitTime().isEmpty()) {
-            log.warn("{} has retryCount and waitTime: waitTime is ignored, because retries never wait", annotated);
-        }
-        OngoingResult ongoing = ResultKind.of(annotated).ongoing();
-        if (ongoing != null) {
-            log.warn(
-                    "{} {}: return what comes out of it, such as a List or a value, or a CompletableFuture, Mono or Flux"
-                            + " of that",
-                    annotated,
-                    ongoing.problem());
-        }
-        if (MergedAnnotations.from(annotated.method()).isPresent(Scheduled.class)) {
-            warnOfSchedule(annotated, spec.skipWhenLocked(), settings);
-        }
-    }
-
-    private static void warnOfSchedule(AnnotatedMethod annotated, boolean skips, LockSettings settings) {
-        boolean tries = skips || (Duration.ZERO.equals(settings.waitTime()) && settings.retryCount() == 0);
+    private static void warnOfSchedule(AnnotatedMethod annotated, MethodLockSpec spec) {
+        LockRequest settings = spec.settings();
+        boolean tries =
+                spec.skipWhenLocked() || (Duration.ZERO.equals(settings.waitTime()) && settings.retryCount() == 0);
         boolean holds = !settings.minHoldTime().isZero();
         String minimum = "minHoldTime, longer than the clocks of the instances differ and shorter than the interval, as"
                 + " in minHoldTime = \"30s\"";

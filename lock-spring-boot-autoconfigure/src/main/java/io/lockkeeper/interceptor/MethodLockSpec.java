@@ -7,14 +7,14 @@ import io.lockkeeper.LockOperations;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.annotation.LossPolicy;
 import java.util.function.Supplier;
+import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 
 /**
  * What the annotation of a method means, resolved once.
  *
- * @param names the names, prepared
- * @param settings everything else that is asked for
- * @param constantRequest the request, where it is the same at every call; null where it is not
+ * @param names the names, prepared; null where they are the same at every call
+ * @param settings the request of every call, but for such names; times that are null are left to the template
  * @param skipWhenLocked whether a call is skipped when others hold the lock
  * @param skippedResult what a skipped call returns
  * @param fallback what runs instead; null: nothing
@@ -24,9 +24,8 @@ import org.jspecify.annotations.Nullable;
  * @param execution how the method's kind of result is run under a lock
  */
 record MethodLockSpec(
-        LockNames names,
-        LockSettings settings,
-        @Nullable LockRequest constantRequest,
+        @Nullable LockNames names,
+        LockRequest settings,
         boolean skipWhenLocked,
         @Nullable Object skippedResult,
         @Nullable Fallback fallback,
@@ -36,23 +35,49 @@ record MethodLockSpec(
         LockedExecution execution) {
 
     /**
-     * Returns the request for a call.
+     * Returns the request for a call. It is made in one step: the methods of {@link LockRequest} would check and copy it for
+     * each setting, and cannot leave the delay of retries to the template.
      *
-     * @param target the bean
-     * @param args the arguments of the call
-     * @throws IllegalArgumentException if a name cannot be made of them
+     * @throws IllegalArgumentException if a name cannot be made of the arguments
      */
     LockRequest request(@Nullable Object target, @Nullable Object[] args) {
-        return constantRequest != null ? constantRequest : settings.request(names.of(target, args));
+        return names == null
+                ? settings
+                : new LockRequest(
+                        names.of(target, args),
+                        settings.mode(),
+                        settings.waitTime(),
+                        settings.leaseTime(),
+                        settings.retryCount(),
+                        settings.retryDelay(),
+                        settings.minHoldTime(),
+                        settings.label());
     }
 
-    /** Returns whether a call is skipped that has no lock for a given reason; a store that fails is no reason. */
-    boolean skips(LockException failure) {
-        return skipWhenLocked && failure instanceof LockNotAcquiredException;
+    /** Returns a short name of the method that no other method has. */
+    String label() {
+        return String.valueOf(settings.label());
     }
 
-    /** Returns what runs instead of a call that has no lock for a given reason; null: the caller gets the reason. */
-    Fallback.@Nullable Candidate fallbackFor(LockException failure) {
-        return fallback == null ? null : fallback.forFailure(failure).orElse(null);
+    /** Returns whether something may take the place of a call without a lock. */
+    boolean hasAlternative() {
+        return skipWhenLocked || fallback != null;
+    }
+
+    /**
+     * Returns what takes the place of a call without a lock; a store that fails is no reason to skip one.
+     *
+     * @throws Throwable what the fallback throws, or the failure where there is none for it
+     */
+    @Nullable
+    Object withoutLock(MethodInvocation call, @Nullable Object[] args, LockException failure) throws Throwable {
+        if (skipWhenLocked && failure instanceof LockNotAcquiredException) {
+            return skippedResult;
+        }
+        Fallback.Candidate instead = fallback == null ? null : fallback.forFailure(failure);
+        if (instead == null) {
+            throw failure;
+        }
+        return instead.invoke(call, args, failure);
     }
 }

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.interceptor;
 
+import io.lockkeeper.LockOperations;
+import io.lockkeeper.LockRequest;
 import io.lockkeeper.annotation.DistributedLocked;
 import java.lang.reflect.Method;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.context.expression.BeanFactoryResolver;
@@ -16,23 +20,27 @@ import org.springframework.expression.spel.support.StandardTypeLocator;
 /** Resolves what annotations mean, once for each method of each bean class. */
 final class MethodLockSpecs {
 
+    private static final Duration MIN_LEASE = Duration.ofMillis(100);
+    private static final Duration MIN_DELAY = Duration.ofMillis(1);
+
+    /** Stands where the names depend on the call. */
+    private static final List<String> ANY_NAME = List.of("?");
+
     private final Map<MethodClassKey, MethodLockSpec> specs = new ConcurrentHashMap<>();
 
     /** The classes of annotated methods by their short labels; no class where there are several. */
     private final Map<String, Class<?>> labels = new ConcurrentHashMap<>();
 
-    private final Placeholders placeholders;
+    private final AttributeReader attributes;
     private final NameParser names;
-    private final DurationAttributes durations;
     private final OperationsLocator operations;
 
     MethodLockSpecs(ConfigurableListableBeanFactory beans) {
-        this.placeholders = new Placeholders(beans::resolveEmbeddedValue);
+        this.attributes = new AttributeReader(beans::resolveEmbeddedValue);
         StandardEvaluationContext shared = new StandardEvaluationContext();
         shared.setBeanResolver(new BeanFactoryResolver(beans));
         shared.setTypeLocator(new StandardTypeLocator(beans.getBeanClassLoader()));
-        this.names = new NameParser(shared, placeholders, beans::containsBean, beans.getBeanClassLoader());
-        this.durations = new DurationAttributes(placeholders);
+        this.names = new NameParser(shared, attributes, beans::containsBean, beans.getBeanClassLoader());
         this.operations = new OperationsLocator(beans);
     }
 
@@ -41,78 +49,54 @@ final class MethodLockSpecs {
      *
      * @param invoked the method that was called, perhaps that of an interface
      * @param targetClass the class of the bean
+     * @param woven whether the lock is woven into the method: it runs, also where the class of the object overrides it
      * @throws DistributedLockedConfigurationException if the annotation is wrong
      */
-    MethodLockSpec of(Method invoked, Class<?> targetClass) {
+    MethodLockSpec of(Method invoked, Class<?> targetClass, boolean woven) {
         MethodClassKey key = new MethodClassKey(invoked, targetClass);
         MethodLockSpec known = specs.get(key);
         if (known != null) {
             return known;
         }
-        AnnotatedMethod method = annotated(AnnotatedMethod.find(invoked, targetClass), invoked, targetClass);
-        MethodLockSpec spec = specs.computeIfAbsent(key(method), unknown -> resolveOrThrow(method, new Faults(method)));
-        specs.put(key, spec);
-        return spec;
-    }
-
-    /**
-     * Returns what the annotation of a method means into which the lock was woven. That method runs, also where the class
-     * of the object overrides it.
-     *
-     * @param body the method that runs
-     * @param targetClass the class of the object
-     * @throws DistributedLockedConfigurationException if the annotation is wrong
-     */
-    MethodLockSpec ofWoven(Method body, Class<?> targetClass) {
-        MethodClassKey key = new MethodClassKey(body, targetClass);
-        MethodLockSpec known = specs.get(key);
-        if (known != null) {
-            return known;
+        AnnotatedMethod method = AnnotatedMethod.find(invoked, targetClass);
+        if (woven && method != null && !method.method().equals(invoked)) {
+            method = AnnotatedMethod.find(invoked, invoked.getDeclaringClass());
         }
-        AnnotatedMethod found = AnnotatedMethod.find(body, targetClass);
-        AnnotatedMethod method = annotated(
-                found == null || found.method().equals(body)
-                        ? found
-                        : AnnotatedMethod.find(body, body.getDeclaringClass()),
-                body,
-                targetClass);
-        Faults faults = new Faults(method);
-        WeavingCheck.check(method, faults);
-        return specs.computeIfAbsent(key, unknown -> resolveOrThrow(method, faults));
-    }
-
-    private static AnnotatedMethod annotated(@Nullable AnnotatedMethod found, Method invoked, Class<?> targetClass) {
-        if (found == null) {
+        if (method == null) {
             throw new IllegalStateException(
                     invoked + " of " + targetClass + " is not annotated with @DistributedLocked");
         }
-        return found;
+        Faults faults = new Faults(method);
+        if (woven) {
+            WeavingCheck.check(method, faults);
+        }
+        MethodLockSpec spec = resolve(method, faults);
+        if (spec == null) {
+            throw new DistributedLockedConfigurationException(faults.found());
+        }
+        MethodLockSpec first = specs.putIfAbsent(key(method), spec);
+        specs.put(key, first == null ? spec : first);
+        return first == null ? spec : first;
     }
 
     /**
-     * Checks a method, and keeps what its annotation means.
+     * Resolves what the annotation of a method means, and keeps it.
      *
-     * @param method the method
-     * @param exact whether the bean is known to be of the method's target class; a class below it may have the fallback
-     * @return what is wrong with it
+     * @return the spec; null after a fault
      */
-    List<DistributedLockedFault> check(AnnotatedMethod method, boolean exact) {
-        Faults faults = new Faults(method);
+    @Nullable
+    MethodLockSpec check(AnnotatedMethod method, Faults faults) {
         MethodLockSpec spec = resolve(method, faults);
         if (spec != null) {
             specs.putIfAbsent(key(method), spec);
-            MethodCheck.warn(method, spec);
         }
-        return faults.found().stream()
-                .filter(fault -> exact || !fault.attribute().equals(FallbackFinder.ATTRIBUTE))
-                .toList();
+        return spec;
     }
 
-    /** Returns the fallback of a method that was checked; null where it has none, or was wrong. */
+    /** Returns the spec of a method that was checked; null where it was not, or is wrong. */
     @Nullable
-    Fallback fallback(AnnotatedMethod method) {
-        MethodLockSpec known = specs.get(key(method));
-        return known == null ? null : known.fallback();
+    MethodLockSpec checked(AnnotatedMethod method) {
+        return specs.get(key(method));
     }
 
     /** Tells of a method, so that methods of other classes which look the same to a reader have longer labels. */
@@ -129,21 +113,12 @@ final class MethodLockSpecs {
         return new MethodClassKey(method.method(), method.targetClass());
     }
 
-    private MethodLockSpec resolveOrThrow(AnnotatedMethod method, Faults faults) {
-        MethodLockSpec spec = resolve(method, faults);
-        if (spec == null) {
-            throw new DistributedLockedConfigurationException(faults.found());
-        }
-        return spec;
-    }
-
     private @Nullable MethodLockSpec resolve(AnnotatedMethod method, Faults faults) {
         DistributedLocked annotation = method.annotation();
         ResultKind result = ResultKind.of(method);
         LockNames lockNames = names.parse(method, faults);
-        LockSettings settings = LockSettings.read(method, label(method), durations, faults);
         boolean skips = annotation.skipWhenLocked();
-        String fallbackName = text(FallbackFinder.ATTRIBUTE, annotation.fallbackMethod(), faults);
+        String fallbackName = attributes.name(Fallback.ATTRIBUTE, annotation.fallbackMethod(), faults);
         if (skips && !fallbackName.isEmpty()) {
             faults.add("skipWhenLocked", "does not go together with fallbackMethod", "Leave one of them out");
         }
@@ -151,30 +126,52 @@ final class MethodLockSpecs {
             faults.add(
                     "", "has several annotations that lock, of which only one would", "Write one, with all the names");
         }
-        Fallback fallback = FallbackFinder.find(method, fallbackName, faults);
+        LockRequest settings = settings(method, lockNames, faults);
+        Fallback fallback = Fallback.find(method, fallbackName, faults);
         Object skippedResult = skips ? result.skippedResult(faults) : null;
-        var lockOperations =
-                operations.find(text(OperationsLocator.ATTRIBUTE, annotation.lockTemplate(), faults), faults);
+        Supplier<LockOperations> lockOperations = operations.find(
+                attributes.name(OperationsLocator.ATTRIBUTE, annotation.lockTemplate(), faults), faults);
         LockedExecution execution = result.execution(faults);
-        if (lockNames == null || !faults.isEmpty()) {
-            return null;
-        }
-        List<String> constant = lockNames.constant();
-        return new MethodLockSpec(
-                lockNames,
-                settings,
-                constant == null ? null : settings.request(constant),
-                skips,
-                skippedResult,
-                fallback,
-                annotation.onLost(),
-                MethodTransactions.suspendsOthers(method),
-                lockOperations,
-                execution);
+        return lockNames == null || !faults.isEmpty()
+                ? null
+                : new MethodLockSpec(
+                        lockNames.isConstant() ? null : lockNames,
+                        settings,
+                        skips,
+                        skippedResult,
+                        fallback,
+                        annotation.onLost(),
+                        MethodTransactions.suspendsOthers(method),
+                        lockOperations,
+                        execution);
     }
 
-    private String text(String attribute, String written, Faults faults) {
-        String resolved = placeholders.resolve(attribute, written, faults);
-        return resolved == null ? "" : resolved.strip();
+    private LockRequest settings(AnnotatedMethod method, @Nullable LockNames lockNames, Faults faults) {
+        DistributedLocked annotation = method.annotation();
+        Duration waitTime = attributes.duration("waitTime", annotation.waitTime(), Duration.ZERO, faults);
+        Duration minHoldTime = attributes.duration("minHoldTime", annotation.minHoldTime(), Duration.ZERO, faults);
+        if (annotation.retryCount() < 0) {
+            faults.add(
+                    "retryCount",
+                    annotation.retryCount() + " is negative",
+                    "Write the number of further attempts after the first, or leave it out");
+        }
+        List<String> constant = ANY_NAME;
+        if (lockNames != null && lockNames.isConstant()) {
+            try {
+                constant = LockRequest.of(lockNames.of(null, new Object[0])).names();
+            } catch (IllegalArgumentException unfit) {
+                faults.add("name", String.valueOf(unfit.getMessage()), "Choose another name");
+            }
+        }
+        return new LockRequest(
+                constant,
+                annotation.mode(),
+                waitTime == null && annotation.skipWhenLocked() ? Duration.ZERO : waitTime,
+                attributes.duration("leaseTime", annotation.leaseTime(), MIN_LEASE, faults),
+                Math.max(0, annotation.retryCount()),
+                attributes.duration("retryDelay", annotation.retryDelay(), MIN_DELAY, faults),
+                minHoldTime == null ? Duration.ZERO : minHoldTime,
+                label(method));
     }
 }

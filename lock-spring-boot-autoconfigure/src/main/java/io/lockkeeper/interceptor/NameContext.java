@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.interceptor;
 
+import java.lang.reflect.Method;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -21,9 +23,30 @@ final class NameContext implements EvaluationContext {
 
     private final EvaluationContext shared;
     private final Map<String, Integer> indexes;
-    private final NameRoot root;
+    private final Root root;
 
-    NameContext(EvaluationContext shared, Map<String, Integer> indexes, NameRoot root) {
+    /**
+     * What expressions see as {@code #root}.
+     *
+     * @param method the annotated method of the bean's class
+     * @param args the arguments of the call
+     * @param target the bean, not its proxy
+     * @param targetClass the bean's class
+     */
+    @SuppressWarnings("ArrayRecordComponent") // Never compared.
+    record Root(
+            Method method,
+            @Nullable Object[] args,
+            @Nullable Object target,
+            Class<?> targetClass) {
+
+        static boolean hasProperty(String name) {
+            return Arrays.stream(Root.class.getRecordComponents())
+                    .anyMatch(component -> component.getName().equals(name));
+        }
+    }
+
+    NameContext(EvaluationContext shared, Map<String, Integer> indexes, Root root) {
         this.shared = shared;
         this.indexes = indexes;
         this.root = root;
@@ -37,7 +60,7 @@ final class NameContext implements EvaluationContext {
     @Override
     public @Nullable Object lookupVariable(String name) {
         Integer index = indexes.get(name);
-        return index == null ? null : root.getArgs()[index];
+        return index == null ? null : root.args()[index];
     }
 
     @Override

@@ -82,7 +82,7 @@ final class ResultKind {
         }
         if (returnType == Future.class && isAsync) {
             // Completed when it is returned, on the thread of the task: the caller's future is Spring's.
-            return new OpenResultExecution();
+            return new BlockingExecution(true);
         }
         if (adapter != null || isAsynchronous(returnType)) {
             faults.add(
@@ -91,7 +91,7 @@ final class ResultKind {
                             + ", which ends after the method, and of whose end nothing tells",
                     remedy());
         }
-        return OngoingResult.isOpen(type) ? new OpenResultExecution() : new BlockingExecution();
+        return new BlockingExecution(OngoingResult.isOpen(type));
     }
 
     /** Returns what goes on without the lock, and may be meant to; null: nothing does. */
@@ -119,7 +119,7 @@ final class ResultKind {
                     "",
                     "is a suspend function, and Spring needs kotlinx-coroutines-reactor and kotlin-reflect to run it",
                     "Add them to the class path");
-            return new BlockingExecution();
+            return new BlockingExecution(false);
         }
         return PublisherExecution.ofSuspending(isFlow(returnType) ? adapter(returnType) : null);
     }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.interceptor;
 
-import io.lockkeeper.LockException;
-import io.lockkeeper.LockOperations;
-import io.lockkeeper.LockRequest;
+import io.lockkeeper.LockLostException;
 import io.lockkeeper.annotation.LossPolicy;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
 import org.aopalliance.intercept.MethodInvocation;
@@ -17,45 +16,16 @@ final class StageExecution implements LockedExecution {
 
     @Override
     public CompletableFuture<Object> run(MethodLockSpec spec, MethodInvocation call) {
+        LockedCall locked = new LockedCall(spec, call, call.getArguments());
+        CompletableFuture<Object> body;
         try {
-            LockRequest request = spec.request(call.getThis(), call.getArguments());
-            return run(spec, call, request, spec.operations().get());
+            body = locked.ask((operations, request) -> operations.executeUntil(
+                    request, List.of(), locked::begin, begun -> watch(stage(begun.returned()), begun)));
         } catch (RuntimeException noRequest) {
             // A caller with a stage looks for failures nowhere else.
             return CompletableFuture.failedFuture(noRequest);
         }
-    }
-
-    private static CompletableFuture<Object> run(
-            MethodLockSpec spec, MethodInvocation call, LockRequest request, LockOperations operations) {
-        AsynchronousBody body = new AsynchronousBody(call, spec.onLost(), lease -> {});
-        CompletableFuture<Object> locked;
-        GuardedBodies.asks(spec, call);
-        try {
-            locked = operations.executeUntil(request, List.of(), body, begun -> follow(begun, spec.onLost()));
-        } finally {
-            GuardedBodies.hasAsked(spec);
-        }
-        if (!spec.skipWhenLocked() && spec.fallback() == null) {
-            return locked;
-        }
-        CompletableFuture<Object> result = new CompletableFuture<>();
-        locked.whenComplete((value, failure) -> {
-            if (failure instanceof LockException noLock && !body.isStarted() && !result.isDone()) {
-                CompletionStage<Object> instead = withoutLock(spec, call, noLock);
-                instead.whenComplete((other, failed) -> complete(result, other, failed));
-                result.whenComplete((ended, reason) -> cancel(instead));
-            } else {
-                complete(result, value, failure);
-            }
-        });
-        result.whenComplete((value, failure) -> locked.cancel(true));
-        return result;
-    }
-
-    private static CompletionStage<Object> follow(AsynchronousBody.Begun body, LossPolicy onLost) {
-        CompletionStage<Object> stage = stage(body.returned());
-        return onLost == LossPolicy.REPORT ? stage : StageLossWatch.watch(body.lease(), stage, onLost);
+        return spec.hasAlternative() ? orInstead(body, locked) : body;
     }
 
     /** A method that returns null instead of a stage has ended. */
@@ -64,33 +34,86 @@ final class StageExecution implements LockedExecution {
         return returned == null ? CompletableFuture.completedFuture(null) : (CompletionStage<Object>) returned;
     }
 
-    private static CompletionStage<Object> withoutLock(
-            MethodLockSpec spec, MethodInvocation call, LockException failure) {
-        if (spec.skips(failure)) {
-            return stage(null);
-        }
-        Fallback.Candidate instead = spec.fallbackFor(failure);
-        if (instead == null) {
-            return CompletableFuture.failedFuture(failure);
-        }
+    private static CompletableFuture<Object> orInstead(CompletableFuture<Object> body, LockedCall locked) {
+        CompletableFuture<Object> result = new CompletableFuture<>();
+        body.whenComplete((value, failure) -> {
+            if (failure == null || !locked.hasNoLock(failure) || result.isDone()) {
+                complete(result, value, failure);
+                return;
+            }
+            CompletionStage<Object> instead = withoutLock(locked, failure);
+            instead.whenComplete((other, failed) -> complete(result, other, failed));
+            result.whenComplete((ended, reason) -> cancel(instead));
+        });
+        result.whenComplete((value, failure) -> body.cancel(true));
+        return result;
+    }
+
+    private static CompletionStage<Object> withoutLock(LockedCall locked, Throwable failure) {
         try {
-            return stage(instead.invoke(call, call.getArguments(), failure));
+            return stage(locked.withoutLock(failure));
         } catch (Throwable thrown) {
             return CompletableFuture.failedFuture(thrown);
         }
     }
 
-    static void cancel(CompletionStage<?> stage) {
-        if (stage instanceof Future<?> work && !work.isDone()) {
-            try {
-                // One caller does not end a stage for which others wait, too.
-                if (!(stage instanceof CompletableFuture<?> future && future.getNumberOfDependents() > 1)) {
-                    work.cancel(true);
-                }
-            } catch (UnsupportedOperationException minimal) {
-                // A stage that only its maker completes.
-                return;
+    /** Returns a stage that does not succeed when its lock was lost meanwhile, and which INTERRUPT ends at once. */
+    private static CompletionStage<Object> watch(CompletionStage<Object> work, LockedCall locked) {
+        LossPolicy onLost = locked.spec().onLost();
+        if (onLost == LossPolicy.REPORT) {
+            return work;
+        }
+        CompletableFuture<Object> watched = new CompletableFuture<>() {
+            @Override
+            public boolean cancel(boolean mayInterrupt) {
+                boolean cancelled = super.cancel(mayInterrupt);
+                StageExecution.cancel(work);
+                return cancelled;
             }
+        };
+        work.whenComplete((value, failure) -> {
+            LockLostException lost = locked.loss();
+            if (failure != null) {
+                LeaseLoss.addTo(failure instanceof CompletionException wrapper ? wrapped(wrapper) : failure, lost);
+            }
+            complete(watched, value, failure == null ? lost : failure);
+        });
+        if (onLost == LossPolicy.INTERRUPT) {
+            locked.lease().onLost(lost -> {
+                watched.completeExceptionally(lost);
+                interrupt(work, lost);
+            });
+        }
+        return watched;
+    }
+
+    private static Throwable wrapped(CompletionException wrapper) {
+        return wrapper.getCause() == null ? wrapper : wrapper.getCause();
+    }
+
+    /** The work itself hears of the loss where it looks at its own future. */
+    private static void interrupt(CompletionStage<?> work, LockLostException lost) {
+        try {
+            if (work instanceof CompletableFuture<?> future) {
+                future.completeExceptionally(lost);
+            }
+        } catch (UnsupportedOperationException minimal) {
+            // A stage that only its maker completes.
+            return;
+        }
+    }
+
+    private static void cancel(CompletionStage<?> stage) {
+        try {
+            // One caller does not end a stage for which others wait, too.
+            if (stage instanceof Future<?> work
+                    && !work.isDone()
+                    && !(stage instanceof CompletableFuture<?> future && future.getNumberOfDependents() > 1)) {
+                work.cancel(true);
+            }
+        } catch (UnsupportedOperationException minimal) {
+            // A stage that only its maker completes.
+            return;
         }
     }
 

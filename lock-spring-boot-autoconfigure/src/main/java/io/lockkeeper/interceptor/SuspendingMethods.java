@@ -36,11 +36,6 @@ final class SuspendingMethods {
     }
 
     /** Returns the type of the value, not that of a function which may be suspended before it has one. */
-    static Class<?> returnType(Method method) {
-        return new MethodParameter(method, -1).getParameterType();
-    }
-
-    /** Returns that type with its arguments. */
     static ResolvableType resultType(Method method) {
         return ResolvableType.forType(new MethodParameter(method, -1).getGenericParameterType());
     }

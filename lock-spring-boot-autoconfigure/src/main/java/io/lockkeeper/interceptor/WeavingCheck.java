@@ -2,17 +2,33 @@
 package io.lockkeeper.interceptor;
 
 import io.lockkeeper.annotation.DistributedLocked;
+import java.io.IOException;
+import java.io.InputStream;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
+import java.net.URL;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.springframework.core.annotation.MergedAnnotations;
+import org.springframework.util.ClassUtils;
+import org.springframework.util.StringUtils;
 
 /** Finds methods into which no lock was woven, or one that cannot be reached. */
 final class WeavingCheck {
 
     private static final int DEEPEST = 2;
+
+    /** What woven code calls; by name, because it stands above this package and needs AspectJ. */
+    static final String ASPECT = "io.lockkeeper.weaving.DistributedLockedAspect";
+
+    /** See the AspectJ Development Environment Guide, "Configuring Load-time Weaving". */
+    private static final String FILES = "org.aspectj.weaver.loadtime.configuration";
+
+    private static final String USUAL_FILES = "META-INF/aop.xml;META-INF/aop-ajc.xml;org/aspectj/aop.xml";
 
     private WeavingCheck() {}
 
@@ -53,10 +69,10 @@ final class WeavingCheck {
         String problem = null;
         try {
             // As woven code does it: by name, in the class loader of its class.
-            Class<?> aspect = Class.forName(AspectKnowledge.ASPECT, true, woven);
+            Class<?> aspect = Class.forName(ASPECT, true, woven);
             aspect.getMethod("aspectOf").invoke(null);
             if (aspect.getClassLoader() != WeavingCheck.class.getClassLoader()) {
-                problem = "its class loader has a " + AspectKnowledge.ASPECT + " of its own";
+                problem = "its class loader has a " + ASPECT + " of its own";
             }
         } catch (ReflectiveOperationException | LinkageError unreachable) {
             problem = unreachable.toString();
@@ -76,7 +92,7 @@ final class WeavingCheck {
                 .filter(each -> each.getName().startsWith(body) && isBodyOf(method, each))
                 .map(Method::getName)
                 .toList();
-        return !bodies.isEmpty() && AspectKnowledge.isWovenInto(method.getDeclaringClass(), bodies);
+        return !bodies.isEmpty() && isWovenInto(method.getDeclaringClass(), bodies);
     }
 
     /** The object comes first, then the parameters: methods of the same name have bodies of their own. */
@@ -90,5 +106,49 @@ final class WeavingCheck {
     /** Returns whether only Spring sees the annotation; something else may have been woven into the method. */
     private static boolean isTooDeep(Method method) {
         return MergedAnnotations.from(method).get(DistributedLocked.class).getDistance() > DEEPEST;
+    }
+
+    /**
+     * Returns whether our aspect is among those that were woven into a class.
+     *
+     * @param type the class
+     * @param bodies the names of the methods to which weavers moved the bodies of others
+     */
+    static boolean isWovenInto(Class<?> type, List<String> bodies) {
+        try {
+            URL file = type.getResource(ClassUtils.getClassFileName(type));
+            String compiled = file == null ? "" : text(file);
+            return compiled.contains(ClassUtils.convertClassNameToResourcePath(ASPECT))
+                    || (bodies.stream().anyMatch(body -> !compiled.contains(body)) && isConfigured(type));
+        } catch (IOException unreadable) {
+            return false;
+        }
+    }
+
+    private static boolean isConfigured(Class<?> type) throws IOException {
+        for (URL file : configuration(type.getClassLoader())) {
+            if (text(file).contains(ASPECT)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private static List<URL> configuration(@Nullable ClassLoader loader) throws IOException {
+        List<URL> files = new ArrayList<>();
+        for (String file : StringUtils.tokenizeToStringArray(System.getProperty(FILES, USUAL_FILES), ";")) {
+            if (file.startsWith("file:")) {
+                files.add(new URL(file));
+            } else if (loader != null) {
+                files.addAll(Collections.list(loader.getResources(file)));
+            }
+        }
+        return files;
+    }
+
+    private static String text(URL file) throws IOException {
+        try (InputStream content = file.openStream()) {
+            return new String(content.readAllBytes(), StandardCharsets.ISO_8859_1);
+        }
     }
 }

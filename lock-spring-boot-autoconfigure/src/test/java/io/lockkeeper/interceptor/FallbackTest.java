@@ -135,7 +135,8 @@ class FallbackTest {
     void aGenericSuperclassIsUnderstood() {
         assertThat(fixture.faults(TextWork.class, "other")).isEmpty();
         AnnotatedMethod inherited = AnnotatedMethod.find(SpecFixture.method(Work.class, "work"), TextWork.class);
-        assertThat(FallbackFinder.find(inherited, new Faults(inherited))).isNotNull();
+        assertThat(Fallback.find(inherited, inherited.annotation().fallbackMethod(), new Faults(inherited)))
+                .isNotNull();
     }
 
     private static String withFailure(LockException failure, String method) {

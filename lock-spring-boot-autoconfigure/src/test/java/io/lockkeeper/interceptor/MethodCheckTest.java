@@ -6,7 +6,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lockkeeper.LockContext;
 import io.lockkeeper.annotation.DistributedLocked;
+import io.netty.channel.DefaultEventLoop;
+import io.netty.util.concurrent.DefaultEventExecutorGroup;
 import io.netty.util.concurrent.DefaultThreadFactory;
+import io.netty.util.concurrent.EventExecutorGroup;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.annotation.Retention;
@@ -98,11 +101,29 @@ class MethodCheckTest {
                     .toFuture()
                     .get(10, TimeUnit.SECONDS);
         }
-        CompletableFuture<Boolean> held = new CompletableFuture<>();
-        new DefaultThreadFactory(loop)
-                .newThread(() -> held.complete(blocking.held()))
-                .start();
-        return held.get(10, TimeUnit.SECONDS);
+        return on(new DefaultEventLoop(new DefaultThreadFactory(loop)), blocking);
+    }
+
+    private static boolean on(EventExecutorGroup threads, Blocking blocking) throws Exception {
+        try {
+            return threads.submit(blocking::held).get(10, TimeUnit.SECONDS);
+        } finally {
+            threads.shutdownGracefully(0, 1, TimeUnit.SECONDS);
+        }
+    }
+
+    @Test
+    void aThreadOfNettyThatRunsNoEventLoopMayBlock() {
+        runner().withBean(Blocking.class).run(context -> {
+            Blocking blocking = context.getBean(Blocking.class);
+            CompletableFuture<Boolean> held = new CompletableFuture<>();
+            new DefaultThreadFactory("timer")
+                    .newThread(() -> held.complete(blocking.held()))
+                    .start();
+            assertThat(held.get(10, TimeUnit.SECONDS)).isTrue();
+            assertThat(on(new DefaultEventExecutorGroup(1), blocking)).isTrue();
+        });
+        assertThat(log.lines()).isEmpty();
     }
 
     @ParameterizedTest

@@ -36,7 +36,7 @@ final class SpecFixture {
     }
 
     MethodLockSpec spec(Class<?> type, String name) {
-        return specs.of(method(type, name), type);
+        return specs.of(method(type, name), type, false);
     }
 
     List<String> names(Object target, String name, Object... args) {
@@ -45,6 +45,8 @@ final class SpecFixture {
 
     List<DistributedLockedFault> faults(Class<?> type, String name) {
         AnnotatedMethod method = AnnotatedMethod.find(method(type, name), type);
-        return specs.check(method, true);
+        Faults faults = new Faults(method);
+        new MethodCheck(specs, null, false).checkAnnotation(method, false, faults);
+        return faults.found();
     }
 }

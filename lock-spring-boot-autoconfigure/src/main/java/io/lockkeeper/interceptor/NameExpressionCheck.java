@@ -26,17 +26,17 @@ import org.springframework.expression.spel.ast.VariableReference;
 import org.springframework.expression.spel.support.ReflectivePropertyAccessor;
 
 /** Finds in a parsed expression what would be null, or fail, at every call. */
-final class IslandCheck {
+final class NameExpressionCheck {
 
     private static final Properties PROPERTIES = new Properties();
 
-    private final String island;
+    private final String text;
     private final ParameterNames parameters;
     private final Predicate<String> beans;
     private final Faults faults;
 
-    IslandCheck(String island, ParameterNames parameters, Predicate<String> beans, Faults faults) {
-        this.island = island;
+    NameExpressionCheck(String text, ParameterNames parameters, Predicate<String> beans, Faults faults) {
+        this.text = text;
         this.parameters = parameters;
         this.beans = beans;
         this.faults = faults;
@@ -187,7 +187,7 @@ final class IslandCheck {
     }
 
     private void checkProperty(String name, boolean ofRoot) {
-        if (ofRoot && !NameRoot.PROPERTIES.contains(name)) {
+        if (ofRoot && !NameContext.Root.hasProperty(name)) {
             fault(
                     "uses '" + name + "' without '#', which is neither a parameter nor a property of #root",
                     "Write #" + name + " for a parameter; known are: " + parameters.listed());
@@ -203,6 +203,6 @@ final class IslandCheck {
     }
 
     private void fault(String problem, String remedy) {
-        faults.add("name", island + " " + problem, remedy);
+        faults.add("name", text + " " + problem, remedy);
     }
 }

@@ -16,10 +16,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
 import org.aopalliance.intercept.MethodInvocation;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-class LossWatchTest {
+class LeaseLossTest {
 
     private final LockLostException loss = new LockLostException("shop", 1, Duration.ofSeconds(1), "a test");
     private final List<Consumer<LockLostException>> callbacks = new ArrayList<>();
@@ -32,10 +33,17 @@ class LossWatchTest {
         doAnswer(call -> callbacks.add(call.getArgument(0))).when(lease).onLost(any());
     }
 
+    private @Nullable Object run(LossPolicy policy) throws Throwable {
+        LeaseLoss loss = new LeaseLoss(lease, policy);
+        Object result = loss.run(body::proceed);
+        loss.ensureHeld();
+        return result;
+    }
+
     @Test
     void noInterruptHitsTheThreadAfterTheBodyHasEnded() throws Throwable {
         when(body.proceed()).thenReturn("done");
-        assertThat(new LossWatch(lease, LossPolicy.INTERRUPT).run(body)).isEqualTo("done");
+        assertThat(run(LossPolicy.INTERRUPT)).isEqualTo("done");
         callbacks.forEach(callback -> callback.accept(loss));
         assertThat(Thread.interrupted()).isFalse();
     }
@@ -47,8 +55,7 @@ class LossWatchTest {
             return "done";
         });
         Thread.currentThread().interrupt();
-        assertThatThrownBy(() -> new LossWatch(lease, LossPolicy.INTERRUPT).run(body))
-                .isSameAs(loss);
+        assertThatThrownBy(() -> run(LossPolicy.INTERRUPT)).isSameAs(loss);
         assertThat(Thread.interrupted()).isTrue();
     }
 
@@ -58,14 +65,13 @@ class LossWatchTest {
             callbacks.forEach(callback -> callback.accept(loss));
             return Thread.currentThread().isInterrupted();
         });
-        assertThatThrownBy(() -> new LossWatch(lease, LossPolicy.INTERRUPT).run(body))
-                .isSameAs(loss);
+        assertThatThrownBy(() -> run(LossPolicy.INTERRUPT)).isSameAs(loss);
         assertThat(Thread.interrupted()).isFalse();
     }
 
     @Test
     void withoutInterruptsNothingIsRegistered() throws Throwable {
-        new LossWatch(lease, LossPolicy.FAIL).run(body);
+        run(LossPolicy.FAIL);
         assertThat(callbacks).isEmpty();
     }
 }

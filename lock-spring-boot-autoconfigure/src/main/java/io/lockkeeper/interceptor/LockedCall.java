@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.interceptor;
+
+import io.lockkeeper.LockException;
+import io.lockkeeper.LockLease;
+import io.lockkeeper.LockLostException;
+import io.lockkeeper.LockOperations;
+import io.lockkeeper.LockRequest;
+import io.lockkeeper.annotation.LossPolicy;
+import java.util.Objects;
+import org.aopalliance.intercept.MethodInvocation;
+import org.jspecify.annotations.Nullable;
+import org.springframework.aop.interceptor.ExposeInvocationInterceptor;
+
+/**
+ * One call of an annotated method: asks for the lock, runs the body under it, and knows what the caller gets in its place
+ * where there is no lock. What fails once the body has started is the body's own failure.
+ */
+final class LockedCall {
+
+    private final MethodLockSpec spec;
+    private final MethodInvocation call;
+    private final @Nullable Object[] args;
+    private volatile @Nullable LockLease lease;
+    private @Nullable Object returned;
+
+    LockedCall(MethodLockSpec spec, MethodInvocation call, @Nullable Object[] args) {
+        this.spec = spec;
+        this.call = call;
+        this.args = args;
+    }
+
+    /** Asks for a lock in one of the forms of the template. */
+    interface Question<T extends @Nullable Object, X extends Throwable> {
+        T ask(LockOperations operations, LockRequest request) throws X;
+    }
+
+    MethodLockSpec spec() {
+        return spec;
+    }
+
+    MethodInvocation invocation() {
+        return call;
+    }
+
+    /**
+     * Asks for the lock.
+     *
+     * @throws X what the form throws
+     * @throws IllegalArgumentException if a name cannot be made of the arguments
+     */
+    <T extends @Nullable Object, X extends Throwable> T ask(Question<T, X> question) throws X {
+        LockRequest request = spec.request(call.getThis(), args);
+        LockOperations operations = spec.operations().get();
+        CommitGuard.asks(this);
+        try {
+            return question.ask(operations, request);
+        } finally {
+            CommitGuard.hasAsked(this);
+        }
+    }
+
+    /** Runs the method, which has ended when it returns. */
+    void run(LockLease lease) throws Throwable {
+        this.lease = lease;
+        if (spec.onLost() == LossPolicy.REPORT) {
+            returned = call.proceed();
+        } else {
+            LeaseLoss watch = new LeaseLoss(lease, spec.onLost());
+            returned = watch.run(call::proceed);
+            watch.ensureHeld();
+        }
+    }
+
+    /** Runs the method, of which the result goes on when it returns. */
+    LockedCall begin(LockLease lease) throws Throwable {
+        this.lease = lease;
+        // The method may commit a transaction before it returns: the watch refuses that without the lock.
+        returned = spec.onLost() == LossPolicy.REPORT
+                ? proceedAnywhere()
+                : new LeaseLoss(lease, spec.onLost()).run(this::proceedAnywhere);
+        return this;
+    }
+
+    /** Returns what the method returned. */
+    @Nullable
+    Object returned() {
+        return returned;
+    }
+
+    /** Aspects between here and the method look for the call on their thread, which may not be the caller's. */
+    private @Nullable Object proceedAnywhere() throws Throwable {
+        return ExposeInvocationInterceptor.INSTANCE.invoke(call);
+    }
+
+    /** Returns the lease under which the body has started. */
+    LockLease lease() {
+        return Objects.requireNonNull(lease, "The body has not started");
+    }
+
+    /** Returns the loss that takes the place of the result of a body which has ended; null: there is none. */
+    @Nullable
+    LockLostException loss() {
+        return spec.onLost() == LossPolicy.REPORT ? null : LeaseLoss.of(lease());
+    }
+
+    /** Returns whether a failure may be replaced by what runs without the lock. */
+    boolean hasNoLock(@Nullable Throwable failure) {
+        return failure instanceof LockException && lease == null;
+    }
+
+    /**
+     * Returns what the caller gets without the lock: the result of a skipped call, or of the fallback.
+     *
+     * @throws Throwable what the fallback throws, or the failure where there is none
+     */
+    @Nullable
+    Object withoutLock(Throwable failure) throws Throwable {
+        if (failure instanceof LockException noLock && lease == null) {
+            return spec.withoutLock(call, args, noLock);
+        }
+        throw failure;
+    }
+}
