@@ -16,6 +16,8 @@ import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.context.ApplicationListener;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.event.ContextRefreshedEvent;
+import org.springframework.expression.EvaluationException;
+import org.springframework.expression.spel.standard.SpelExpressionParser;
 import org.springframework.util.ClassUtils;
 
 /** Says at the start what locks, and where; warns where that is not what the application seems to be set up for. */
@@ -48,7 +50,9 @@ final class LockingSummary implements ApplicationListener<ContextRefreshedEvent>
     }
 
     private void describe(String name, int methods) {
-        Object operations = beans.getSingleton(name);
+        Object operations = beans.containsSingleton(name) && beans.isFactoryBean(name)
+                ? beans.getBean(name)
+                : beans.getSingleton(name);
         boolean own = beans.getBeanNamesForType(TemplateConfiguration.class, true, false).length == 0;
         if (operations != null && isMock(operations)) {
             log.warn(
@@ -89,8 +93,20 @@ final class LockingSummary implements ApplicationListener<ContextRefreshedEvent>
     /** Mockito answers with null, and makes of an interface a class of this name; asking more would count as a call. */
     @SuppressWarnings("NullAway") // A mock returns null where nothing else may.
     private static boolean isMock(Object operations) {
-        return operations.getClass().getName().contains("$MockitoMock$")
+        return (operations.getClass().getName().contains("$MockitoMock$") && answersNothing(operations))
                 || (operations instanceof LockTemplate template && template.inspector() == null);
+    }
+
+    /** A mock may call the methods of something else, unless its answers are among the standard ones that do not. */
+    private static boolean answersNothing(Object mock) {
+        try {
+            Object answer = new SpelExpressionParser()
+                    .parseExpression("T(org.mockito.Mockito).mockingDetails(#root).mockCreationSettings.defaultAnswer")
+                    .getValue(mock);
+            return answer instanceof Enum<?> standard && !standard.name().equals("CALLS_REAL_METHODS");
+        } catch (EvaluationException unknown) {
+            return true;
+        }
     }
 
     private boolean isRedisConfigured() {

@@ -4,7 +4,9 @@ package io.lockkeeper.interceptor;
 import io.lockkeeper.annotation.DistributedLocked;
 import java.lang.reflect.Proxy;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -128,9 +130,6 @@ public final class DistributedLockedValidator
         started = true;
         Set<DistributedLockedFault> faults = new HashSet<>(madeWrong);
         annotated.forEach((type, each) -> faults.addAll(check(type, names.getOrDefault(type, List.of()), each, isOff)));
-        if (!woven) {
-            warnOfGivenObjects();
-        }
         if (!faults.isEmpty()) {
             throw new DistributedLockedConfigurationException(faults.stream()
                     .sorted(Comparator.comparing(DistributedLockedFault::place)
@@ -144,14 +143,21 @@ public final class DistributedLockedValidator
         return methods;
     }
 
-    /** Checks the beans of a child context that has no check of its own: the advisor of this context locks them. */
+    /**
+     * Looks for objects that were handed in until the end of the start, and checks the beans of a child context that has no
+     * check of its own: the advisor of this context locks them.
+     */
     @Override
     public void onApplicationEvent(ContextRefreshedEvent event) {
-        if (!woven
-                && event.getApplicationContext() instanceof ConfigurableApplicationContext context
-                && context.getBeanFactory() != beans
-                && context.getBeanNamesForType(DistributedLockedValidator.class, false, false).length == 0) {
-            ofProxies(context.getBeanFactory(), advisor, switchedOff).afterSingletonsInstantiated();
+        if (woven || !(event.getApplicationContext() instanceof ConfigurableApplicationContext context)) {
+            return;
+        }
+        if (context.getBeanFactory() == beans) {
+            warnOfGivenObjects();
+        } else if (context.getBeanNamesForType(DistributedLockedValidator.class, false, false).length == 0) {
+            DistributedLockedValidator child = ofProxies(context.getBeanFactory(), advisor, switchedOff);
+            child.afterSingletonsInstantiated();
+            child.warnOfGivenObjects();
         }
     }
 
@@ -194,12 +200,13 @@ public final class DistributedLockedValidator
                 : names.stream()
                         .filter(name -> !given.contains(name) && attachment.isMissing(name))
                         .toList();
+        Set<String> callbacks = annotated.isEmpty() ? Set.of() : callbacks(names);
         for (AnnotatedMethod method : annotated) {
             Faults faults = new Faults(method);
             if (!woven || (!isOff && (bean.isExact() || !bean.type().isInterface()))) {
                 check.checkCalls(method, bean.isByInterfaces(), faults);
             }
-            check.warnOfCallback(method);
+            check.warnOfCallback(method, callbacks);
             if (!isOff) {
                 check.checkTransaction(method, faults);
             }
@@ -215,6 +222,23 @@ public final class DistributedLockedValidator
                     .forEach(found::add);
         }
         return found;
+    }
+
+    /** Returns the names of the methods that definitions of beans let the container call when it makes or destroys them. */
+    private Set<String> callbacks(List<String> names) {
+        Set<String> callbacks = new HashSet<>();
+        for (String name : names) {
+            if (beans.getMergedBeanDefinition(name) instanceof AbstractBeanDefinition definition) {
+                for (String[] each :
+                        new String[][] {definition.getInitMethodNames(), definition.getDestroyMethodNames()}) {
+                    Collections.addAll(callbacks, each == null ? new String[0] : each);
+                }
+            }
+        }
+        if (callbacks.remove(AbstractBeanDefinition.INFER_METHOD)) {
+            Collections.addAll(callbacks, "close", "shutdown");
+        }
+        return callbacks;
     }
 
     private void addUnlocked(List<String> names, Faults faults) {
@@ -291,7 +315,8 @@ public final class DistributedLockedValidator
     }
 
     private void warnOfGivenObjects() {
-        List<String> unlocked = given.stream()
+        List<String> unlocked = Arrays.stream(beans.getSingletonNames())
+                .filter(name -> given.contains(name) || !beans.containsBeanDefinition(name))
                 .filter(name -> hasAnnotatedMethods(beans.getType(name, false)))
                 .filter(attachment::isMissing)
                 .sorted()

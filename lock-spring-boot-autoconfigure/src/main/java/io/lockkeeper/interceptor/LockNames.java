@@ -6,6 +6,8 @@ import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.springframework.expression.EvaluationContext;
 import org.springframework.expression.EvaluationException;
@@ -20,6 +22,9 @@ import org.springframework.util.ObjectUtils;
  * @param shared what the evaluations of all calls share
  */
 record LockNames(AnnotatedMethod owner, List<Template> templates, ParameterNames parameters, EvaluationContext shared) {
+
+    private static final Pattern VARIABLE =
+            Pattern.compile("#(\\p{javaJavaIdentifierStart}\\p{javaJavaIdentifierPart}*)");
 
     /**
      * A name as it is written.
@@ -39,6 +44,16 @@ record LockNames(AnnotatedMethod owner, List<Template> templates, ParameterNames
             }
         }
         return true;
+    }
+
+    /** Returns the names as they are written, but each parameter by its position: alike in methods that name them otherwise. */
+    List<String> written() {
+        return templates.stream()
+                .map(template -> VARIABLE.matcher(template.text()).replaceAll(variable -> {
+                    Integer index = parameters.indexes().get(variable.group(1));
+                    return Matcher.quoteReplacement(index == null ? variable.group() : "#p" + index);
+                }))
+                .toList();
     }
 
     /**

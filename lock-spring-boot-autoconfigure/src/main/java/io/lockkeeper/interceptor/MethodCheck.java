@@ -4,7 +4,6 @@ package io.lockkeeper.interceptor;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.annotation.DistributedLocked;
 import java.lang.reflect.Method;
-import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.Deque;
@@ -82,7 +81,7 @@ final class MethodCheck {
             warnOfSchedule(method, spec);
         }
         if (spec.fallback() != null && !woven) {
-            warnOfBareFallback(method, spec.fallback(), byInterfaces);
+            warnOfFallback(method, spec, spec.fallback(), byInterfaces);
             checkEndOfFallbacks(method, spec.fallback(), faults);
         }
     }
@@ -93,8 +92,8 @@ final class MethodCheck {
         }
     }
 
-    /** Warns of a fallback with annotations that its proxy would see, if the proxy could call it. */
-    private static void warnOfBareFallback(AnnotatedMethod owner, Fallback fallback, boolean byInterfaces) {
+    /** Warns of a fallback whose annotations its proxy would see if it could call it, or that asks for the same lock. */
+    private void warnOfFallback(AnnotatedMethod owner, MethodLockSpec spec, Fallback fallback, boolean byInterfaces) {
         for (Fallback.Candidate candidate : fallback.candidates()) {
             Method method = candidate.method();
             Faults faults = new Faults(owner);
@@ -105,10 +104,24 @@ final class MethodCheck {
                 log.warn(
                         "{}, the fallback of {}, runs without its own annotations, because no proxy can call it: make it"
                                 + " public, let it not be final, and declare it in the interface where there is one",
-                        AnnotatedMethod.signature(method.getName(), method.getParameterTypes()),
+                        candidate.signature(),
+                        owner);
+            }
+            AnnotatedMethod locked = faults.isEmpty() ? AnnotatedMethod.find(method, owner.targetClass()) : null;
+            if (locked != null && waitsAgain(locked, spec)) {
+                log.warn(
+                        "{}, the fallback of {}, asks again for the lock that was not acquired, and waits for it a second"
+                                + " time: write waitTime = \"0s\" or another name there, or leave its @DistributedLocked"
+                                + " out",
+                        candidate.signature(),
                         owner);
             }
         }
+    }
+
+    private boolean waitsAgain(AnnotatedMethod fallback, MethodLockSpec spec) {
+        MethodLockSpec second = specs.check(fallback, new Faults(fallback));
+        return second != null && second.sharesLockWith(spec) && !specs.isTriedOnce(fallback, second);
     }
 
     /** Fallbacks that are locked themselves must not lead back to a method that they stand for: no call would end. */
@@ -134,15 +147,21 @@ final class MethodCheck {
         }
     }
 
-    /** Warns where the container calls a method on the bean itself, where no proxy is yet, or none any more. */
-    void warnOfCallback(AnnotatedMethod annotated) {
+    /**
+     * Warns where the container calls a method on the bean itself, where no proxy is yet, or none any more.
+     *
+     * @param callbacks the names of the methods that the definitions of its beans let the container call
+     */
+    void warnOfCallback(AnnotatedMethod annotated, Set<String> callbacks) {
         Method method = annotated.method();
         Class<?> type = annotated.targetClass();
-        boolean isCallback = Arrays.stream(method.getDeclaredAnnotations())
+        boolean isCallback = (callbacks.contains(method.getName()) && method.getParameterCount() == 0)
+                || Arrays.stream(method.getDeclaredAnnotations())
                         .anyMatch(
                                 each -> CALLBACKS.contains(each.annotationType().getName()))
                 || isOf(InitializingBean.class, "afterPropertiesSet", method, type)
-                || isOf(DisposableBean.class, "destroy", method, type);
+                || isOf(DisposableBean.class, "destroy", method, type)
+                || isOf(AutoCloseable.class, "close", method, type);
         if (isCallback && !woven) {
             log.warn(
                     "{} runs without its lock when the container calls it, because it calls the bean itself and not the"
@@ -155,11 +174,9 @@ final class MethodCheck {
         return method.getName().equals(name) && method.getParameterCount() == 0 && callback.isAssignableFrom(type);
     }
 
-    private static void warnOfSchedule(AnnotatedMethod annotated, MethodLockSpec spec) {
-        LockRequest settings = spec.settings();
-        boolean tries =
-                spec.skipWhenLocked() || (Duration.ZERO.equals(settings.waitTime()) && settings.retryCount() == 0);
-        boolean holds = !settings.minHoldTime().isZero();
+    private void warnOfSchedule(AnnotatedMethod annotated, MethodLockSpec spec) {
+        boolean tries = spec.skipWhenLocked() || specs.isTriedOnce(annotated, spec);
+        boolean holds = !spec.settings().minHoldTime().isZero();
         String minimum = "minHoldTime, longer than the clocks of the instances differ and shorter than the interval, as"
                 + " in minHoldTime = \"30s\"";
         if (!tries) {

@@ -6,6 +6,7 @@ import io.lockkeeper.LockNotAcquiredException;
 import io.lockkeeper.LockOperations;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.annotation.LossPolicy;
+import java.util.List;
 import java.util.function.Supplier;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
@@ -52,6 +53,16 @@ record MethodLockSpec(
                         settings.retryDelay(),
                         settings.minHoldTime(),
                         settings.label());
+    }
+
+    /** Returns whether a method that takes the same arguments asks for a lock that this one asks for, too. */
+    boolean sharesLockWith(MethodLockSpec other) {
+        List<String> others = other.written();
+        return written().stream().anyMatch(others::contains);
+    }
+
+    private List<String> written() {
+        return names == null ? settings.names() : names.written();
     }
 
     /** Returns a short name of the method that no other method has. */

@@ -23,6 +23,8 @@ final class MethodLockSpecs {
     private static final Duration MIN_LEASE = Duration.ofMillis(100);
     private static final Duration MIN_DELAY = Duration.ofMillis(1);
 
+    private static final String DEFAULT_WAIT = "${lockkeeper.wait-time:}";
+
     /** Stands where the names depend on the call. */
     private static final List<String> ANY_NAME = List.of("?");
 
@@ -91,6 +93,15 @@ final class MethodLockSpecs {
             specs.putIfAbsent(key(method), spec);
         }
         return spec;
+    }
+
+    /** Returns whether calls that find the lock held give up at once, as the annotation says or {@code lockkeeper.wait-time}. */
+    boolean isTriedOnce(AnnotatedMethod method, MethodLockSpec spec) {
+        Duration waitTime = spec.settings().waitTime();
+        if (waitTime == null) {
+            waitTime = attributes.duration("waitTime", DEFAULT_WAIT, Duration.ZERO, new Faults(method));
+        }
+        return Duration.ZERO.equals(waitTime) && spec.settings().retryCount() == 0;
     }
 
     /** Returns the spec of a method that was checked; null where it was not, or is wrong. */

@@ -3,7 +3,13 @@ package io.lockkeeper.interceptor;
 
 import io.lockkeeper.annotation.DistributedLocked;
 import io.lockkeeper.annotation.LossPolicy;
+import java.lang.reflect.Modifier;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
@@ -12,6 +18,8 @@ import org.slf4j.LoggerFactory;
 import org.springframework.aop.Advisor;
 import org.springframework.aop.ProxyMethodInvocation;
 import org.springframework.aop.framework.Advised;
+import org.springframework.aop.framework.AopProxyUtils;
+import org.springframework.aop.support.AopUtils;
 import org.springframework.beans.BeansException;
 import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
@@ -24,6 +32,7 @@ import org.springframework.transaction.interceptor.TransactionAspectSupport;
 import org.springframework.transaction.interceptor.TransactionAttribute;
 import org.springframework.transaction.interceptor.TransactionInterceptor;
 import org.springframework.util.ClassUtils;
+import org.springframework.util.ReflectionUtils;
 
 /**
  * The transactions that annotated methods begin themselves, and whether they can be rolled back when a lock is lost. What
@@ -88,12 +97,12 @@ final class MethodTransactions {
                         TransactionDefinition.PROPAGATION_NESTED)
                 ? manager(method)
                 : null;
-        if (manager != null && !(manager instanceof ConfigurableTransactionManager)) {
+        if (manager != null && !isGuarded(manager)) {
             faults.add(
                     "onLost",
                     onLost + " promises that a transaction rolls back when the lock is lost, but "
                             + manager.getClass().getName() + " would commit it, because it is no"
-                            + " ConfigurableTransactionManager",
+                            + " ConfigurableTransactionManager, and delegates to no bean that is one",
                     "Let the transaction be one of a manager that extends AbstractPlatformTransactionManager and is a bean,"
                             + " or write onLost = REPORT and call LockContext.require().ensureHeld() at the end of it");
         } else if (manager instanceof ReactiveTransactionManager && onLost == LossPolicy.FAIL) {
@@ -126,13 +135,46 @@ final class MethodTransactions {
     }
 
     private void warnOf(TransactionManager manager) {
-        if (!(manager instanceof ConfigurableTransactionManager) && warned.compareAndSet(false, true)) {
+        if (!isGuarded(manager) && warned.compareAndSet(false, true)) {
             log.warn(
                     "Transactions of {} commit although a lock with onLost = FAIL or INTERRUPT is lost, because it is no"
-                            + " ConfigurableTransactionManager. End such transactions with"
+                            + " ConfigurableTransactionManager, and delegates to no bean that is one. End such transactions with"
                             + " LockContext.require().ensureHeld(), or define a bean for the manager to which it delegates",
                     manager.getClass().getName());
         }
+    }
+
+    /** Whether a manager, or each of those in its fields, is a bean that asks before it commits. */
+    private boolean isGuarded(Object manager) {
+        if (manager instanceof ConfigurableTransactionManager) {
+            return true;
+        }
+        Object delegating = AopUtils.isAopProxy(manager) ? AopProxyUtils.getSingletonTarget(manager) : manager;
+        if (delegating instanceof ConfigurableTransactionManager) {
+            return true;
+        }
+        List<Object> delegates = delegating == null ? List.of() : delegates(delegating);
+        List<Object> guarded = Arrays.stream(managers())
+                .filter(this::isMade)
+                .<Object>map(beans::getBean)
+                .filter(ConfigurableTransactionManager.class::isInstance)
+                .toList();
+        return !delegates.isEmpty()
+                && delegates.stream().allMatch(each -> guarded.stream().anyMatch(known -> known == each));
+    }
+
+    private static List<Object> delegates(Object manager) {
+        List<Object> delegates = new ArrayList<>(1);
+        ReflectionUtils.doWithFields(manager.getClass(), field -> {
+            if (!Modifier.isStatic(field.getModifiers()) && field.trySetAccessible()) {
+                Object value = field.get(manager);
+                Collection<?> values = value instanceof Map<?, ?> map
+                        ? map.values()
+                        : value instanceof Collection<?> collection ? collection : Collections.singletonList(value);
+                values.stream().filter(TransactionManager.class::isInstance).forEach(delegates::add);
+            }
+        });
+        return delegates;
     }
 
     /** Returns the manager of a method's own transaction; null where it cannot be known yet, or there is none. */

@@ -13,6 +13,8 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.springframework.core.ResolvableType;
 import org.springframework.core.annotation.AnnotatedElementUtils;
+import org.springframework.core.annotation.MergedAnnotations;
+import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
 import org.springframework.http.HttpEntity;
 import org.springframework.stereotype.Controller;
 
@@ -29,6 +31,7 @@ record OngoingResult(String result, String part, @Nullable String remedy) {
     private static final int MOST_NESTED = 8;
 
     private static final String ENTITY = "org.springframework.http.HttpEntity";
+    private static final String MAPPING = "org.springframework.web.bind.annotation.RequestMapping";
     private static final String UNTIL_DONE = ", and the lock is held until it is done";
 
     /** What Spring MVC completes later. By name, as all that may not be there. */
@@ -54,7 +57,9 @@ record OngoingResult(String result, String part, @Nullable String remedy) {
      */
     static @Nullable OngoingResult find(AnnotatedMethod method, ResolvableType type, boolean held) {
         Class<?> raw = type.resolve(Object.class);
-        boolean handled = AnnotatedElementUtils.hasAnnotation(method.targetClass(), Controller.class);
+        boolean handled = AnnotatedElementUtils.hasAnnotation(method.targetClass(), Controller.class)
+                && MergedAnnotations.from(method.method(), SearchStrategy.TYPE_HIERARCHY)
+                        .isPresent(MAPPING);
         if (isAny(raw, COMPLETED_LATER) || (handled && Callable.class.isAssignableFrom(raw))) {
             return new OngoingResult(
                     source(type),

@@ -15,10 +15,13 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.mockito.AdditionalAnswers;
 import org.mockito.Mockito;
+import org.springframework.beans.factory.FactoryBean;
 import org.springframework.boot.LazyInitializationBeanFactoryPostProcessor;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.annotation.Bean;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
 import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
@@ -122,6 +125,51 @@ class LockingSummaryTest {
                         "WARN The bean 'own' is a mock that runs nothing: 2 methods with @DistributedLocked return"
                                 + " null without running. Put LockTemplate.withoutLocking() in its place, which runs them"
                                 + " unlocked, or set lockkeeper.store=memory");
+    }
+
+    @Test
+    void aMockThatCallsATemplateIsNone() {
+        LockTemplate template = LockTemplate.builder(new MemoryLockStore()).build();
+        for (LockOperations delegating : new LockOperations[] {
+            Mockito.spy(template),
+            Mockito.mock(LockOperations.class, AdditionalAnswers.delegatesTo(template)),
+            Mockito.mock(LockTemplate.class, AdditionalAnswers.delegatesTo(template))
+        }) {
+            assertThat(said(application.withBean("own", LockOperations.class, () -> delegating)))
+                    .singleElement()
+                    .asString()
+                    .startsWith(INSTEAD);
+        }
+        template.close();
+    }
+
+    @Test
+    void whatAFactoryBeanMakesIsNamed() {
+        ApplicationContextRunner made = application.withUserConfiguration(Factory.class);
+        assertThat(said(made)).containsExactly(INSTEAD + "the memory of this process" + METHODS);
+        assertThat(said(made.withBean(RedisConnectionFactory.class, () -> redis(1))))
+                .hasSize(2)
+                .anyMatch(line -> line.startsWith("WARN The bean 'own' keeps locks in the memory of this process"));
+    }
+
+    static class Factory {
+        @Bean
+        static FactoryBean<LockTemplate> own() {
+            return new FactoryBean<>() {
+                private final LockTemplate template =
+                        LockTemplate.builder(new MemoryLockStore()).build();
+
+                @Override
+                public LockTemplate getObject() {
+                    return template;
+                }
+
+                @Override
+                public Class<?> getObjectType() {
+                    return LockTemplate.class;
+                }
+            };
+        }
     }
 
     private <T extends LockOperations> ApplicationContextRunner withMock(Class<T> type) {

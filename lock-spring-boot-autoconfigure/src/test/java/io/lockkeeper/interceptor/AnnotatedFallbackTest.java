@@ -88,6 +88,51 @@ class AnnotatedFallbackTest {
                 .hasMessageContaining("fallbackMethod: leads back to the method itself"));
     }
 
+    @Test
+    void aFallbackThatWaitsForTheSameLockAgainIsNamedAtTheStart() {
+        runner.withBean(Again.class).run(context -> assertThat(context).hasNotFailed());
+        assertThat(log.lines()).isEmpty();
+        runner.withPropertyValues("lockkeeper.wait-time=5s")
+                .withBean(Again.class)
+                .run(context -> assertThat(context).hasNotFailed());
+        assertThat(log.lines())
+                .filteredOn(line -> line.contains(Again.class.getName()))
+                .containsExactlyInAnyOrder(again("sell", "same"), again("sellTo", "sameOf"));
+    }
+
+    private static String again(String method, String fallback) {
+        return "WARN " + fallback + "(String), the fallback of " + Again.class.getName() + "." + method
+                + "(String), asks again for the lock that was not acquired, and waits for it a second time: write waitTime"
+                + " = \"0s\" or another name there, or leave its @DistributedLocked out";
+    }
+
+    static class Again {
+
+        @DistributedLocked(name = "stock", fallbackMethod = "same")
+        public void sell(String customer) {}
+
+        @DistributedLocked({"shop", "stock"})
+        public void same(String customer) {}
+
+        @DistributedLocked(name = "stock:#{#customer}", fallbackMethod = "sameOf")
+        public void sellTo(String customer) {}
+
+        @DistributedLocked("stock:#{#buyer}")
+        public void sameOf(String buyer) {}
+
+        @DistributedLocked(name = "stock", fallbackMethod = "trying")
+        public void buy(String customer) {}
+
+        @DistributedLocked(name = "stock", waitTime = "0s")
+        public void trying(String customer) {}
+
+        @DistributedLocked(name = "stock", fallbackMethod = "other")
+        public void rent(String customer) {}
+
+        @DistributedLocked("waiting list")
+        public void other(String customer) {}
+    }
+
     @EnableTransactionManagement(proxyTargetClass = false)
     static class Transactions {}
 

@@ -149,6 +149,17 @@ class MethodCheckTest {
         assertThat(warnings(method)).isEmpty();
     }
 
+    @ParameterizedTest
+    @CsvSource({"0, false", "0s, false", "1s, true"})
+    void whetherAScheduledMethodWaitsMayBeSaidByTheProperty(String waitTime, boolean waits) {
+        runner().withPropertyValues("lockkeeper.wait-time=" + waitTime)
+                .withBean(ScheduledJob.class)
+                .run(context -> assertThat(context).hasNotFailed());
+        assertThat(log.lines())
+                .containsExactly("WARN " + ScheduledJob.class.getName() + ".run()"
+                        + (waits ? WITHOUT_SKIP + " and " : WITHOUT_MINIMUM) + MINIMUM);
+    }
+
     private List<String> warnings(String method) {
         assertThat(new SpecFixture().faults(Jobs.class, method)).isEmpty();
         String begin = "WARN " + Jobs.class.getName() + "." + method + "()";
@@ -283,6 +294,12 @@ class MethodCheckTest {
         public void unscheduled() {}
 
         void busy() {}
+    }
+
+    static class ScheduledJob {
+        @EachMinute
+        @DistributedLocked
+        public void run() {}
     }
 
     @Configuration

@@ -22,6 +22,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.http.HttpEntity;
 import org.springframework.http.ResponseEntity;
 import org.springframework.stereotype.Controller;
+import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.RestController;
 import org.springframework.web.context.request.async.DeferredResult;
 import org.springframework.web.context.request.async.WebAsyncTask;
@@ -54,6 +55,12 @@ class OngoingResultsTest {
                         + " goes on after the method, without the lock. Return CompletableFuture, which Spring MVC waits"
                         + " for as well" + UNTIL_DONE + ".");
         assertThat(faults(PlainWeb.class, "callable")).hasSize(1);
+    }
+
+    @Test
+    void aMethodOfAControllerThatServesNoRequestIsOnlyWarnedOf() {
+        assertThat(faults(PlainWeb.class, "unmapped")).isEmpty();
+        assertThat(log.lines()).singleElement().asString().contains("unmapped() returns Callable<String>");
     }
 
     @ParameterizedTest
@@ -178,6 +185,7 @@ class OngoingResultsTest {
             return null;
         }
 
+        @GetMapping
         @DistributedLocked
         public Callable<String> callable() {
             return null;
@@ -250,12 +258,23 @@ class OngoingResultsTest {
     }
 
     @Controller
-    @SuppressWarnings("NullAway") // The method is never called.
-    static class PlainWeb {
+    @SuppressWarnings("NullAway") // The methods are never called.
+    static class PlainWeb implements Mapped {
+        @Override
         @DistributedLocked
         public Callable<String> callable() {
             return null;
         }
+
+        @DistributedLocked
+        public Callable<String> unmapped() {
+            return null;
+        }
+    }
+
+    interface Mapped {
+        @GetMapping
+        Callable<String> callable();
     }
 
     @SuppressWarnings("NullAway") // The methods are never called.

@@ -100,6 +100,18 @@ class TransactionGuardTest {
     }
 
     @Test
+    void aManagerThatDelegatesToAGuardedBeanIsGuarded() {
+        runner.withUserConfiguration(DelegatedToBean.class)
+                .withBean(Shop.class)
+                .withBean(BeginningShop.class)
+                .run(context -> {
+                    assertThat(context).hasNotFailed();
+                    assertRollback(context.getBean(Shop.class), context.getBean(Sales.class));
+                    assertThat(log.lines()).isEmpty();
+                });
+    }
+
+    @Test
     void aMethodThatNamesAnotherManagerIsNot() {
         runner.withUserConfiguration(Delegated.class).withBean(NamingShop.class).run(context -> {
             assertThat(context).hasNotFailed();
@@ -234,6 +246,14 @@ class TransactionGuardTest {
         @Primary
         PlatformTransactionManager delegating(DataSource dataSource) {
             return new Delegating(new DataSourceTransactionManager(dataSource));
+        }
+    }
+
+    static class DelegatedToBean {
+        @Bean
+        @Primary
+        PlatformTransactionManager delegating(DataSourceTransactionManager manager) {
+            return new Delegating(manager);
         }
     }
 

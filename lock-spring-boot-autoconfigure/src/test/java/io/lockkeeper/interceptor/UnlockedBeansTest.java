@@ -16,7 +16,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.mockito.Mockito;
 import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.beans.factory.FactoryBean;
+import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.BeanPostProcessor;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.support.RootBeanDefinition;
 import org.springframework.boot.test.context.assertj.AssertableApplicationContext;
 import org.springframework.context.ApplicationContextInitializer;
@@ -63,6 +65,68 @@ class UnlockedBeansTest {
             assertThat(context).hasNotFailed();
             assertThat(log.lines()).singleElement().asString().contains("WARN", "[finished] are not locked");
         });
+    }
+
+    @Test
+    void objectsThatAreHandedInDuringTheStartAreNamed() {
+        runner().withUserConfiguration(HandingIn.class).run(context -> {
+            assertThat(context).hasNotFailed();
+            assertThat(log.lines()).singleElement().asString().contains("WARN", "[early, late] are not locked");
+        });
+    }
+
+    @Test
+    void whatTheDefinitionOfABeanLetsTheContainerCallIsNamed() {
+        runner().withUserConfiguration(Initialized.class).run(context -> {
+            assertThat(context).hasNotFailed();
+            assertThat(log.lines())
+                    .hasSize(3)
+                    .allMatch(line -> line.contains(" runs without its lock when the container calls it"))
+                    .anyMatch(line -> line.contains("Lifecycle.begin()"))
+                    .anyMatch(line -> line.contains("Lifecycle.end()"))
+                    .anyMatch(line -> line.contains("Closing.close()"));
+        });
+    }
+
+    static class HandingIn {
+        @Bean
+        static String handsIn(ConfigurableListableBeanFactory beans) {
+            beans.registerSingleton("early", new Shop());
+            return "text";
+        }
+
+        @Bean
+        static SmartInitializingSingleton handsInAtTheEnd(ConfigurableListableBeanFactory beans) {
+            return () -> beans.registerSingleton("late", new Shop());
+        }
+    }
+
+    static class Initialized {
+        @Bean(initMethod = "begin", destroyMethod = "end")
+        Lifecycle lifecycle() {
+            return new Lifecycle();
+        }
+
+        @Bean
+        Closing closing() {
+            return new Closing();
+        }
+    }
+
+    static class Lifecycle {
+        @DistributedLocked("lifecycle")
+        public void begin() {}
+
+        @DistributedLocked("lifecycle")
+        public void end() {}
+
+        @DistributedLocked("lifecycle")
+        public void close() {}
+    }
+
+    static class Closing {
+        @DistributedLocked("closing")
+        public void close() {}
     }
 
     /** As the bean overrides of Spring's test support do. */
