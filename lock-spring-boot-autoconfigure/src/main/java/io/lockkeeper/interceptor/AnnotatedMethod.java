@@ -34,13 +34,7 @@ record AnnotatedMethod(Method method, Method declaration, Class<?> targetClass, 
 
     private static final Pattern KOTLIN_SUFFIX = Pattern.compile("(?<=.)(-[A-Za-z0-9_-]{7})?(\\$[^$]+)?$");
 
-    /**
-     * Looks for the annotation.
-     *
-     * @param invoked a method of the class or of one of its interfaces
-     * @param beanClass the class of the bean or of its proxy
-     * @return the method; null where it is not annotated
-     */
+    /** Looks for the annotation on a method of a class or of its interfaces; null where it is not there. */
     static @Nullable AnnotatedMethod find(Method invoked, Class<?> beanClass) {
         Class<?> targetClass = ClassUtils.getUserClass(beanClass);
         Method method = AopUtils.getMostSpecificMethod(invoked, targetClass);

@@ -49,11 +49,7 @@ final class AttributeReader {
         return resolved == null ? "" : resolved.strip();
     }
 
-    /**
-     * Returns a duration; null where none is written, or after a fault.
-     *
-     * @param least the shortest one that makes sense
-     */
+    /** Returns a duration; null where none is written, or after a fault. */
     @Nullable
     Duration duration(String attribute, String written, Duration least, Faults faults) {
         String resolved = name(attribute, written, faults);

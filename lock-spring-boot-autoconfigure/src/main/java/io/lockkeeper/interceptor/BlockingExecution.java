@@ -30,11 +30,7 @@ final class BlockingExecution implements LockedExecution {
     private final AtomicBoolean warnedOfThread = new AtomicBoolean();
     private final AtomicBoolean warnedOfResult = new AtomicBoolean();
 
-    /**
-     * Creates the execution of one method.
-     *
-     * @param isOpen whether only the returned value tells whether it goes on after the method
-     */
+    /** Creates the execution of one method, of which perhaps only the returned value tells whether it goes on. */
     BlockingExecution(boolean isOpen) {
         this.isOpen = isOpen;
     }

@@ -30,12 +30,7 @@ record Fallback(List<Candidate> candidates) {
 
     static final String ATTRIBUTE = "fallbackMethod";
 
-    /**
-     * Finds the fallback of a method, and says what would fit where there is none.
-     *
-     * @param name the name of the fallback; empty: none
-     * @return the fallback; null where the name is empty, or after a fault
-     */
+    /** Finds the fallback of this name; null where the name is empty, or after a fault. */
     static @Nullable Fallback find(AnnotatedMethod owner, String name, Faults faults) {
         if (name.isEmpty()) {
             return null;
@@ -103,7 +98,7 @@ record Fallback(List<Candidate> candidates) {
     private static String missing(AnnotatedMethod owner, String name, List<Method> named) {
         if (named.isEmpty()) {
             return "there is no method '" + name + "' in " + owner.targetClass().getSimpleName() + " or above it"
-                    + Similar.to(
+                    + Faults.similar(
                             name,
                             methods(owner)
                                     .filter(method -> method.getDeclaringClass() != Object.class)
@@ -179,12 +174,6 @@ record Fallback(List<Candidate> candidates) {
 
         /**
          * Runs the method, through the proxy of the bean where that can call it: the method may have advice of its own.
-         *
-         * @param call the call of the annotated method
-         * @param args its arguments, without a continuation
-         * @param failure why the lock was not acquired
-         * @return what it returns; a publisher of that where it is a suspend function
-         * @throws Throwable what it throws, unchanged
          */
         @Nullable
         Object invoke(MethodInvocation call, @Nullable Object[] args, LockException failure) throws Throwable {
@@ -208,7 +197,10 @@ record Fallback(List<Candidate> candidates) {
             }
         }
 
-        /** Returns the method by which a proxy calls this one; null where it would run on the proxy itself, without advice. */
+        /**
+         * Returns the method by which a proxy calls this one; null where it would run on the proxy itself, without
+         * advice.
+         */
         private @Nullable Method callable(Object proxy) {
             if (AopUtils.isJdkDynamicProxy(proxy)) {
                 Method declared = ClassUtils.getInterfaceMethodIfPossible(method, AopUtils.getTargetClass(proxy));

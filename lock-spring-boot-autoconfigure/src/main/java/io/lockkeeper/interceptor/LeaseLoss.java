@@ -38,13 +38,7 @@ final class LeaseLoss {
         this.interrupts = policy == LossPolicy.INTERRUPT;
     }
 
-    /**
-     * Runs a body, or the beginning of one, on this thread.
-     *
-     * @return what it returns, whether the lock was lost or not
-     * @throws Throwable what it throws, with the loss added to it where there was one
-     * @throws LockLostException if the lock was lost and the body failed because of our interruption
-     */
+    /** Runs a body, or the beginning of one, on this thread. */
     @Nullable
     Object run(Body body) throws Throwable {
         boolean wasInterrupted = thread.isInterrupted();
@@ -69,11 +63,7 @@ final class LeaseLoss {
         return outer;
     }
 
-    /**
-     * Does nothing while the lock is held, or was released by the body itself.
-     *
-     * @throws LockLostException if it is lost
-     */
+    /** Does nothing while the lock is held, or was released by the body itself. */
     void ensureHeld() {
         LockLostException lost = loss();
         if (lost != null) {

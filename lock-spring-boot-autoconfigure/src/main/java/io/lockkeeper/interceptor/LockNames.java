@@ -46,7 +46,10 @@ record LockNames(AnnotatedMethod owner, List<Template> templates, ParameterNames
         return true;
     }
 
-    /** Returns the names as they are written, but each parameter by its position: alike in methods that name them otherwise. */
+    /**
+     * Returns the names as they are written, but each parameter by its position: alike in methods that name them
+     * otherwise.
+     */
     List<String> written() {
         return templates.stream()
                 .map(template -> VARIABLE.matcher(template.text()).replaceAll(variable -> {
@@ -56,11 +59,7 @@ record LockNames(AnnotatedMethod owner, List<Template> templates, ParameterNames
                 .toList();
     }
 
-    /**
-     * Returns the names for a call.
-     *
-     * @throws IllegalArgumentException if an expression fails or has no value
-     */
+    /** Returns the names for a call; an IllegalArgumentException says which expression failed or has no value. */
     List<String> of(@Nullable Object target, @Nullable Object[] args) {
         NameContext call = new NameContext(
                 shared, parameters.indexes(), new NameContext.Root(owner.method(), args, target, owner.targetClass()));

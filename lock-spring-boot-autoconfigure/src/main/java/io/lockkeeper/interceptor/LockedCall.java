@@ -43,12 +43,7 @@ final class LockedCall {
         return call;
     }
 
-    /**
-     * Asks for the lock.
-     *
-     * @throws X what the form throws
-     * @throws IllegalArgumentException if a name cannot be made of the arguments
-     */
+    /** Asks for the lock. */
     <T extends @Nullable Object, X extends Throwable> T ask(Question<T, X> question) throws X {
         LockRequest request = spec.request(call.getThis(), args);
         LockOperations operations = spec.operations().get();
@@ -109,11 +104,7 @@ final class LockedCall {
         return failure instanceof LockException && lease == null;
     }
 
-    /**
-     * Returns what the caller gets without the lock: the result of a skipped call, or of the fallback.
-     *
-     * @throws Throwable what the fallback throws, or the failure where there is none
-     */
+    /** Returns what the caller gets without the lock: the result of a skipped call, or of the fallback. */
     @Nullable
     Object withoutLock(Throwable failure) throws Throwable {
         if (failure instanceof LockException noLock && lease == null) {

@@ -14,7 +14,10 @@ import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import org.springframework.core.CoroutinesUtils;
 
-/** Puts whichever thread runs a coroutine under the coroutine's leases, while it does. Only loaded where Kotlin is there. */
+/**
+ * Puts whichever thread runs a coroutine under the coroutine's leases, while it does. Only loaded where Kotlin is
+ * there.
+ */
 final class LockedCoroutine extends AbstractCoroutineContextElement implements ThreadContextElement<List<Runnable>> {
 
     private static final CoroutineContext.Key<LockedCoroutine> KEY = new CoroutineContext.Key<>() {};
@@ -26,12 +29,7 @@ final class LockedCoroutine extends AbstractCoroutineContextElement implements T
         this.leases = leases;
     }
 
-    /**
-     * Lets the coroutine of a call run under leases.
-     *
-     * @param args the arguments of the call, of which the last is replaced
-     * @param leases all leases that the body may rely on, the innermost last
-     */
+    /** Lets the coroutine of a call run under leases, the innermost last: replaces the last argument. */
     static void enter(@Nullable Object[] args, List<LockLease> leases) {
         int last = args.length - 1;
         if (args[last] instanceof Continuation<?> caller) {

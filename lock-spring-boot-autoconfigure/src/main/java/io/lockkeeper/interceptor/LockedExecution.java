@@ -7,12 +7,7 @@ import org.jspecify.annotations.Nullable;
 /** How a method is run under its lock; chosen by the method's return type when its spec is resolved. */
 interface LockedExecution {
 
-    /**
-     * Runs a call under the lock, or what the spec says should happen instead.
-     *
-     * @return what the caller gets
-     * @throws Throwable what the method throws, unchanged, or why there was no lock
-     */
+    /** Runs a call under the lock, or what the spec says should happen instead. */
     @Nullable
     Object run(MethodLockSpec spec, MethodInvocation call) throws Throwable;
 }

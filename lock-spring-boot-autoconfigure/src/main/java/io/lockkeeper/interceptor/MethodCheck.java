@@ -38,12 +38,7 @@ final class MethodCheck {
     private final boolean woven;
     private final @Nullable MethodTransactions transactions;
 
-    /**
-     * Creates the check.
-     *
-     * @param transactions checks the transactions of methods; null: there are none
-     * @param woven whether locks are woven into methods, and not put around beans by proxies
-     */
+    /** Creates the check. */
     MethodCheck(MethodLockSpecs specs, @Nullable MethodTransactions transactions, boolean woven) {
         this.specs = specs;
         this.transactions = transactions;
@@ -147,11 +142,7 @@ final class MethodCheck {
         }
     }
 
-    /**
-     * Warns where the container calls a method on the bean itself, where no proxy is yet, or none any more.
-     *
-     * @param callbacks the names of the methods that the definitions of its beans let the container call
-     */
+    /** Warns where the container calls a method on the bean itself, where no proxy is yet, or none any more. */
     void warnOfCallback(AnnotatedMethod annotated, Set<String> callbacks) {
         Method method = annotated.method();
         Class<?> type = annotated.targetClass();

@@ -38,8 +38,6 @@ record MethodLockSpec(
     /**
      * Returns the request for a call. It is made in one step: the methods of {@link LockRequest} would check and copy it for
      * each setting, and cannot leave the delay of retries to the template.
-     *
-     * @throws IllegalArgumentException if a name cannot be made of the arguments
      */
     LockRequest request(@Nullable Object target, @Nullable Object[] args) {
         return names == null
@@ -75,11 +73,7 @@ record MethodLockSpec(
         return skipWhenLocked || fallback != null;
     }
 
-    /**
-     * Returns what takes the place of a call without a lock; a store that fails is no reason to skip one.
-     *
-     * @throws Throwable what the fallback throws, or the failure where there is none for it
-     */
+    /** Returns what takes the place of a call without a lock; a store that fails is no reason to skip one. */
     @Nullable
     Object withoutLock(MethodInvocation call, @Nullable Object[] args, LockException failure) throws Throwable {
         if (skipWhenLocked && failure instanceof LockNotAcquiredException) {

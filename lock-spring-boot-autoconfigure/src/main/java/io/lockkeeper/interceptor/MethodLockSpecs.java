@@ -47,12 +47,8 @@ final class MethodLockSpecs {
     }
 
     /**
-     * Returns what the annotation of a called method means.
-     *
-     * @param invoked the method that was called, perhaps that of an interface
-     * @param targetClass the class of the bean
-     * @param woven whether the lock is woven into the method: it runs, also where the class of the object overrides it
-     * @throws DistributedLockedConfigurationException if the annotation is wrong
+     * Returns what the annotation of a called method means. A woven one runs also where the class of the object
+     * overrides it.
      */
     MethodLockSpec of(Method invoked, Class<?> targetClass, boolean woven) {
         MethodClassKey key = new MethodClassKey(invoked, targetClass);
@@ -72,20 +68,16 @@ final class MethodLockSpecs {
         if (woven) {
             WeavingCheck.check(method, faults);
         }
-        MethodLockSpec spec = resolve(method, faults);
-        if (spec == null) {
+        MethodLockSpec resolved = check(method, faults);
+        if (resolved == null) {
             throw new DistributedLockedConfigurationException(faults.found());
         }
-        MethodLockSpec first = specs.putIfAbsent(key(method), spec);
-        specs.put(key, first == null ? spec : first);
-        return first == null ? spec : first;
+        MethodLockSpec spec = specs.getOrDefault(key(method), resolved);
+        specs.put(key, spec);
+        return spec;
     }
 
-    /**
-     * Resolves what the annotation of a method means, and keeps it.
-     *
-     * @return the spec; null after a fault
-     */
+    /** Resolves what the annotation of a method means, and keeps it; null after a fault. */
     @Nullable
     MethodLockSpec check(AnnotatedMethod method, Faults faults) {
         MethodLockSpec spec = resolve(method, faults);
@@ -95,7 +87,10 @@ final class MethodLockSpecs {
         return spec;
     }
 
-    /** Returns whether calls that find the lock held give up at once, as the annotation says or {@code lockkeeper.wait-time}. */
+    /**
+     * Returns whether calls that find the lock held give up at once, as the annotation says or {@code
+     * lockkeeper.wait-time}.
+     */
     boolean isTriedOnce(AnnotatedMethod method, MethodLockSpec spec) {
         Duration waitTime = spec.settings().waitTime();
         if (waitTime == null) {

@@ -80,9 +80,6 @@ final class MethodTransactions {
 
     /**
      * Checks that a transaction inside the lock of a method does not commit when the lock is lost, where the method says so.
-     *
-     * @param method the method
-     * @param faults receives a fault where the method's own transaction would commit
      */
     void check(AnnotatedMethod method, Faults faults) {
         LossPolicy onLost = method.annotation().onLost();

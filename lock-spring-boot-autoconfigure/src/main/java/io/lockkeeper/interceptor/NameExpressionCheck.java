@@ -47,13 +47,7 @@ final class NameExpressionCheck {
         walk(expression, true, true);
     }
 
-    /**
-     * Checks a part of the expression.
-     *
-     * @param node the part
-     * @param scopeIsRoot whether arguments in it are read from the root object, and not from an element of a collection
-     * @param activeIsRoot whether a property in it is read from the root object
-     */
+    /** Checks a part of the expression: are arguments in it, and a property in it, read from the root object? */
     private void walk(SpelNode node, boolean scopeIsRoot, boolean activeIsRoot) {
         boolean scope = scopeIsRoot;
         boolean active = activeIsRoot;
@@ -64,11 +58,19 @@ final class NameExpressionCheck {
                     node.toStringAST() + " calls a function, and there are none",
                     "Call a method of a bean, as in @bean.method(..)");
         } else if (node instanceof BeanReference) {
-            checkBean(node.toStringAST().replaceAll("[@'\"]", ""));
+            String name = node.toStringAST().replaceAll("[@'\"]", "");
+            if (!beans.test(name)) {
+                fault("uses the bean '" + name + "', which does not exist", "Write the name of a bean");
+            }
         } else if (node instanceof PropertyOrFieldReference property) {
             checkProperty(property.getName(), active);
         } else if (node instanceof MethodReference method) {
-            checkMethod(method.getName(), active);
+            if (active) {
+                fault(
+                        "calls " + method.getName() + "(..) on nothing",
+                        "Call it on a parameter, on a bean as in @bean." + method.getName()
+                                + "(..), or on #root.target");
+            }
             active = scope;
         } else if (node instanceof Projection || node instanceof Selection) {
             scope = false;
@@ -129,7 +131,7 @@ final class NameExpressionCheck {
     private void faultOn(CompoundExpression path, String name, Class<?> type, String kind, Stream<String> known) {
         fault(
                 "uses " + path.toStringAST() + ", but " + type.getSimpleName() + " has no " + kind + " '" + name + "'"
-                        + Similar.to(name, known),
+                        + Faults.similar(name, known),
                 "Write the name of a " + kind + " of " + type.getSimpleName());
     }
 
@@ -140,12 +142,6 @@ final class NameExpressionCheck {
         @Nullable
         ResolvableType typeOf(String name, Class<?> type) {
             Method getter = findGetterForProperty(name, type, false);
-            if (getter == null) {
-                getter = Arrays.stream(type.getMethods())
-                        .filter(method -> method.getName().equals(name) && method.getParameterCount() == 0)
-                        .findFirst()
-                        .orElse(null);
-            }
             if (getter != null) {
                 return ResolvableType.forMethodReturnType(getter);
             }
@@ -180,25 +176,11 @@ final class NameExpressionCheck {
         }
     }
 
-    private void checkBean(String name) {
-        if (!beans.test(name)) {
-            fault("uses the bean '" + name + "', which does not exist", "Write the name of a bean");
-        }
-    }
-
     private void checkProperty(String name, boolean ofRoot) {
         if (ofRoot && !NameContext.Root.hasProperty(name)) {
             fault(
                     "uses '" + name + "' without '#', which is neither a parameter nor a property of #root",
                     "Write #" + name + " for a parameter; known are: " + parameters.listed());
-        }
-    }
-
-    private void checkMethod(String name, boolean ofRoot) {
-        if (ofRoot) {
-            fault(
-                    "calls " + name + "(..) on nothing",
-                    "Call it on a parameter, on a bean as in @bean." + name + "(..), or on #root.target");
         }
     }
 

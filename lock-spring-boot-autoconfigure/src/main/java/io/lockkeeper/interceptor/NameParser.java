@@ -51,13 +51,7 @@ final class NameParser {
         this.parser = new SpelExpressionParser(new SpelParserConfiguration(SpelCompilerMode.OFF, classLoader));
     }
 
-    /**
-     * Reads the names of a method.
-     *
-     * @param method the method
-     * @param faults receives what is wrong
-     * @return the names; null after a fault
-     */
+    /** Reads the names of a method; null after a fault. */
     @Nullable
     LockNames parse(AnnotatedMethod method, Faults faults) {
         String[] texts = method.annotation().name();

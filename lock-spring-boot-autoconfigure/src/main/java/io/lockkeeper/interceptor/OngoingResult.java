@@ -48,12 +48,8 @@ record OngoingResult(String result, String part, @Nullable String remedy) {
             List.of("kotlin.sequences.Sequence", "kotlin.jvm.functions.Function0");
 
     /**
-     * Looks for such a part.
-     *
-     * @param method the method
-     * @param type its return type in the class of the bean; for a suspend function that of its value
-     * @param held whether the lock is held until a result of the type itself is done
-     * @return the part that matters most; null: there is none
+     * Looks for the part that matters most; null: there is none, or the lock is held until a result of this type is
+     * done.
      */
     static @Nullable OngoingResult find(AnnotatedMethod method, ResolvableType type, boolean held) {
         Class<?> raw = type.resolve(Object.class);

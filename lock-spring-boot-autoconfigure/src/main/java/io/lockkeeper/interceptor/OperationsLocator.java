@@ -22,12 +22,7 @@ final class OperationsLocator {
         this.beans = beans;
     }
 
-    /**
-     * Finds the bean for a method.
-     *
-     * @param name the bean's name; empty: the only one
-     * @param faults receives what is wrong with the choice
-     */
+    /** Finds the bean for a method. */
     Supplier<LockOperations> find(String name, Faults faults) {
         if (name.isEmpty()) {
             refuseAmbiguity(faults);

@@ -61,11 +61,7 @@ final class ResultKind {
         return new ResultKind(method, false, ResolvableType.forMethodReturnType(declared, method.targetClass()), false);
     }
 
-    /**
-     * Chooses how the method is run.
-     *
-     * @param faults receives a kind that cannot be run
-     */
+    /** Chooses how the method is run. */
     LockedExecution execution(Faults faults) {
         if (ongoing != null && ongoing.remedy() != null) {
             faults.add("", ongoing.problem(), ongoing.remedy());
@@ -124,7 +120,10 @@ final class ResultKind {
         return PublisherExecution.ofSuspending(isFlow(returnType) ? adapter(returnType) : null);
     }
 
-    /** Whether Spring runs the method on another thread, outside of its lock. By name, as the annotation may be another's. */
+    /**
+     * Whether Spring runs the method on another thread, outside of its lock. By name, as the annotation may be
+     * another's.
+     */
     private static boolean isAsync(Method method, Class<?> targetClass) {
         String async = "org.springframework.scheduling.annotation.Async";
         return MergedAnnotations.from(method, SearchStrategy.TYPE_HIERARCHY).isPresent(async)
@@ -180,8 +179,6 @@ final class ResultKind {
     /**
      * Returns the value that a skipped call has: null, or an empty optional. A skipped stage has the value null, and a
      * skipped publisher has none.
-     *
-     * @param faults receives a type that can say neither
      */
     @Nullable
     Object skippedResult(Faults faults) {

@@ -32,12 +32,7 @@ final class WeavingCheck {
 
     private WeavingCheck() {}
 
-    /**
-     * Adds a fault where a method runs without its lock.
-     *
-     * @param annotated the method
-     * @param faults receives the fault
-     */
+    /** Adds a fault where a method runs without its lock. */
     static void check(AnnotatedMethod annotated, Faults faults) {
         if (Modifier.isStatic(annotated.method().getModifiers())) {
             faults.add("", "is static, and only methods of objects are locked", "Make it a method of the bean");
@@ -108,12 +103,7 @@ final class WeavingCheck {
         return MergedAnnotations.from(method).get(DistributedLocked.class).getDistance() > DEEPEST;
     }
 
-    /**
-     * Returns whether our aspect is among those that were woven into a class.
-     *
-     * @param type the class
-     * @param bodies the names of the methods to which weavers moved the bodies of others
-     */
+    /** Returns whether our aspect is among those that weavers have put into a class, whose bodies they moved. */
     static boolean isWovenInto(Class<?> type, List<String> bodies) {
         try {
             URL file = type.getResource(ClassUtils.getClassFileName(type));
