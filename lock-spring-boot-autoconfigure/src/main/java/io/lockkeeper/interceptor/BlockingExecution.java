@@ -87,7 +87,7 @@ final class BlockingExecution implements LockedExecution {
     }
 
     private void warnOfOngoing(Object result, LockedCall locked) {
-        Object ongoing = warnedOfResult.get() ? null : OngoingResult.find(result);
+        Object ongoing = warnedOfResult.get() ? null : ResultKind.findOngoing(result);
         if (ongoing != null && warnedOfResult.compareAndSet(false, true)) {
             log.warn(
                     "{} returned a {}, which goes on without the lock, because {} is declared as its return type. Declare"

@@ -64,13 +64,13 @@ final class MethodCheck {
         if (settings.retryCount() > 0 && !method.annotation().waitTime().isEmpty()) {
             log.warn("{} has retryCount and waitTime: waitTime is ignored, because retries never wait", method);
         }
-        OngoingResult ongoing = ResultKind.of(method).ongoing();
+        String ongoing = new ResultKind(method).warning();
         if (ongoing != null) {
             log.warn(
                     "{} {}: return what comes out of it, such as a List or a value, or a CompletableFuture, Mono or Flux"
                             + " of that",
                     method,
-                    ongoing.problem());
+                    ongoing);
         }
         if (MergedAnnotations.from(method.method()).isPresent(Scheduled.class)) {
             warnOfSchedule(method, spec);

@@ -121,7 +121,7 @@ final class MethodLockSpecs {
 
     private @Nullable MethodLockSpec resolve(AnnotatedMethod method, Faults faults) {
         DistributedLocked annotation = method.annotation();
-        ResultKind result = ResultKind.of(method);
+        ResultKind result = new ResultKind(method);
         LockNames lockNames = names.parse(method, faults);
         boolean skips = annotation.skipWhenLocked();
         String fallbackName = attributes.name(Fallback.ATTRIBUTE, annotation.fallbackMethod(), faults);

@@ -3,24 +3,35 @@ package io.lockkeeper.interceptor;
 
 import java.lang.reflect.Method;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Flow;
 import java.util.concurrent.Future;
+import java.util.function.Supplier;
+import java.util.stream.BaseStream;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.springframework.core.ReactiveAdapter;
 import org.springframework.core.ReactiveAdapterRegistry;
 import org.springframework.core.ResolvableType;
+import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
+import org.springframework.http.HttpEntity;
+import org.springframework.stereotype.Controller;
 import org.springframework.util.ClassUtils;
 
-/** What a method's return type says about how it is run, and about how a call is skipped. */
+/**
+ * What a method's return type says: how the method is run, what a skipped call returns, and which part of the result goes
+ * on without the lock. Types are compared by name where their library may not be there.
+ */
 final class ResultKind {
 
     private static final Map<Class<?>, Object> SKIPPED = Map.of(
@@ -29,36 +40,65 @@ final class ResultKind {
             OptionalLong.class, OptionalLong.empty(),
             OptionalDouble.class, OptionalDouble.empty());
 
-    private static final String FLOW = "kotlinx.coroutines.flow.Flow";
+    /** Results that consist of others are looked into so deep. */
+    private static final int MOST_NESTED = 8;
+
     private static final boolean REACTOR =
             ClassUtils.isPresent("reactor.core.publisher.Flux", ResultKind.class.getClassLoader());
 
+    private static final String ASYNC = "org.springframework.scheduling.annotation.Async";
+    private static final String MAPPING = "org.springframework.web.bind.annotation.RequestMapping";
+    private static final String ENTITY = "org.springframework.http.HttpEntity";
+    private static final String FLOW = "kotlinx.coroutines.flow.Flow";
+    private static final String JOB = "kotlinx.coroutines.Job";
+
+    /** What Spring MVC completes later. */
+    private static final List<String> COMPLETED_LATER = List.of(
+            "org.springframework.web.context.request.async.DeferredResult",
+            "org.springframework.web.context.request.async.WebAsyncTask");
+
+    /** What Spring MVC writes later. */
+    private static final List<String> WRITTEN_LATER = List.of(
+            "org.springframework.web.servlet.mvc.method.annotation.StreamingResponseBody",
+            "org.springframework.web.servlet.mvc.method.annotation.ResponseBodyEmitter");
+
+    private static final List<String> EVALUATED_LATER =
+            List.of("kotlin.sequences.Sequence", "kotlin.jvm.functions.Function0");
+
+    private static final String UNTIL_DONE = ", and the lock is held until it is done";
+
+    private final AnnotatedMethod method;
     private final boolean suspending;
     private final ResolvableType type;
     private final Class<?> returnType;
-    private final boolean neverNull;
-    private final boolean isAsync;
-    private final @Nullable OngoingResult ongoing;
+    private final @Nullable Ongoing ongoing;
 
-    private ResultKind(AnnotatedMethod method, boolean suspending, ResolvableType type, boolean neverNull) {
-        this.suspending = suspending;
-        this.isAsync = !suspending && isAsync(method.method(), method.targetClass());
-        this.type = type;
-        this.returnType = type.resolve(method.method().getReturnType());
-        this.neverNull = neverNull;
-        this.ongoing = OngoingResult.find(method, type, suspending ? isFlow(returnType) : isHeld());
+    /** Looks at the return type of a method, as it is in the bean's class; at that of the value of a suspend function. */
+    ResultKind(AnnotatedMethod method) {
+        Method declared = method.method();
+        this.method = method;
+        this.suspending = SuspendingMethods.isSuspending(declared);
+        this.type = suspending
+                ? SuspendingMethods.resultType(declared)
+                : ResolvableType.forMethodReturnType(declared, method.targetClass());
+        this.returnType = type.resolve(declared.getReturnType());
+        this.ongoing = findOngoing();
     }
 
-    /** Looks at the return type of a method, as it is in the bean's class. */
-    static ResultKind of(AnnotatedMethod method) {
-        Method declared = method.method();
-        if (SuspendingMethods.isSuspending(declared)) {
-            ResolvableType value = SuspendingMethods.resultType(declared);
-            Class<?> type = value.resolve(Object.class);
-            boolean neverNull = type != void.class && !isFlow(type) && !SuspendingMethods.mayReturnNull(declared);
-            return new ResultKind(method, true, value, neverNull);
+    /**
+     * A part of the result that goes on, or is evaluated, after the method has returned: without its lock.
+     *
+     * @param result the method's return type
+     * @param part the type that goes on
+     * @param remedy what to do instead; null: a caller may be meant to go on, and is only warned
+     */
+    private record Ongoing(
+            ResolvableType result, Class<?> part, @Nullable String remedy) {
+
+        String problem() {
+            return "returns " + source(result) + ", and the " + part.getSimpleName()
+                    + " goes on after the method, without the lock";
         }
-        return new ResultKind(method, false, ResolvableType.forMethodReturnType(declared, method.targetClass()), false);
     }
 
     /** Chooses how the method is run. */
@@ -66,114 +106,58 @@ final class ResultKind {
         if (ongoing != null && ongoing.remedy() != null) {
             faults.add("", ongoing.problem(), ongoing.remedy());
         }
-        if (suspending) {
-            return suspendingExecution(faults);
-        }
-        if (isStage()) {
-            return new StageExecution();
-        }
         ReactiveAdapter adapter = adapter(returnType);
-        if (adapter != null && isPublisher(adapter)) {
+        if (suspending && SuspendingMethods.areRunnable()) {
+            return PublisherExecution.ofSuspending(isFlow() ? adapter : null);
+        } else if (suspending) {
+            faults.add(
+                    "",
+                    "is a suspend function, and Spring needs kotlinx-coroutines-reactor and kotlin-reflect to run it",
+                    "Add them to the class path");
+        } else if (returnType == CompletableFuture.class || returnType == CompletionStage.class) {
+            return new StageExecution();
+        } else if (adapter != null
+                && returnType.isAssignableFrom(adapter.getReactiveType())
+                && !isRunning(returnType)) {
             return PublisherExecution.of(adapter);
-        }
-        if (returnType == Future.class && isAsync) {
+        } else if (returnType == Future.class && isAsync()) {
             // Completed when it is returned, on the thread of the task: the caller's future is Spring's.
             return new BlockingExecution(true);
-        }
-        if (adapter != null || isAsynchronous(returnType)) {
+        } else if (goesOn(returnType)) {
             faults.add(
                     "",
                     "returns a " + returnType.getSimpleName()
                             + ", which ends after the method, and of whose end nothing tells",
                     remedy());
         }
-        return new BlockingExecution(OngoingResult.isOpen(type));
+        return new BlockingExecution(isOpen(type));
+    }
+
+    private String remedy() {
+        if (isOf(returnType, JOB)) {
+            return "Make it a suspend function, or return the value itself";
+        }
+        return isRunning(returnType)
+                ? "Return CompletableFuture or CompletionStage, or the value itself"
+                : "Return a type that Spring's ReactiveAdapterRegistry knows, with reactor-core on the class path";
+    }
+
+    /** Whether Spring runs the method on another thread, outside of its lock. */
+    private boolean isAsync() {
+        return MergedAnnotations.from(method.method(), SearchStrategy.TYPE_HIERARCHY)
+                        .isPresent(ASYNC)
+                || MergedAnnotations.from(method.targetClass(), SearchStrategy.TYPE_HIERARCHY)
+                        .isPresent(ASYNC);
+    }
+
+    private boolean isFlow() {
+        return returnType.getName().equals(FLOW);
     }
 
     /** Returns what goes on without the lock, and may be meant to; null: nothing does. */
     @Nullable
-    OngoingResult ongoing() {
-        return ongoing == null || ongoing.remedy() != null ? null : ongoing;
-    }
-
-    /** Whether the lock is held until a result of this type is done, or the type is refused. */
-    private boolean isHeld() {
-        return adapter(returnType) != null || isAsynchronous(returnType);
-    }
-
-    private boolean isStage() {
-        return returnType == CompletableFuture.class || returnType == CompletionStage.class;
-    }
-
-    private boolean isPublisher(ReactiveAdapter adapter) {
-        return returnType.isAssignableFrom(adapter.getReactiveType()) && !isRunning(returnType);
-    }
-
-    private LockedExecution suspendingExecution(Faults faults) {
-        if (!SuspendingMethods.areRunnable()) {
-            faults.add(
-                    "",
-                    "is a suspend function, and Spring needs kotlinx-coroutines-reactor and kotlin-reflect to run it",
-                    "Add them to the class path");
-            return new BlockingExecution(false);
-        }
-        return PublisherExecution.ofSuspending(isFlow(returnType) ? adapter(returnType) : null);
-    }
-
-    /**
-     * Whether Spring runs the method on another thread, outside of its lock. By name, as the annotation may be
-     * another's.
-     */
-    private static boolean isAsync(Method method, Class<?> targetClass) {
-        String async = "org.springframework.scheduling.annotation.Async";
-        return MergedAnnotations.from(method, SearchStrategy.TYPE_HIERARCHY).isPresent(async)
-                || MergedAnnotations.from(targetClass, SearchStrategy.TYPE_HIERARCHY)
-                        .isPresent(async);
-    }
-
-    static @Nullable ReactiveAdapter adapter(Class<?> type) {
-        return REACTOR ? ReactiveAdapterRegistry.getSharedInstance().getAdapter(type) : null;
-    }
-
-    /** Whether what is returned runs already, so that it cannot be put under a lock that comes later. */
-    private static boolean isRunning(Class<?> type) {
-        return Future.class.isAssignableFrom(type)
-                || CompletionStage.class.isAssignableFrom(type)
-                || isOf(type, "kotlinx.coroutines.Job");
-    }
-
-    static boolean isAsynchronous(Class<?> type) {
-        return isRunning(type)
-                || Flow.Publisher.class.isAssignableFrom(type)
-                || isOf(type, "org.reactivestreams.Publisher")
-                || isOf(type, FLOW);
-    }
-
-    /** Returns whether a type has any number of values. */
-    static boolean isMultiple(Class<?> type) {
-        ReactiveAdapter adapter = adapter(type);
-        return adapter == null ? !isRunning(type) : adapter.isMultiValue();
-    }
-
-    private static boolean isFlow(Class<?> type) {
-        return type.getName().equals(FLOW);
-    }
-
-    /** By name, because the type may not be there. */
-    static boolean isOf(@Nullable Class<?> type, String name) {
-        return type != null
-                && (type.getName().equals(name)
-                        || isOf(type.getSuperclass(), name)
-                        || Arrays.stream(type.getInterfaces()).anyMatch(each -> isOf(each, name)));
-    }
-
-    private String remedy() {
-        if (isOf(returnType, "kotlinx.coroutines.Job")) {
-            return "Make it a suspend function, or return the value itself";
-        }
-        return Future.class.isAssignableFrom(returnType) || CompletionStage.class.isAssignableFrom(returnType)
-                ? "Return CompletableFuture or CompletionStage, or the value itself"
-                : "Return a type that Spring's ReactiveAdapterRegistry knows, with reactor-core on the class path";
+    String warning() {
+        return ongoing == null || ongoing.remedy() != null ? null : ongoing.problem();
     }
 
     /**
@@ -191,12 +175,153 @@ final class ResultKind {
                     "Return void, Optional or a type that may be null, or leave skipWhenLocked out");
         }
         Object skipped = SKIPPED.get(returnType);
-        if (neverNull && skipped == null) {
+        boolean mayBeNull =
+                !suspending || returnType == void.class || isFlow() || SuspendingMethods.mayReturnNull(method.method());
+        if (!mayBeNull && skipped == null) {
             faults.add(
                     "skipWhenLocked",
                     "a skipped call returns null, which " + returnType.getSimpleName() + " excludes",
                     "Write " + returnType.getSimpleName() + "?, or leave skipWhenLocked out");
         }
         return skipped;
+    }
+
+    /** Looks for the part that matters most. The lock is held until some results are done, and others are refused. */
+    private @Nullable Ongoing findOngoing() {
+        boolean handlesRequests = AnnotatedElementUtils.hasAnnotation(method.targetClass(), Controller.class)
+                && MergedAnnotations.from(method.method(), SearchStrategy.TYPE_HIERARCHY)
+                        .isPresent(MAPPING);
+        Class<?> raw = type.resolve(Object.class);
+        if (isAny(raw, COMPLETED_LATER) || (handlesRequests && Callable.class.isAssignableFrom(raw))) {
+            return new Ongoing(type, raw, "Return CompletableFuture, which Spring MVC waits for as well" + UNTIL_DONE);
+        }
+        boolean held = suspending ? isFlow() : goesOn(returnType);
+        return findOngoing(type, !held && goesOn(raw), MOST_NESTED);
+    }
+
+    private @Nullable Ongoing findOngoing(ResolvableType part, boolean goesOn, int depth) {
+        Class<?> raw = part.resolve(Object.class);
+        if (isAny(raw, WRITTEN_LATER)) {
+            return new Ongoing(
+                    type,
+                    raw,
+                    "Put @DistributedLocked on a method of another bean, and call that while the response is written");
+        }
+        Ongoing found = goesOn || isEvaluatedLater(raw) ? new Ongoing(type, raw, null) : null;
+        // A type may have itself as its bound: class Category<C extends Category<C>>.
+        for (ResolvableType inner : depth == 0 ? List.<ResolvableType>of() : parts(part, raw)) {
+            Class<?> content = inner.resolve(Object.class);
+            if (isContainer(raw) && goesOn(content)) {
+                return new Ongoing(type, content, "Return " + turned(raw, content) + UNTIL_DONE);
+            }
+            Ongoing inside = findOngoing(inner, goesOn(content), depth - 1);
+            if (inside != null && (found == null || inside.remedy() != null)) {
+                found = inside;
+            }
+        }
+        return found;
+    }
+
+    /** Returns what a result consists of, where its type says so. */
+    private static List<ResolvableType> parts(ResolvableType type, Class<?> raw) {
+        if (type.isArray()) {
+            return List.of(type.getComponentType());
+        }
+        boolean hasParts = isContainer(raw)
+                || goesOn(raw)
+                || Iterable.class.isAssignableFrom(raw)
+                || Map.class.isAssignableFrom(raw);
+        return hasParts ? List.of(type.getGenerics()) : List.of();
+    }
+
+    private static String turned(Class<?> outer, Class<?> inner) {
+        ReactiveAdapter adapter = adapter(inner);
+        boolean isMultiple = adapter == null ? !isRunning(inner) : adapter.isMultiValue();
+        return isMultiple
+                ? inner.getSimpleName() + " itself"
+                : inner.getSimpleName() + "<" + outer.getSimpleName() + "<..>>";
+    }
+
+    private static String source(ResolvableType type) {
+        if (type.isArray()) {
+            return source(type.getComponentType()) + "[]";
+        }
+        Class<?> raw = type.resolve();
+        String name = raw == null ? "?" : raw.getSimpleName();
+        return raw == null || !type.hasGenerics()
+                ? name
+                : Arrays.stream(type.getGenerics())
+                        .map(ResultKind::source)
+                        .collect(Collectors.joining(", ", name + "<", ">"));
+    }
+
+    /** Returns whether only the value itself tells whether it goes on. */
+    private static boolean isOpen(ResolvableType type) {
+        Class<?> raw = type.resolve(Object.class);
+        return raw == Object.class
+                || (isContainer(raw)
+                        && isOpen(type.hasGenerics() ? type.getGeneric() : ResolvableType.forClass(Object.class)));
+    }
+
+    /** Returns what goes on, or is evaluated later, of what a method with an open return type returned; null: nothing. */
+    static @Nullable Object findOngoing(Object returned) {
+        Class<?> type = returned.getClass();
+        if (isContainer(type)) {
+            Object content = returned instanceof Optional<?> optional ? optional.orElse(null) : Entities.body(returned);
+            return content == null ? null : findOngoing(content);
+        }
+        boolean ongoing = returned instanceof Future<?> future
+                ? !future.isDone()
+                : goesOn(type) || isEvaluatedLater(type) || isAny(type, COMPLETED_LATER) || isAny(type, WRITTEN_LATER);
+        return ongoing ? returned : null;
+    }
+
+    private static boolean isContainer(Class<?> type) {
+        return type == Optional.class || isOf(type, ENTITY);
+    }
+
+    private static @Nullable ReactiveAdapter adapter(Class<?> type) {
+        return REACTOR ? ReactiveAdapterRegistry.getSharedInstance().getAdapter(type) : null;
+    }
+
+    /** Whether what is returned runs already, so that it cannot be put under a lock that comes later. */
+    private static boolean isRunning(Class<?> type) {
+        return Future.class.isAssignableFrom(type) || CompletionStage.class.isAssignableFrom(type) || isOf(type, JOB);
+    }
+
+    private static boolean goesOn(Class<?> type) {
+        return isRunning(type)
+                || Flow.Publisher.class.isAssignableFrom(type)
+                || isOf(type, "org.reactivestreams.Publisher")
+                || isOf(type, FLOW)
+                || adapter(type) != null;
+    }
+
+    /** Pages of Spring Data supply streams too, and have their values already. */
+    private static boolean isEvaluatedLater(Class<?> type) {
+        return BaseStream.class.isAssignableFrom(type)
+                || Callable.class.isAssignableFrom(type)
+                || (Supplier.class.isAssignableFrom(type) && !Iterable.class.isAssignableFrom(type))
+                || isAny(type, EVALUATED_LATER);
+    }
+
+    private static boolean isAny(Class<?> type, List<String> names) {
+        return names.stream().anyMatch(name -> isOf(type, name));
+    }
+
+    /** Returns whether a class is, or extends, a type of this name. */
+    static boolean isOf(@Nullable Class<?> type, String name) {
+        return type != null
+                && (type.getName().equals(name)
+                        || isOf(type.getSuperclass(), name)
+                        || Arrays.stream(type.getInterfaces()).anyMatch(each -> isOf(each, name)));
+    }
+
+    /** Only loaded where spring-web is there. */
+    private static final class Entities {
+
+        static @Nullable Object body(Object entity) {
+            return ((HttpEntity<?>) entity).getBody();
+        }
     }
 }
