@@ -2,6 +2,7 @@
 package io.lockkeeper.autoconfigure.observation;
 
 import io.lockkeeper.LockRequest;
+import io.lockkeeper.ReleaseResult;
 import io.micrometer.observation.Observation;
 import org.jspecify.annotations.Nullable;
 
@@ -10,7 +11,7 @@ public class LockHoldContext extends Observation.Context {
 
     private final long fencingToken;
     private LockRequest request;
-    private @Nullable HoldOutcome outcome;
+    private @Nullable ReleaseResult outcome;
 
     /**
      * Creates the context of a hold that begins.
@@ -33,8 +34,8 @@ public class LockHoldContext extends Observation.Context {
         return fencingToken;
     }
 
-    /** Returns how it ended; null while it goes on. */
-    public @Nullable HoldOutcome getOutcome() {
+    /** Returns how it ended: RELEASED, LOST or UNKNOWN; null while it goes on. */
+    public @Nullable ReleaseResult getOutcome() {
         return outcome;
     }
 
@@ -42,7 +43,7 @@ public class LockHoldContext extends Observation.Context {
         request = changed;
     }
 
-    void setOutcome(HoldOutcome ended) {
+    void setOutcome(ReleaseResult ended) {
         outcome = ended;
     }
 }

@@ -5,23 +5,33 @@ import io.lockkeeper.LockListener;
 import io.lockkeeper.LockMode;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.ReleaseResult;
+import io.micrometer.common.KeyValue;
 import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
+import io.micrometer.core.instrument.Timer;
+import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
-/** Counts what happens to locks, by label and mode. */
+/** Counts and times what happens to locks, by label and mode. */
 final class LockMetrics implements LockListener {
 
     private final MeterRegistry registry;
-    private final Map<Key, LockMeters> meters = new ConcurrentHashMap<>();
+    private final boolean timed;
+    private final Map<Key, Meters> meters = new ConcurrentHashMap<>();
 
     private record Key(LockMode mode, String label) {}
 
-    LockMetrics(MeterRegistry registry) {
+    private record TimerKey(String name, Enum<?> outcome, String error) {}
+
+    /** Has no timers where locks are observed: their observations are timed. */
+    LockMetrics(MeterRegistry registry, boolean timed) {
         this.registry = registry;
+        this.timed = timed;
     }
 
     @Override
@@ -31,23 +41,34 @@ final class LockMetrics implements LockListener {
 
     @Override
     public void onAcquired(Acquired event) {
-        LockMeters own = of(event.request());
-        own.waiting.decrementAndGet();
+        Meters own = asked(event.request(), LockAcquireContext.Outcome.ACQUIRED, null, event.waited());
         own.held.incrementAndGet();
-        Counter way = own.of(event.way());
-        if (way != null) {
-            way.increment();
+        switch (event.way()) {
+            case ANSWER -> {}
+            case PASS -> own.passes.increment();
+            case GRANT -> own.grants.increment();
+            case POLL -> own.recoveredPolls.increment();
         }
     }
 
     @Override
     public void onNotAcquired(NotAcquired event) {
-        of(event.request()).waiting.decrementAndGet();
+        LockAcquireContext.Outcome outcome = LockAcquireContext.Outcome.of(event);
+        Throwable error = outcome == LockAcquireContext.Outcome.ERROR ? event.reason() : null;
+        asked(event.request(), outcome, error, event.waited());
     }
 
     @Override
     public void onGivenUp(GivenUp event) {
-        of(event.request()).waiting.decrementAndGet();
+        asked(event.request(), LockAcquireContext.Outcome.INTERRUPTED, null, event.waited());
+    }
+
+    private Meters asked(
+            LockRequest request, LockAcquireContext.Outcome outcome, @Nullable Throwable error, Duration waited) {
+        Meters own = of(request);
+        own.waiting.decrementAndGet();
+        own.record("lockkeeper.acquire", outcome, error, waited);
+        return own;
     }
 
     @Override
@@ -60,15 +81,22 @@ final class LockMetrics implements LockListener {
     public void onReleased(Released event) {
         // A lost lease is told as such, before or after its release.
         if (event.result() != ReleaseResult.LOST) {
-            of(event.request()).held.decrementAndGet();
+            Meters own = of(event.request());
+            own.held.decrementAndGet();
+            own.record("lockkeeper.hold", LockObservations.outcome(event.result()), null, event.held());
         }
     }
 
     @Override
     public void onLost(Lost event) {
-        LockMeters own = of(event.request());
+        Meters own = of(event.request());
         own.held.decrementAndGet();
         own.lost.increment();
+        own.record(
+                "lockkeeper.hold",
+                ReleaseResult.LOST,
+                event.loss(),
+                event.loss().heldFor());
     }
 
     @Override
@@ -81,15 +109,68 @@ final class LockMetrics implements LockListener {
         of(event.mode(), event.label()).renewalFailures.increment();
     }
 
-    private LockMeters of(LockRequest request) {
+    private Meters of(LockRequest request) {
         return of(request.mode(), request.label());
     }
 
-    private LockMeters of(LockMode mode, @Nullable String label) {
-        return meters.computeIfAbsent(new Key(mode, LockTags.label(label)), this::add);
+    private Meters of(LockMode mode, @Nullable String label) {
+        return meters.computeIfAbsent(new Key(mode, label == null ? KeyValue.NONE_VALUE : label), Meters::new);
     }
 
-    private LockMeters add(Key key) {
-        return new LockMeters(registry, Tags.of(LockTags.LABEL, key.label, LockTags.MODE, LockTags.mode(key.mode)));
+    /** The meters of one label and mode. Gauges and counters are there from the first request on. */
+    private final class Meters {
+
+        private final Tags tags;
+        private final AtomicInteger held = new AtomicInteger();
+        private final AtomicInteger waiting = new AtomicInteger();
+        private final Counter lost;
+        private final Counter renewals;
+        private final Counter renewalFailures;
+        private final Counter passes;
+        private final Counter grants;
+        private final Counter recoveredPolls;
+        private final Map<TimerKey, Timer> timers = new ConcurrentHashMap<>();
+
+        Meters(Key key) {
+            tags = Tags.of("label", key.label, "mode", LockObservationDocumentation.text(key.mode));
+            gauge("lockkeeper.held", held, "Locks held by this instance");
+            gauge("lockkeeper.waiting", waiting, "Callers who have asked for a lock and have no answer");
+            lost = counter("lockkeeper.lost", "Locks that ended without a release");
+            renewals = counter("lockkeeper.renewals", "Renewed leases");
+            renewalFailures = counter("lockkeeper.renewal.failures", "Renewals that failed");
+            passes = counter("lockkeeper.passes", "Locks passed on within this instance");
+            grants = counter("lockkeeper.grants", "Locks that a message gave to this instance");
+            recoveredPolls = counter(
+                    "lockkeeper.polls.recovered",
+                    "Locks that a poll found, because a message was lost or a holder crashed");
+        }
+
+        private void gauge(String name, AtomicInteger number, String text) {
+            Gauge.builder(name, number, AtomicInteger::get)
+                    .description(text)
+                    .tags(tags)
+                    .register(registry);
+        }
+
+        private Counter counter(String name, String text) {
+            return Counter.builder(name).description(text).tags(tags).register(registry);
+        }
+
+        void record(String name, Enum<?> outcome, @Nullable Throwable error, Duration time) {
+            if (timed) {
+                String failure =
+                        error == null ? KeyValue.NONE_VALUE : error.getClass().getSimpleName();
+                timers.computeIfAbsent(new TimerKey(name, outcome, failure), this::timer)
+                        .record(time);
+            }
+        }
+
+        /** The tags are those of an observation, so that the application's queries serve with and without spans. */
+        private Timer timer(TimerKey key) {
+            return Timer.builder(key.name)
+                    .tags(tags)
+                    .tags("outcome", LockObservationDocumentation.text(key.outcome), "error", key.error)
+                    .register(registry);
+        }
     }
 }

@@ -2,9 +2,11 @@
 package io.lockkeeper.autoconfigure.observation;
 
 import io.lockkeeper.LockListener;
+import io.lockkeeper.LockLostException;
+import io.lockkeeper.LockRequest;
+import io.lockkeeper.ReleaseResult;
 import io.micrometer.observation.Observation;
 import io.micrometer.observation.ObservationRegistry;
-import io.micrometer.observation.ObservationView;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Predicate;
@@ -16,13 +18,14 @@ import org.jspecify.annotations.Nullable;
  */
 final class LockObservations implements LockListener {
 
+    private static final LockAcquireConvention ACQUIRE = new LockAcquireConvention() {};
+    private static final LockHoldConvention HOLD = new LockHoldConvention() {};
+
     private final ObservationRegistry registry;
     private final @Nullable LockAcquireConvention acquireConvention;
     private final @Nullable LockHoldConvention holdConvention;
-    private final Map<Long, Asking> asking = new ConcurrentHashMap<>();
-    private final Map<Long, ObservedHold> holds = new ConcurrentHashMap<>();
-
-    private record Asking(Observation observation, LockAcquireContext context) {}
+    private final Map<Long, Observation> asking = new ConcurrentHashMap<>();
+    private final Map<Long, Hold> holds = new ConcurrentHashMap<>();
 
     LockObservations(
             ObservationRegistry registry,
@@ -33,74 +36,79 @@ final class LockObservations implements LockListener {
         this.holdConvention = holdConvention;
     }
 
+    boolean isObserving() {
+        return registry != ObservationRegistry.NOOP;
+    }
+
+    static ReleaseResult outcome(ReleaseResult result) {
+        return result == ReleaseResult.ALREADY_RELEASED ? ReleaseResult.RELEASED : result;
+    }
+
     @Override
     public void onAsked(Asked event) {
-        LockAcquireContext context = new LockAcquireContext(event.request());
         Observation observation = LockObservationDocumentation.ACQUIRE.observation(
-                acquireConvention, DefaultLockAcquireConvention.INSTANCE, () -> context, registry);
-        asking.put(event.acquisition(), new Asking(observation.start(), context));
+                acquireConvention, ACQUIRE, () -> new LockAcquireContext(event.request()), registry);
+        if (!observation.isNoop()) {
+            asking.put(event.acquisition(), observation.start());
+        }
     }
 
     @Override
     public void onAcquired(Acquired event) {
-        Asking asked = asking.get(event.acquisition());
-        ObservationView parent = asked == null ? null : asked.context.getParentObservation();
-        ended(event.acquisition(), AcquireOutcome.ACQUIRED, null);
-        LockHoldContext context = new LockHoldContext(event.request(), event.fencingToken());
+        Observation asked = ended(event.acquisition(), LockAcquireContext.Outcome.ACQUIRED, null);
         Observation hold = LockObservationDocumentation.HOLD.observation(
-                holdConvention, DefaultLockHoldConvention.INSTANCE, () -> context, registry);
-        if (parent instanceof Observation outer) {
+                holdConvention, HOLD, () -> new LockHoldContext(event.request(), event.fencingToken()), registry);
+        if (hold.isNoop()) {
+            return;
+        }
+        if (asked != null && asked.getContext().getParentObservation() instanceof Observation outer) {
             hold.parentObservation(outer);
         }
-        holds.put(event.acquisition(), new ObservedHold(hold.start(), context));
+        holds.put(event.acquisition(), new Hold(hold.start()));
     }
 
     @Override
     public void onNotAcquired(NotAcquired event) {
-        AcquireOutcome outcome = AcquireOutcome.of(event);
-        ended(event.acquisition(), outcome, outcome == AcquireOutcome.ERROR ? event.reason() : null);
+        LockAcquireContext.Outcome outcome = LockAcquireContext.Outcome.of(event);
+        ended(event.acquisition(), outcome, outcome == LockAcquireContext.Outcome.ERROR ? event.reason() : null);
     }
 
     @Override
     public void onGivenUp(GivenUp event) {
-        ended(event.acquisition(), AcquireOutcome.INTERRUPTED, null);
+        ended(event.acquisition(), LockAcquireContext.Outcome.INTERRUPTED, null);
     }
 
-    private void ended(long acquisition, AcquireOutcome outcome, @Nullable Throwable error) {
-        Asking asked = asking.remove(acquisition);
+    private @Nullable Observation ended(
+            long acquisition, LockAcquireContext.Outcome outcome, @Nullable Throwable error) {
+        Observation asked = asking.remove(acquisition);
         if (asked != null) {
-            asked.context.setOutcome(outcome);
+            ((LockAcquireContext) asked.getContext()).setOutcome(outcome);
             if (error != null) {
-                asked.observation.error(error);
+                asked.error(error);
             }
-            asked.observation.stop();
+            asked.stop();
         }
+        return asked;
     }
 
     @Override
     public void onBodyBegins(Body event) {
-        ObservedHold hold = holds.get(event.acquisition());
-        if (hold != null) {
-            hold.bodyBegins();
-        }
+        tell(event.acquisition(), Hold::bodyBegins);
     }
 
     @Override
     public void onBodyEnds(Body event) {
-        tell(event.acquisition(), ObservedHold::bodyEnds);
+        tell(event.acquisition(), Hold::bodyEnds);
     }
 
     @Override
     public void onDowngraded(Downgraded event) {
-        ObservedHold hold = holds.get(event.acquisition());
-        if (hold != null) {
-            hold.downgraded(event.after());
-        }
+        tell(event.acquisition(), hold -> hold.downgraded(event.after()));
     }
 
     @Override
     public void onReleased(Released event) {
-        tell(event.acquisition(), hold -> hold.ended(HoldOutcome.of(event.result())));
+        tell(event.acquisition(), hold -> hold.released(outcome(event.result())));
     }
 
     @Override
@@ -108,10 +116,68 @@ final class LockObservations implements LockListener {
         tell(event.acquisition(), hold -> hold.lost(event.loss()));
     }
 
-    private void tell(long acquisition, Predicate<ObservedHold> ending) {
-        ObservedHold hold = holds.get(acquisition);
-        if (hold != null && ending.test(hold)) {
+    private void tell(long acquisition, Predicate<Hold> event) {
+        Hold hold = holds.get(acquisition);
+        if (hold != null && event.test(hold)) {
             holds.remove(acquisition);
+        }
+    }
+
+    /**
+     * The observation of one hold. It stops when the hold and the body under it have ended, whichever is last. Each event
+     * answers whether that is so.
+     */
+    private static final class Hold {
+
+        private final Observation observation;
+        private final LockHoldContext context;
+        private Observation.@Nullable Scope body;
+
+        Hold(Observation observation) {
+            this.observation = observation;
+            this.context = (LockHoldContext) observation.getContext();
+        }
+
+        /** Makes it current on this thread. */
+        synchronized boolean bodyBegins() {
+            body = observation.openScope();
+            return false;
+        }
+
+        /** Called on the thread on which the body began. */
+        synchronized boolean bodyEnds() {
+            if (body != null) {
+                body.close();
+                body = null;
+            }
+            return stopIfOver();
+        }
+
+        synchronized boolean downgraded(LockRequest after) {
+            context.setRequest(after);
+            return false;
+        }
+
+        synchronized boolean released(ReleaseResult result) {
+            if (context.getOutcome() == null) {
+                context.setOutcome(result);
+            }
+            return stopIfOver();
+        }
+
+        synchronized boolean lost(LockLostException loss) {
+            context.setOutcome(ReleaseResult.LOST);
+            observation.event(LockObservationDocumentation.LOST);
+            observation.error(loss);
+            return stopIfOver();
+        }
+
+        private boolean stopIfOver() {
+            if (body != null || context.getOutcome() == null) {
+                return false;
+            }
+            observation.stop();
+            return true;
         }
     }
 }

@@ -1,33 +1,187 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.autoconfigure.observation;
 
+import io.lockkeeper.jfr.FlightRecorderListener;
+import io.micrometer.core.instrument.Meter;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Tags;
+import io.micrometer.core.instrument.config.MeterFilter;
+import io.micrometer.core.instrument.observation.MeterObservationHandler;
+import io.micrometer.observation.GlobalObservationConvention;
+import io.micrometer.observation.ObservationFilter;
+import io.micrometer.observation.ObservationHandler;
+import io.micrometer.observation.ObservationPredicate;
 import io.micrometer.observation.ObservationRegistry;
+import java.util.Arrays;
+import java.util.Map;
+import java.util.Objects;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.context.properties.bind.Bindable;
+import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Condition;
+import org.springframework.context.annotation.ConditionContext;
 import org.springframework.context.annotation.Conditional;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.core.env.Environment;
+import org.springframework.core.type.AnnotatedTypeMetadata;
+import org.springframework.util.ClassUtils;
 
 /**
- * Auto-configuration of the observations that {@link LockObservationDocumentation} documents: spans, and with them the
- * timers of acquisitions and holds.
+ * Auto-configuration of what is told of locks: meters, the observations that {@link LockObservationDocumentation} documents,
+ * and events for the JDK Flight Recorder, where the Java runtime has it.
  */
 @AutoConfiguration(
         afterName = {
+            "org.springframework.boot.micrometer.metrics.autoconfigure.CompositeMeterRegistryAutoConfiguration",
+            "org.springframework.boot.micrometer.metrics.autoconfigure.export.simple.SimpleMetricsExportAutoConfiguration",
             "org.springframework.boot.micrometer.observation.autoconfigure.ObservationAutoConfiguration",
+            "org.springframework.boot.actuate.autoconfigure.metrics.CompositeMeterRegistryAutoConfiguration",
+            "org.springframework.boot.actuate.autoconfigure.metrics.export.simple.SimpleMetricsExportAutoConfiguration",
             "org.springframework.boot.actuate.autoconfigure.observation.ObservationAutoConfiguration"
         })
-@ConditionalOnClass(ObservationRegistry.class)
-@ConditionalOnBean(ObservationRegistry.class)
-@Conditional(OnObservationsEnabled.class)
 public final class LockkeeperObservationAutoConfiguration {
 
-    @Bean
-    LockObservations lockObservations(
-            ObservationRegistry registry,
-            ObjectProvider<LockAcquireConvention> acquireConvention,
-            ObjectProvider<LockHoldConvention> holdConvention) {
-        return new LockObservations(registry, acquireConvention.getIfAvailable(), holdConvention.getIfAvailable());
+    /** Observations, for spans; and with them the timers of acquisitions and holds. */
+    @Configuration(proxyBeanMethods = false)
+    @ConditionalOnClass(ObservationRegistry.class)
+    @ConditionalOnBean(ObservationRegistry.class)
+    @Conditional(OnObservationsEnabled.class)
+    static class ObservationConfiguration {
+
+        @Bean
+        LockObservations lockObservations(
+                ObservationRegistry registry,
+                ObjectProvider<LockAcquireConvention> acquireConvention,
+                ObjectProvider<LockHoldConvention> holdConvention,
+                ConfigurableListableBeanFactory beans,
+                Environment environment) {
+            return new LockObservations(
+                    ObservationUse.isMetersAlone(registry, beans, environment) ? ObservationRegistry.NOOP : registry,
+                    acquireConvention.getIfAvailable(),
+                    holdConvention.getIfAvailable());
+        }
+    }
+
+    /** Gauges and counters; and timers where locks are not observed. */
+    @Configuration(proxyBeanMethods = false)
+    @ConditionalOnClass(MeterRegistry.class)
+    @ConditionalOnBean(MeterRegistry.class)
+    static class MetricsConfiguration {
+
+        @Bean
+        static MeterFilter lockMeterDescriptions() {
+            return new TimerDescriptions();
+        }
+
+        @Bean
+        LockMetrics lockMetrics(MeterRegistry registry, ObjectProvider<LockObservations> observations) {
+            return new LockMetrics(registry, observations.stream().noneMatch(LockObservations::isObserving));
+        }
+    }
+
+    /** Events for the Flight Recorder. */
+    @Configuration(proxyBeanMethods = false)
+    @ConditionalOnClass(name = "jdk.jfr.Event")
+    static class FlightRecorderConfiguration {
+
+        @Bean
+        @ConditionalOnMissingBean
+        FlightRecorderListener flightRecorderListener() {
+            return new FlightRecorderListener();
+        }
+    }
+
+    /** {@code lockkeeper.observations.enabled}, in any spelling of a boolean. */
+    static final class OnObservationsEnabled implements Condition {
+
+        @Override
+        public boolean matches(ConditionContext context, AnnotatedTypeMetadata metadata) {
+            return Binder.get(context.getEnvironment())
+                    .bind("lockkeeper.observations.enabled", Boolean.class)
+                    .orElse(true);
+        }
+    }
+
+    /** Describes the timers of locks, which observations make without a description. */
+    private static final class TimerDescriptions implements MeterFilter {
+
+        private static final Map<String, String> TEXTS = Map.of(
+                "lockkeeper.acquire", "Time from a call for a lock to its end, by outcome",
+                "lockkeeper.acquire.active", "Calls for a lock that have no answer yet",
+                "lockkeeper.hold", "Time from a grant to the release or loss, by outcome",
+                "lockkeeper.hold.active", "Locks that are held now",
+                "lockkeeper.hold.lost", "Holds that were observed and lost");
+
+        @Override
+        public Meter.Id map(Meter.Id id) {
+            String text = id.getDescription() == null ? TEXTS.get(id.getName()) : null;
+            return text == null
+                    ? id
+                    : new Meter.Id(id.getName(), Tags.of(id.getTagsAsIterable()), id.getBaseUnit(), text, id.getType());
+        }
+    }
+
+    /**
+     * Finds out whether observations would only be timed. Timers of our own say the same at a fraction of the cost; so each
+     * thing that could make more of an observation must be known to be absent.
+     */
+    private static final class ObservationUse {
+
+        private static final boolean METERS = isPresent("io.micrometer.core.instrument.MeterRegistry");
+        private static final String BOOT_4 = "org.springframework.boot.micrometer.observation.autoconfigure.";
+        private static final String BOOT_3 = "org.springframework.boot.actuate.autoconfigure.observation.";
+
+        static boolean isMetersAlone(
+                ObservationRegistry registry, ConfigurableListableBeanFactory beans, Environment environment) {
+            Binder properties = Binder.get(environment);
+            return METERS
+                    && isOfBoot(registry, beans)
+                    && Stream.of("key-values", "enable").noneMatch(name -> properties
+                            .bind("management.observations." + name, Bindable.mapOf(String.class, String.class))
+                            .isBound())
+                    && Stream.concat(
+                                    Stream.of(
+                                            ObservationHandler.class,
+                                            ObservationFilter.class,
+                                            ObservationPredicate.class,
+                                            GlobalObservationConvention.class,
+                                            LockAcquireConvention.class,
+                                            LockHoldConvention.class),
+                                    Stream.of(BOOT_4, BOOT_3)
+                                            .map(origin -> origin + "ObservationRegistryCustomizer")
+                                            .filter(ObservationUse::isPresent)
+                                            .map(name -> ClassUtils.resolveClassName(name, null)))
+                            .flatMap(type -> Arrays.stream(beans.getBeanNamesForType(type, true, false)))
+                            .allMatch(name -> timesOrDoesNothing(beans.getType(name, false)));
+        }
+
+        /** Another registry may have handlers that are no beans. */
+        private static boolean isOfBoot(ObservationRegistry registry, ConfigurableListableBeanFactory beans) {
+            return Arrays.stream(beans.getBeanNamesForType(registry.getClass(), true, false))
+                    .filter(beans::containsBeanDefinition)
+                    .map(name -> beans.getMergedBeanDefinition(name).getFactoryBeanName())
+                    .filter(Objects::nonNull)
+                    .map(maker -> String.valueOf(beans.getType(maker)))
+                    .anyMatch(maker -> maker.contains(BOOT_4) || maker.contains(BOOT_3));
+        }
+
+        /** Spring Boot always has a filter for its properties, which do not name any key here. */
+        private static boolean timesOrDoesNothing(@Nullable Class<?> type) {
+            return type != null
+                    && (MeterObservationHandler.class.isAssignableFrom(type)
+                            || type.getSimpleName().equals("PropertiesObservationFilterPredicate"));
+        }
+
+        private static boolean isPresent(String type) {
+            return ClassUtils.isPresent(type, ObservationUse.class.getClassLoader());
+        }
     }
 }

@@ -234,7 +234,6 @@ class LockMetricsTest {
         locks.runner().withClassLoader(new FilteredClassLoader("io.micrometer")).run(context -> assertThat(context)
                 .hasNotFailed()
                 .doesNotHaveBean("lockMetrics")
-                .doesNotHaveBean("lockTimers")
                 .doesNotHaveBean("lockObservations")
                 .satisfies(locked -> template(locked).run("x", lease -> {})));
     }

@@ -13,14 +13,21 @@ import io.lockkeeper.autoconfigure.SwitchableStore.Part;
 import io.micrometer.common.KeyValues;
 import io.micrometer.core.instrument.observation.DefaultMeterObservationHandler;
 import io.micrometer.observation.Observation;
+import io.micrometer.observation.ObservationFilter;
 import io.micrometer.observation.ObservationRegistry;
+import io.micrometer.observation.ObservationTextPublisher;
 import io.micrometer.observation.tck.TestObservationRegistry;
 import io.micrometer.observation.tck.TestObservationRegistryAssert;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.util.ClassUtils;
 
 /** Spans of acquisitions and holds: their keys, their parents, and on which threads they are current. */
 class LockObservationsTest {
@@ -189,12 +196,58 @@ class LockObservationsTest {
     void observationsAreTheTimersWhereTheyAreMeteredAndThereAreNoOthers() {
         observed.observationConfig().observationHandler(new DefaultMeterObservationHandler(locks.registry));
         runner().run(context -> {
-            assertThat(context).hasSingleBean(LockMetrics.class).doesNotHaveBean(LockTimers.class);
+            assertThat(context).hasSingleBean(LockMetrics.class);
             template(context).run(REQUEST, lease -> {});
             assertThat(locks.acquired("acquired")).isEqualTo(1);
             assertThat(locks.held("released")).isEqualTo(1);
             assertThat(locks.registry.find("lockkeeper.hold").timers()).hasSize(1);
         });
+    }
+
+    @Test
+    void whereNothingButMetersListensLocksAreTimedWithTheSameTagsAndNotObserved() {
+        assertThat(observes(boot -> boot)).isFalse();
+        assertThat(observes(boot -> boot.withPropertyValues("management.observations.key-values.region=eu")))
+                .isTrue();
+        assertThat(observes(boot -> boot.withPropertyValues("management.observations.enable.spring=false")))
+                .isTrue();
+        assertThat(observes(boot -> boot.withBean(ObservationTextPublisher.class)))
+                .isTrue();
+        assertThat(observes(boot -> boot.withBean(ObservationFilter.class, () -> any -> any)))
+                .isTrue();
+        assertThat(observes(boot -> boot.withBean(LockHoldConvention.class, () -> new LockHoldConvention() {})))
+                .isTrue();
+        assertThat(observes(boot -> boot.withBean(ObservationRegistry.class, ObservationRegistry::create)))
+                .isTrue();
+    }
+
+    /** Returns whether locks are observed in an application with what Spring Boot makes, and what is added to it. */
+    private static boolean observes(UnaryOperator<ApplicationContextRunner> addition) {
+        MeteredLocks metered = new MeteredLocks();
+        boolean[] observes = new boolean[1];
+        Class<?>[] boot = Stream.of(
+                        "org.springframework.boot.micrometer.observation.autoconfigure.ObservationAutoConfiguration",
+                        "org.springframework.boot.micrometer.metrics.autoconfigure.MetricsAutoConfiguration",
+                        "org.springframework.boot.actuate.autoconfigure.observation.ObservationAutoConfiguration")
+                .filter(name -> ClassUtils.isPresent(name, null))
+                .map(name -> ClassUtils.resolveClassName(name, null))
+                .toArray(Class[]::new);
+        addition.apply(metered.runner().withConfiguration(AutoConfigurations.of(boot)))
+                .run(context -> {
+                    template(context).run(REQUEST, lease -> {});
+                    observes[0] = context.getBean(LockObservations.class).isObserving();
+                    assertThat(metered.acquired("acquired")).isEqualTo(1);
+                    assertThat(metered.held("released")).isEqualTo(1);
+                    for (String timer : List.of("lockkeeper.acquire", "lockkeeper.hold")) {
+                        assertThat(metered.registry
+                                        .get(timer)
+                                        .tag("error", "none")
+                                        .timers())
+                                .hasSize(1);
+                    }
+                });
+        metered.other.close();
+        return observes[0];
     }
 
     @Test
@@ -208,7 +261,7 @@ class LockObservationsTest {
 
     @Test
     void aConventionOfTheApplicationTakesThePlaceOfOurs() {
-        runner().withBean(LockHoldConvention.class, () -> new DefaultLockHoldConvention() {
+        runner().withBean(LockHoldConvention.class, () -> new LockHoldConvention() {
                     @Override
                     public KeyValues getHighCardinalityKeyValues(LockHoldContext context) {
                         return KeyValues.of("name", context.getRequest().names().get(0));

@@ -28,9 +28,7 @@ final class MeteredLocks {
     ApplicationContextRunner runner() {
         return new ApplicationContextRunner()
                 .withConfiguration(AutoConfigurations.of(
-                        LockkeeperAutoConfiguration.class,
-                        LockkeeperObservationAutoConfiguration.class,
-                        LockkeeperMetricsAutoConfiguration.class))
+                        LockkeeperAutoConfiguration.class, LockkeeperObservationAutoConfiguration.class))
                 .withPropertyValues(
                         "lockkeeper.lease-time=1s", "lockkeeper.wait-time=10s", "lockkeeper.shutdown.wait=0")
                 .withBean(SwitchableStore.class, () -> store)
