@@ -19,6 +19,8 @@ import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.beans.factory.support.BeanDefinitionRegistry;
+import org.springframework.beans.factory.support.RootBeanDefinition;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
@@ -26,10 +28,12 @@ import org.springframework.boot.context.properties.EnableConfigurationProperties
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
+import org.springframework.context.annotation.ImportBeanDefinitionRegistrar;
 import org.springframework.context.annotation.Lazy;
 import org.springframework.core.env.Environment;
 import org.springframework.core.task.TaskDecorator;
 import org.springframework.core.task.support.ContextPropagatingTaskDecorator;
+import org.springframework.core.type.AnnotationMetadata;
 import org.springframework.util.ClassUtils;
 
 /**
@@ -43,7 +47,12 @@ import org.springframework.util.ClassUtils;
             "org.springframework.boot.autoconfigure.data.redis.RedisAutoConfiguration"
         })
 @EnableConfigurationProperties(LockkeeperProperties.class)
-@Import({ProxyModeConfiguration.class, AspectjModeConfiguration.class, TransactionConfiguration.class})
+@Import({
+    ProxyModeConfiguration.class,
+    AspectjModeConfiguration.class,
+    TransactionConfiguration.class,
+    LockkeeperAutoConfiguration.InspectorRegistrar.class
+})
 public final class LockkeeperAutoConfiguration {
 
     private static final Logger log = LoggerFactory.getLogger(LockkeeperAutoConfiguration.class);
@@ -69,6 +78,24 @@ public final class LockkeeperAutoConfiguration {
         LockTemplate template = templates.getIfAvailable();
         return Objects.requireNonNullElseGet(
                 template == null ? null : template.inspector(), LockInspector::withoutLocking);
+    }
+
+    /** Gives each of several templates an inspector, under the name of the template and {@code Inspector}. */
+    static final class InspectorRegistrar implements ImportBeanDefinitionRegistrar {
+
+        @Override
+        public void registerBeanDefinitions(AnnotationMetadata importing, BeanDefinitionRegistry registry) {
+            ListableBeanFactory beans = (ListableBeanFactory) registry;
+            if (beans.getBeanNamesForType(LockInspector.class, true, false).length > 0) {
+                return;
+            }
+            for (String template : beans.getBeanNamesForType(LockTemplate.class, true, false)) {
+                RootBeanDefinition inspector = new RootBeanDefinition(LockInspector.class);
+                inspector.setFactoryBeanName(template);
+                inspector.setFactoryMethodName("inspector");
+                registry.registerBeanDefinition(template + "Inspector", inspector);
+            }
+        }
     }
 
     /** Returns whether the template is one that does not lock: a template of the application always locks. */

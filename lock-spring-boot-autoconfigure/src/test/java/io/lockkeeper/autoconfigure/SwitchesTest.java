@@ -3,12 +3,14 @@ package io.lockkeeper.autoconfigure;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lockkeeper.LockLease;
 import io.lockkeeper.LockNotAcquiredException;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.annotation.DistributedLocked;
 import io.lockkeeper.autoconfigure.actuate.LockkeeperEndpointAutoConfiguration;
+import io.lockkeeper.autoconfigure.actuate.LocksEndpoint;
 import io.lockkeeper.autoconfigure.observation.LockkeeperObservationAutoConfiguration;
 import io.lockkeeper.interceptor.LogRecorder;
 import io.lockkeeper.memory.MemoryLockStore;
@@ -201,8 +203,13 @@ class SwitchesTest {
                 .withPropertyValues("management.endpoints.web.exposure.include=locks")
                 .withConfiguration(AutoConfigurations.of(LockkeeperEndpointAutoConfiguration.class))
                 .run(context -> {
-                    assertThat(context.containsBean("forcibleLocksEndpoint")).isEqualTo(forcible);
-                    assertThat(context.containsBean("locksEndpoint")).isEqualTo(!forcible);
+                    LocksEndpoint endpoint = context.getBean(LocksEndpoint.class);
+                    if (forcible) {
+                        assertThat(endpoint.forceRelease("stock").released()).isFalse();
+                    } else {
+                        assertThatThrownBy(() -> endpoint.forceRelease("stock"))
+                                .hasMessageContaining("set lockkeeper.actuator.force-release.enabled=true");
+                    }
                 });
     }
 

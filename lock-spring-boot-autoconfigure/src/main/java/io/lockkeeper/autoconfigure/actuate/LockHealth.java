@@ -2,18 +2,27 @@
 package io.lockkeeper.autoconfigure.actuate;
 
 import io.lockkeeper.LockInspector;
+import io.lockkeeper.LockListener;
 import io.lockkeeper.LockStatus;
 import io.lockkeeper.LockStoreException;
 import io.lockkeeper.store.GrantChannel;
+import java.time.Duration;
 import java.time.Instant;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Whether locks work, found out by looking: no lock is taken for it, and nothing is written. Takes the command timeout at
- * most.
+ * most. Remembers how renewals go.
  *
  * <ul>
  *   <li>DOWN: the store does not answer, so that no lock can be acquired; or renewals of held locks fail, so that they
@@ -22,56 +31,139 @@ import org.jspecify.annotations.Nullable;
  *   <li>UP: everything else, also where no lock has been taken yet.
  * </ul>
  */
-final class LockHealth {
+final class LockHealth implements LockListener {
 
-    /** Nobody holds a lock of this name; it is only looked at. */
+    /** No lock has this name; it is only looked at. */
     private static final String PROBE = "lockkeeper:health";
 
-    private final LockInspector inspector;
-    private final RenewalWatch renewals;
+    /** Remaining times are partly counted on a clock of milliseconds. */
+    private static final long TOLERANCE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
+
+    private final Supplier<Collection<LockInspector>> inspectors;
+
+    /** When the holds end whose last renewal failed, in nanoseconds; each under all of its names. */
+    private final Map<Set<String>, Long> failing = new ConcurrentHashMap<>();
+
+    private volatile @Nullable Instant lastRenewal;
 
     /** What was found, under the names that Spring Boot gives to it. */
     record Report(String status, Map<String, Object> details) {}
 
-    LockHealth(LockInspector inspector, RenewalWatch renewals) {
-        this.inspector = inspector;
-        this.renewals = renewals;
+    /**
+     * Creates it.
+     *
+     * @param inspectors what looks, asked for at each look: the templates are made after their listeners
+     */
+    LockHealth(Supplier<Collection<LockInspector>> inspectors) {
+        this.inspectors = inspectors;
     }
 
     Report look() {
+        Collection<LockInspector> all = inspectors.get();
         Map<String, Object> details = new LinkedHashMap<>();
-        GrantChannel channel = inspector.grantChannel();
-        if (channel.expected()) {
-            Instant since = channel.since();
-            details.put("grantsSince", since == null ? "not now" : since.toString());
+        List<GrantChannel> channels = all.stream()
+                .map(LockInspector::grantChannel)
+                .filter(GrantChannel::expected)
+                .toList();
+        if (!channels.isEmpty()) {
+            details.put(
+                    "grantsSince",
+                    channels.stream().anyMatch(channel -> channel.since() == null)
+                            ? "not now"
+                            : channels.stream()
+                                    .map(GrantChannel::since)
+                                    .max(Instant::compareTo)
+                                    .orElseThrow()
+                                    .toString());
         }
         long now = System.nanoTime();
-        List<LockStatus> held = inspector.heldHere();
-        int failing = renewals.failing(held, now);
-        Instant renewed = renewals.lastRenewal();
+        List<LockStatus> held =
+                all.stream().flatMap(inspector -> inspector.heldHere().stream()).toList();
+        int failures = failing(held, now);
+        Instant renewed = lastRenewal;
         details.put("lastRenewal", renewed == null ? "never" : renewed.toString());
-        details.put("failingRenewals", failing);
+        details.put("failingRenewals", failures);
         details.put("held", held.size());
-        details.put("waiting", inspector.waitingHere().size());
-        String failure = failureOfStore();
+        details.put(
+                "waiting",
+                all.stream()
+                        .mapToInt(inspector -> inspector.waitingHere().size())
+                        .sum());
+        String failure = all.stream()
+                .map(LockHealth::failureOfStore)
+                .filter(Objects::nonNull)
+                .findFirst()
+                .orElse(null);
         if (failure != null) {
             details.put("store", failure);
-            return new Report("DOWN", details);
         }
-        if (failing > 0) {
-            return new Report("DOWN", details);
-        }
-        return new Report(channel.isDown() ? "OUT_OF_SERVICE" : "UP", details);
+        String working = channels.stream().anyMatch(GrantChannel::isDown) ? "OUT_OF_SERVICE" : "UP";
+        return new Report(failure != null || failures > 0 ? "DOWN" : working, details);
     }
 
-    private @Nullable String failureOfStore() {
+    private static @Nullable String failureOfStore(LockInspector inspector) {
         try {
             inspector.status(PROBE);
             return null;
         } catch (LockStoreException failure) {
-            // Without the name, of which nobody has heard.
+            // Without the name, which means nothing to a reader.
             Throwable cause = failure.getCause();
             return String.valueOf((cause == null ? failure : cause).getMessage());
         }
+    }
+
+    /**
+     * Returns the number of holds whose last renewal failed.
+     *
+     * @param held what is held
+     * @param now a moment before that was found out, as {@link System#nanoTime()}
+     */
+    private int failing(Collection<LockStatus> held, long now) {
+        if (failing.isEmpty()) {
+            return 0;
+        }
+        failing.values().removeIf(end -> end - now < 0);
+        Map<String, Long> remaining = held.stream()
+                .collect(Collectors.toMap(LockStatus::name, status -> nanos(status.remaining()), Math::max));
+        // The failure may have come here after the release, or after a renewal that worked: then the lock is not
+        // held, or until a later moment.
+        return (int) failing.entrySet().stream()
+                .filter(hold -> hold.getKey().stream()
+                        .allMatch(name -> remaining.getOrDefault(name, Long.MAX_VALUE)
+                                <= hold.getValue() - now + TOLERANCE_NANOS))
+                .count();
+    }
+
+    @Override
+    public void onRenewed(Renewed event) {
+        lastRenewal = Instant.now();
+        forget(event.names());
+    }
+
+    @Override
+    public void onRenewalFailed(RenewalFailed event) {
+        long now = System.nanoTime();
+        failing.values().removeIf(end -> end - now < 0);
+        failing.put(Set.copyOf(event.names()), now + nanos(event.remaining()));
+    }
+
+    @Override
+    public void onReleased(Released event) {
+        forget(event.request().names());
+    }
+
+    @Override
+    public void onLost(Lost event) {
+        forget(event.request().names());
+    }
+
+    private void forget(Collection<String> names) {
+        if (!failing.isEmpty()) {
+            failing.remove(Set.copyOf(names));
+        }
+    }
+
+    private static long nanos(Duration duration) {
+        return TimeUnit.NANOSECONDS.convert(duration);
     }
 }

@@ -2,15 +2,28 @@
 package io.lockkeeper.autoconfigure.actuate;
 
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.actuate.endpoint.EndpointId;
 import org.springframework.boot.actuate.endpoint.InvalidEndpointRequestException;
+import org.springframework.boot.actuate.endpoint.web.PathMappedEndpoints;
+import org.springframework.http.HttpHeaders;
+import org.springframework.http.MediaType;
 import org.springframework.http.server.PathContainer;
 import org.springframework.http.server.RequestPath;
+import org.springframework.http.server.reactive.ServerHttpRequest;
 import org.springframework.util.StringUtils;
 import org.springframework.web.context.request.RequestAttributes;
 import org.springframework.web.context.request.RequestContextHolder;
+import org.springframework.web.server.ServerWebExchange;
+import org.springframework.web.server.WebFilter;
+import org.springframework.web.server.WebFilterChain;
 import org.springframework.web.util.ServletRequestPathUtils;
+import org.springframework.web.util.UriComponentsBuilder;
 import org.springframework.web.util.UriUtils;
+import reactor.core.publisher.Mono;
 
 /**
  * The name of a lock in the path of a request. Spring Boot splits a path at its slashes and drops empty parts and what follows
@@ -69,5 +82,59 @@ final class LockPath {
             }
         }
         return name == null ? null : UriUtils.decode(name.toString(), StandardCharsets.UTF_8);
+    }
+
+    /**
+     * Makes a parameter of the name of a lock that stands in the path of a reactive request, where Spring Boot would not keep it
+     * as it is: {@code /actuator/locks/a//b} becomes {@code /actuator/locks?name=a//b}; without the page, which a lock in the
+     * path does not have.
+     */
+    static final class ReactiveFilter implements WebFilter {
+
+        private static final EndpointId LOCKS = EndpointId.of("locks");
+
+        private final ObjectProvider<PathMappedEndpoints> endpoints;
+
+        ReactiveFilter(ObjectProvider<PathMappedEndpoints> endpoints) {
+            this.endpoints = endpoints;
+        }
+
+        @Override
+        public Mono<Void> filter(ServerWebExchange exchange, WebFilterChain chain) {
+            String path = exchange.getRequest().getPath().value();
+            boolean kept = !path.contains("//") && !path.endsWith("/") && !path.contains(";");
+            return chain.filter(kept ? exchange : withName(exchange));
+        }
+
+        private ServerWebExchange withName(ServerWebExchange exchange) {
+            ServerHttpRequest request = exchange.getRequest();
+            PathMappedEndpoints mapped = endpoints.getIfAvailable();
+            String endpoint = mapped == null ? null : mapped.getPath(LOCKS);
+            String name = endpoint == null
+                    ? null
+                    : LockPath.nameAfter(endpoint, request.getPath().pathWithinApplication());
+            if (name == null) {
+                return exchange;
+            }
+            String root = request.getPath().contextPath().value() + endpoint;
+            return exchange.mutate()
+                    .request(request.mutate()
+                            .headers(LockPath.ReactiveFilter::withoutPage)
+                            .uri(UriComponentsBuilder.fromUri(request.getURI())
+                                    .replacePath(root)
+                                    .replaceQueryParam("name", "{name}")
+                                    .encode()
+                                    .buildAndExpand(name)
+                                    .toUri())
+                            .build())
+                    .build();
+        }
+
+        private static void withoutPage(HttpHeaders headers) {
+            List<MediaType> accepted = new ArrayList<>(headers.getAccept());
+            if (accepted.removeIf(type -> type.isCompatibleWith(MediaType.TEXT_HTML) && !type.isWildcardType())) {
+                headers.setAccept(accepted.isEmpty() ? List.of(MediaType.ALL) : accepted);
+            }
+        }
     }
 }

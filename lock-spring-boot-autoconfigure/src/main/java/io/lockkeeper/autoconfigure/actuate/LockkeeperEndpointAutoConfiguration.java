@@ -3,42 +3,58 @@ package io.lockkeeper.autoconfigure.actuate;
 
 import io.lockkeeper.LockInspector;
 import io.lockkeeper.autoconfigure.LockkeeperAutoConfiguration;
+import java.util.Map;
+import java.util.TreeMap;
+import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.actuate.autoconfigure.endpoint.condition.ConditionalOnAvailableEndpoint;
 import org.springframework.boot.actuate.autoconfigure.endpoint.expose.EndpointExposure;
 import org.springframework.boot.actuate.endpoint.Access;
 import org.springframework.boot.actuate.endpoint.EndpointAccessResolver;
 import org.springframework.boot.actuate.endpoint.EndpointId;
+import org.springframework.boot.actuate.endpoint.annotation.EndpointConverter;
 import org.springframework.boot.actuate.endpoint.web.PathMappedEndpoints;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnWebApplication;
+import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.context.annotation.Bean;
-import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.ImportRuntimeHints;
+import org.springframework.core.env.Environment;
 
-/** Auto-configuration of the endpoint {@code locks}; with the means to release one by force only where that is wanted. */
+/** Auto-configuration of the endpoint {@code locks}; it releases a lock by force only where that is wanted. */
 @AutoConfiguration(after = LockkeeperAutoConfiguration.class)
 @ConditionalOnClass(ConditionalOnAvailableEndpoint.class)
-@ConditionalOnSingleCandidate(LockInspector.class)
+@ConditionalOnBean(LockInspector.class)
 public final class LockkeeperEndpointAutoConfiguration {
 
     @Bean
     @ConditionalOnAvailableEndpoint
-    @ConditionalOnMissingBean(LocksEndpoint.class)
-    @Conditional(OnForceRelease.class)
-    ForcibleLocksEndpoint forcibleLocksEndpoint(LockInspector inspector) {
-        return new ForcibleLocksEndpoint(inspector);
+    @ConditionalOnMissingBean
+    LocksEndpoint locksEndpoint(ListableBeanFactory beans, Environment environment) {
+        return new LocksEndpoint(inspectors(beans), isForceReleaseOn(environment));
     }
 
-    @Bean
-    @ConditionalOnAvailableEndpoint
-    @ConditionalOnMissingBean
-    LocksEndpoint locksEndpoint(LockInspector inspector) {
-        return new LocksEndpoint(inspector);
+    /** In any spelling of a boolean. */
+    private static boolean isForceReleaseOn(Environment environment) {
+        return Binder.get(environment)
+                .bind("lockkeeper.actuator.force-release.enabled", Boolean.class)
+                .orElse(false);
+    }
+
+    /** Returns the inspector, or those of several templates by the templates' names. */
+    static Map<String, LockInspector> inspectors(ListableBeanFactory beans) {
+        LockInspector only = beans.getBeanProvider(LockInspector.class).getIfUnique();
+        if (only != null) {
+            return Map.of("", only);
+        }
+        Map<String, LockInspector> each = new TreeMap<>();
+        beans.getBeansOfType(LockInspector.class)
+                .forEach((name, inspector) -> each.put(name.replaceFirst("Inspector$", ""), inspector));
+        return each;
     }
 
     /** The page, and the endpoint over HTTP. */
@@ -49,23 +65,24 @@ public final class LockkeeperEndpointAutoConfiguration {
     static class LocksWebConfiguration {
 
         @Bean
-        @Conditional(OnForceRelease.class)
-        ForcibleLocksWebExtension forcibleLocksWebExtension(
-                ForcibleLocksEndpoint endpoint, EndpointAccessResolver accessResolver) {
+        @ConditionalOnMissingBean
+        LocksWebExtension locksWebExtension(
+                LocksEndpoint endpoint, EndpointAccessResolver accessResolver, Environment environment) {
             Access access = accessResolver.accessFor(EndpointId.of("locks"), Access.UNRESTRICTED);
-            return new ForcibleLocksWebExtension(endpoint, new LocksPage(access == Access.UNRESTRICTED));
+            return new LocksWebExtension(
+                    endpoint, new LocksPage(access == Access.UNRESTRICTED && isForceReleaseOn(environment)));
         }
 
         @Bean
-        @ConditionalOnMissingBean
-        LocksWebExtension locksWebExtension(LocksEndpoint endpoint) {
-            return new LocksWebExtension(endpoint, new LocksPage(false));
+        @EndpointConverter
+        static LocksWebExtension.Text.Reader lockNameReader() {
+            return new LocksWebExtension.Text.Reader();
         }
 
         @Bean
         @ConditionalOnWebApplication(type = ConditionalOnWebApplication.Type.REACTIVE)
-        ReactiveLockPathFilter reactiveLockPathFilter(ObjectProvider<PathMappedEndpoints> endpoints) {
-            return new ReactiveLockPathFilter(endpoints);
+        LockPath.ReactiveFilter reactiveLockPathFilter(ObjectProvider<PathMappedEndpoints> endpoints) {
+            return new LockPath.ReactiveFilter(endpoints);
         }
     }
 }

@@ -3,25 +3,51 @@ package io.lockkeeper.autoconfigure.actuate;
 
 import io.lockkeeper.LockInspector;
 import io.lockkeeper.autoconfigure.LockkeeperAutoConfiguration;
+import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingClass;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
+import org.springframework.boot.health.contributor.AbstractHealthIndicator;
+import org.springframework.boot.health.contributor.Health;
 import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Condition;
+import org.springframework.context.annotation.ConditionContext;
 import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.core.env.Environment;
+import org.springframework.core.type.AnnotatedTypeMetadata;
 
 /** Auto-configuration of the health of locks: whether the store answers, and grants and renewals flow. */
 @AutoConfiguration(after = LockkeeperAutoConfiguration.class)
-@ConditionalOnSingleCandidate(LockInspector.class)
-@Conditional(OnHealthEnabled.class)
+@ConditionalOnBean(LockInspector.class)
+@Conditional(LockkeeperHealthAutoConfiguration.OnHealthEnabled.class)
 public final class LockkeeperHealthAutoConfiguration {
 
     private static final String BEAN = "lockkeeperHealthIndicator";
+
+    /**
+     * {@code management.health.lockkeeper.enabled}, or what {@code management.health.defaults.enabled} says. Spring Boot has
+     * a condition for it, but under another name in each line.
+     */
+    static final class OnHealthEnabled implements Condition {
+
+        @Override
+        public boolean matches(ConditionContext context, AnnotatedTypeMetadata metadata) {
+            Environment environment = context.getEnvironment();
+            boolean otherwise = environment.getProperty("management.health.defaults.enabled", Boolean.class, true);
+            return environment.getProperty("management.health.lockkeeper.enabled", Boolean.class, otherwise);
+        }
+    }
+
+    private static LockHealth health(ListableBeanFactory beans) {
+        return new LockHealth(
+                () -> LockkeeperEndpointAutoConfiguration.inspectors(beans).values());
+    }
 
     /** Spring Boot 4. */
     @Configuration(proxyBeanMethods = false)
@@ -30,35 +56,38 @@ public final class LockkeeperHealthAutoConfiguration {
     static class HealthConfiguration {
 
         @Bean
-        RenewalWatch renewalWatch() {
-            return new RenewalWatch();
+        LockHealth lockHealth(ListableBeanFactory beans) {
+            return health(beans);
         }
 
         @Bean(BEAN)
-        LockHealthIndicator lockkeeperHealthIndicator(LockInspector inspector, RenewalWatch renewals) {
-            return new LockHealthIndicator(new LockHealth(inspector, renewals));
+        AbstractHealthIndicator lockkeeperHealthIndicator(LockHealth health) {
+            return new AbstractHealthIndicator("The health of locks could not be found out") {
+                @Override
+                protected void doHealthCheck(Health.Builder builder) {
+                    LockHealth.Report report = health.look();
+                    builder.status(report.status()).withDetails(report.details());
+                }
+            };
         }
     }
 
     /** Spring Boot 3. */
     @Configuration(proxyBeanMethods = false)
-    @ConditionalOnClass(name = OlderHealthIndicator.TYPE)
+    @ConditionalOnClass(name = Boot3HealthIndicator.TYPE)
     @ConditionalOnMissingClass("org.springframework.boot.health.contributor.HealthIndicator")
     @ConditionalOnMissingBean(name = BEAN)
-    static class OlderHealthConfiguration {
+    static class Boot3HealthConfiguration {
 
         @Bean
-        RenewalWatch renewalWatch() {
-            return new RenewalWatch();
+        LockHealth lockHealth(ListableBeanFactory beans) {
+            return health(beans);
         }
 
         @Bean(BEAN)
-        static OlderHealthIndicator lockkeeperHealthIndicator(
-                ObjectProvider<LockInspector> inspector,
-                ObjectProvider<RenewalWatch> renewals,
-                ConfigurableListableBeanFactory beans) {
-            return new OlderHealthIndicator(
-                    () -> new LockHealth(inspector.getObject(), renewals.getObject()), beans.getBeanClassLoader());
+        static Boot3HealthIndicator lockkeeperHealthIndicator(
+                ObjectProvider<LockHealth> health, ConfigurableListableBeanFactory beans) {
+            return new Boot3HealthIndicator(health::getObject, beans.getBeanClassLoader());
         }
     }
 }

@@ -44,6 +44,13 @@ public sealed interface LocksDescription extends OperationResponseBody {
     record ForcedRelease(String name, boolean released) implements LocksDescription {}
 
     /**
+     * Why there is no other answer.
+     *
+     * @param reason what to change, or what failed
+     */
+    record Refused(String reason) implements LocksDescription {}
+
+    /**
      * One lock.
      *
      * @param name its name
@@ -54,6 +61,7 @@ public sealed interface LocksDescription extends OperationResponseBody {
      * @param waiters the instances that wait, in the order in which they will be served; null in the list of what is held
      *     here, for which the store is not asked
      * @param reservedToken the highest token that is reserved for the holder's turn; null in the list of what is held here
+     * @param template whose lock it is; null where there is only one template
      */
     record Lock(
             String name,
@@ -62,18 +70,23 @@ public sealed interface LocksDescription extends OperationResponseBody {
             @Nullable Long fencingToken,
             String remaining,
             @Nullable List<Instance> waiters,
-            @Nullable Long reservedToken)
+            @Nullable Long reservedToken,
+            @Nullable String template)
             implements LocksDescription {
 
-        static Lock of(LockStatus status) {
-            return of(status, status.waiters().stream().map(Instance::of).toList(), status.fencingToken());
+        static Lock of(LockStatus status, @Nullable String template) {
+            return of(status, status.waiters().stream().map(Instance::of).toList(), status.fencingToken(), template);
         }
 
-        static Lock heldHere(LockStatus status) {
-            return of(status, null, null);
+        static Lock heldHere(LockStatus status, @Nullable String template) {
+            return of(status, null, null, template);
         }
 
-        private static Lock of(LockStatus status, @Nullable List<Instance> waiters, @Nullable Long reservedToken) {
+        private static Lock of(
+                LockStatus status,
+                @Nullable List<Instance> waiters,
+                @Nullable Long reservedToken,
+                @Nullable String template) {
             return new Lock(
                     status.name(),
                     text(status.mode()),
@@ -85,7 +98,8 @@ public sealed interface LocksDescription extends OperationResponseBody {
                             .orElse(null),
                     text(status.remaining()),
                     waiters,
-                    reservedToken);
+                    reservedToken,
+                    template);
         }
     }
 
@@ -98,6 +112,7 @@ public sealed interface LocksDescription extends OperationResponseBody {
      * @param waited how long it has waited
      * @param waitingSince when it asked
      * @param thread the thread that asked
+     * @param template whose caller it is; null where there is only one template
      */
     record Wait(
             List<String> names,
@@ -105,16 +120,18 @@ public sealed interface LocksDescription extends OperationResponseBody {
             @Nullable String label,
             String waited,
             @Nullable String waitingSince,
-            @Nullable String thread) {
+            @Nullable String thread,
+            @Nullable String template) {
 
-        static Wait of(LockWait wait) {
+        static Wait of(LockWait wait, @Nullable String template) {
             return new Wait(
                     wait.names(),
                     text(wait.mode()),
                     wait.label(),
                     text(wait.waited()),
                     text(wait.waitingSince()),
-                    wait.thread());
+                    wait.thread(),
+                    template);
         }
     }
 

@@ -4,18 +4,24 @@ package io.lockkeeper.autoconfigure.actuate;
 import io.lockkeeper.LockInspector;
 import io.lockkeeper.LockInstance;
 import io.lockkeeper.LockStatus;
-import io.lockkeeper.LockStoreException;
+import io.lockkeeper.autoconfigure.actuate.LocksDescription.ForcedRelease;
 import io.lockkeeper.autoconfigure.actuate.LocksDescription.Found;
 import io.lockkeeper.autoconfigure.actuate.LocksDescription.Here;
 import io.lockkeeper.autoconfigure.actuate.LocksDescription.Instance;
 import io.lockkeeper.autoconfigure.actuate.LocksDescription.Lock;
 import io.lockkeeper.autoconfigure.actuate.LocksDescription.Wait;
+import io.lockkeeper.autoconfigure.actuate.LocksWebExtension.MediaType;
 import java.time.Instant;
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.springframework.boot.actuate.endpoint.InvalidEndpointRequestException;
+import org.springframework.boot.actuate.endpoint.annotation.DeleteOperation;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
 import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
 import org.springframework.boot.actuate.endpoint.annotation.Selector;
@@ -24,18 +30,27 @@ import org.springframework.util.MimeTypeUtils;
 
 /**
  * Shows locks: what this instance holds and waits for; one lock with its holders and waiters, wherever they are; locks
- * by a pattern of their names.
+ * by a pattern of their names. Takes one away from its holder, where that is switched on.
  */
 @Endpoint(id = "locks")
 public class LocksEndpoint {
 
+    private static final Logger log = LoggerFactory.getLogger(LocksEndpoint.class);
     private static final int DEFAULT_LIMIT = 100;
     private static final int MAX_LIMIT = 1_000;
 
-    private final LockInspector inspector;
+    private final Map<String, LockInspector> inspectors;
+    private final boolean forceRelease;
 
-    LocksEndpoint(LockInspector inspector) {
-        this.inspector = inspector;
+    /**
+     * Creates it.
+     *
+     * @param inspectors those of several templates by the templates' names; or one by any name, which is not shown
+     * @param forceRelease whether it may take locks away
+     */
+    LocksEndpoint(Map<String, LockInspector> inspectors, boolean forceRelease) {
+        this.inspectors = inspectors;
+        this.forceRelease = forceRelease;
     }
 
     /**
@@ -45,43 +60,47 @@ public class LocksEndpoint {
      * @param limit the largest number of locks to find, 100 unless given, at most 1,000
      * @return what was found
      */
-    // The types are those of LocksMediaType: the operation of the web extension takes the place of one with the same
-    // types.
+    // The types are those of MediaType: the operation of the web extension takes the place of one with the same types.
     @ReadOperation(
-            produces = {
-                LocksMediaType.V2,
-                LocksMediaType.V3,
-                MimeTypeUtils.APPLICATION_JSON_VALUE,
-                MimeTypeUtils.TEXT_HTML_VALUE
+            produces = {MediaType.V2, MediaType.V3, MimeTypeUtils.APPLICATION_JSON_VALUE, MimeTypeUtils.TEXT_HTML_VALUE
             })
     @SuppressWarnings("deprecation") // Spring Boot 3.5 knows optional parameters only by this annotation.
     public LocksDescription locks(
             @org.springframework.lang.Nullable String pattern, @org.springframework.lang.Nullable Integer limit) {
-        return locks(pattern, limit, false);
+        return pattern == null ? here(null) : found(pattern, limit, false, null);
+    }
+
+    Here here(@Nullable String template) {
+        return new Here(
+                each(template, (name, inspector) -> inspector.heldHere().stream()
+                        .map(status -> Lock.heldHere(status, name))),
+                each(template, (name, inspector) -> inspector.waitingHere().stream()
+                        .map(wait -> Wait.of(wait, name))),
+                each(template, (name, inspector) -> inspector.here().stream().map(Instance::of)).stream()
+                        .findFirst()
+                        .orElse(null),
+                Instant.now().toString());
     }
 
     /**
-     * The same.
+     * Finds locks by a pattern of their names.
      *
      * @param own whether to find only locks that instances of this application hold or wait for
+     * @param template whose locks to find; null: those of all templates
      */
-    LocksDescription locks(@Nullable String pattern, @Nullable Integer limit, boolean own) {
-        if (pattern == null) {
-            return new Here(
-                    inspector.heldHere().stream().map(Lock::heldHere).toList(),
-                    inspector.waitingHere().stream().map(Wait::of).toList(),
-                    inspector.here().map(Instance::of).orElse(null),
-                    Instant.now().toString());
-        }
+    Found found(String pattern, @Nullable Integer limit, boolean own, @Nullable String template) {
         int most = limit == null ? DEFAULT_LIMIT : Math.min(limit, MAX_LIMIT);
-        Optional<LockInstance> here = own ? inspector.here() : Optional.empty();
-        return new Found(
-                checked(() -> inspector.find(pattern, here.isPresent() && most > 0 ? MAX_LIMIT : most)).stream()
-                        .filter(status ->
-                                here.isEmpty() || concerns(status, here.get().application()))
-                        .limit(most)
-                        .map(Lock::of)
-                        .toList());
+        return new Found(each(template, (name, inspector) -> {
+                    Optional<LockInstance> here = own ? inspector.here() : Optional.empty();
+                    return checked(() -> inspector.find(pattern, here.isPresent() && most > 0 ? MAX_LIMIT : most))
+                            .stream()
+                            .filter(status -> here.isEmpty()
+                                    || concerns(status, here.get().application()))
+                            .map(status -> Lock.of(status, name));
+                })
+                .stream()
+                .limit(most)
+                .toList());
     }
 
     private static boolean concerns(LockStatus status, String application) {
@@ -97,22 +116,88 @@ public class LocksEndpoint {
      */
     @ReadOperation
     public @Nullable Lock lock(@Selector(match = Match.ALL_REMAINING) String... name) {
-        return checked(() -> inspector.status(name(name))).map(Lock::of).orElse(null);
+        return one(name(name), null);
+    }
+
+    /**
+     * Shows one lock.
+     *
+     * @param template whose lock to show; null: of the only template that knows one of this name
+     */
+    @Nullable
+    Lock one(String lock, @Nullable String template) {
+        List<Lock> known = each(template, (name, inspector) -> checked(() -> inspector.status(lock)).stream()
+                .map(status -> Lock.of(status, name)));
+        if (known.size() > 1) {
+            throw new InvalidEndpointRequestException(
+                    "several templates have a lock of this name",
+                    "Several templates have a lock of this name: give the parameter template, one of "
+                            + known.stream().map(Lock::template).toList());
+        }
+        return known.isEmpty() ? null : known.get(0);
+    }
+
+    /**
+     * Takes a lock away from its holder. Breaks mutual exclusion until the holder has heard of it.
+     *
+     * @param name the lock's name, which may contain slashes
+     * @return whether it was held
+     */
+    @DeleteOperation
+    public ForcedRelease forceRelease(@Selector(match = Match.ALL_REMAINING) String... name) {
+        return release(name(name), null);
+    }
+
+    ForcedRelease release(String lock, @Nullable String template) {
+        if (!forceRelease) {
+            throw new UnsupportedOperationException(
+                    "Locks are not taken away: set lockkeeper.actuator.force-release.enabled=true to allow it");
+        }
+        String owner = template;
+        if (inspectors.size() > 1 && template == null) {
+            Lock known = one(lock, null);
+            owner = known == null ? null : known.template();
+            if (owner == null) {
+                return new ForcedRelease(lock, false);
+            }
+        }
+        boolean released = each(owner, (name, inspector) -> Stream.of(checked(() -> inspector.forceRelease(lock))))
+                .contains(true);
+        if (released) {
+            log.warn("Lock '{}' was taken away from its holder through the actuator", lock);
+        }
+        return new ForcedRelease(lock, released);
     }
 
     static String name(String... segments) {
         return String.join("/", segments);
     }
 
-    /** A name or number that makes no sense is the fault of whoever sent it; a store that is away is nobody's. */
-    static <T> T checked(Supplier<T> request) {
+    /** What is asked of the inspector of a template; the name is null where there is only one. */
+    private interface Question<T> {
+        Stream<T> ask(@Nullable String template, LockInspector inspector);
+    }
+
+    /** Asks the inspector of a template; null: of each. */
+    private <T> List<T> each(@Nullable String template, Question<T> question) {
+        if (template != null && !inspectors.containsKey(template)) {
+            throw new InvalidEndpointRequestException(
+                    "there is no template of this name",
+                    "Give as the parameter template one of " + inspectors.keySet());
+        }
+        return inspectors.entrySet().stream()
+                .filter(known -> template == null || known.getKey().equals(template))
+                .flatMap(known -> question.ask(inspectors.size() > 1 ? known.getKey() : null, known.getValue()))
+                .toList();
+    }
+
+    /** A name or number that makes no sense is the fault of the request. */
+    private static <T> T checked(Supplier<T> request) {
         try {
             return request.get();
         } catch (IllegalArgumentException nonsense) {
             throw new InvalidEndpointRequestException(
                     "the request makes no sense", String.valueOf(nonsense.getMessage()), nonsense);
-        } catch (LockStoreException failure) {
-            throw new LockStoreUnavailableException(failure);
         }
     }
 }

@@ -1,17 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.autoconfigure.actuate;
 
-import io.lockkeeper.autoconfigure.actuate.LocksDescription.Lock;
+import io.lockkeeper.LockStoreException;
+import java.util.Collection;
+import java.util.Set;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.actuate.endpoint.InvalidEndpointRequestException;
+import org.springframework.boot.actuate.endpoint.Producible;
+import org.springframework.boot.actuate.endpoint.annotation.DeleteOperation;
 import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
 import org.springframework.boot.actuate.endpoint.annotation.Selector;
 import org.springframework.boot.actuate.endpoint.annotation.Selector.Match;
 import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 import org.springframework.boot.actuate.endpoint.web.annotation.EndpointWebExtension;
+import org.springframework.core.convert.TypeDescriptor;
+import org.springframework.core.convert.converter.GenericConverter;
+import org.springframework.util.MimeType;
+import org.springframework.util.MimeTypeUtils;
 
 /** The endpoint {@code locks} over HTTP: a page for people, the same as JSON for programs, and names as a parameter. */
 @EndpointWebExtension(endpoint = LocksEndpoint.class)
+@SuppressWarnings("deprecation") // Spring Boot 3.5 knows optional parameters only by this annotation.
 class LocksWebExtension {
 
     private final LocksEndpoint endpoint;
@@ -29,38 +39,158 @@ class LocksWebExtension {
      * @param limit the largest number of locks to find
      * @param name the name of the only lock to show, in place of a pattern
      * @param own whether to find only locks that instances of this application hold or wait for; false unless given
+     * @param template where there are several templates, the one whose locks to show; all unless given
      * @param type what the client accepts
      * @return the answer; 404 where the lock of this name has no holder and no waiter
      */
-    @ReadOperation(producesFrom = LocksMediaType.class)
-    @SuppressWarnings("deprecation") // Spring Boot 3.5 knows optional parameters only by this annotation.
+    @ReadOperation(producesFrom = MediaType.class)
     public WebEndpointResponse<Object> locks(
-            @org.springframework.lang.Nullable String pattern,
+            @org.springframework.lang.Nullable Text pattern,
             @org.springframework.lang.Nullable Integer limit,
-            @org.springframework.lang.Nullable String name,
+            @org.springframework.lang.Nullable Text name,
             @org.springframework.lang.Nullable Boolean own,
-            LocksMediaType type) {
-        if (type == LocksMediaType.HTML) {
+            @org.springframework.lang.Nullable String template,
+            MediaType type) {
+        if (type == MediaType.HTML) {
             return new WebEndpointResponse<>(page.render(), type);
         }
-        if (name != null && pattern != null) {
-            throw new InvalidEndpointRequestException(
-                    "name and pattern were both given", "Give a name or a pattern, not both");
-        }
-        Object found = name != null ? endpoint.lock(name) : endpoint.locks(pattern, limit, Boolean.TRUE.equals(own));
-        return found == null
-                ? new WebEndpointResponse<>(WebEndpointResponse.STATUS_NOT_FOUND)
-                : new WebEndpointResponse<>(found, type);
+        return answer(type, () -> {
+            if (name != null && pattern != null) {
+                throw new InvalidEndpointRequestException(
+                        "name and pattern were both given", "Give a name or a pattern, not both");
+            }
+            if (name != null) {
+                return endpoint.one(name.only(), template);
+            }
+            return pattern == null
+                    ? endpoint.here(template)
+                    : endpoint.found(pattern.only(), limit, Boolean.TRUE.equals(own), template);
+        });
     }
 
     /**
      * Shows one lock.
      *
      * @param name the lock's name, percent-encoded but for slashes
-     * @return its state; null where it has no holder and no waiter
+     * @return its state; 404 where it has no holder and no waiter
      */
     @ReadOperation
-    public @Nullable Lock lock(@Selector(match = Match.ALL_REMAINING) String... name) {
-        return endpoint.lock(LockPath.exactName(name));
+    public WebEndpointResponse<Object> lock(
+            @Selector(match = Match.ALL_REMAINING) String[] name, @org.springframework.lang.Nullable String template) {
+        return answer(null, () -> endpoint.one(LockPath.exactName(name), template));
+    }
+
+    /**
+     * Takes a lock away from its holder. Breaks mutual exclusion until the holder has heard of it.
+     *
+     * @param name the lock's name
+     * @param template where there are several templates, the one whose lock it is
+     * @return whether it was held
+     */
+    @DeleteOperation
+    public WebEndpointResponse<Object> forceReleaseNamed(
+            Text name, @org.springframework.lang.Nullable String template) {
+        return answer(null, () -> endpoint.release(name.only(), template));
+    }
+
+    /**
+     * Takes a lock away from its holder. Breaks mutual exclusion until the holder has heard of it.
+     *
+     * @param name the lock's name, percent-encoded but for slashes
+     * @param template where there are several templates, the one whose lock it is
+     * @return whether it was held
+     */
+    @DeleteOperation
+    public WebEndpointResponse<Object> forceRelease(
+            @Selector(match = Match.ALL_REMAINING) String[] name, @org.springframework.lang.Nullable String template) {
+        return answer(null, () -> endpoint.release(LockPath.exactName(name), template));
+    }
+
+    /** Answers with what was found, or with the reason why nothing was. */
+    private static WebEndpointResponse<Object> answer(
+            @Nullable MediaType type, Supplier<@Nullable LocksDescription> request) {
+        int status;
+        String reason;
+        try {
+            LocksDescription found = request.get();
+            if (found == null) {
+                return new WebEndpointResponse<>(WebEndpointResponse.STATUS_NOT_FOUND);
+            }
+            return type == null ? new WebEndpointResponse<>(found) : new WebEndpointResponse<>(found, type);
+        } catch (InvalidEndpointRequestException refused) {
+            status = WebEndpointResponse.STATUS_BAD_REQUEST;
+            reason = String.valueOf(refused.getReason());
+        } catch (UnsupportedOperationException off) {
+            status = 405;
+            reason = String.valueOf(off.getMessage());
+        } catch (LockStoreException failure) {
+            // Worth another try.
+            status = WebEndpointResponse.STATUS_SERVICE_UNAVAILABLE;
+            reason = String.valueOf(failure.getMessage());
+        }
+        return new WebEndpointResponse<>(new LocksDescription.Refused(reason), status);
+    }
+
+    /**
+     * A parameter as it was sent. Spring Boot joins several of one name with commas, which may be the name of another lock.
+     *
+     * @param sent one text, or a collection of them
+     */
+    record Text(Object sent) {
+
+        /** Returns the only text. */
+        String only() {
+            if (sent instanceof String text) {
+                return text;
+            }
+            throw new InvalidEndpointRequestException(
+                    "a parameter was given several times", "Give one name or pattern: there were " + sent);
+        }
+
+        /** Keeps what was sent as it is. */
+        static final class Reader implements GenericConverter {
+
+            @Override
+            public Set<ConvertiblePair> getConvertibleTypes() {
+                return Set.of(
+                        new ConvertiblePair(String.class, Text.class),
+                        new ConvertiblePair(Collection.class, Text.class));
+            }
+
+            @Override
+            public @Nullable Object convert(@Nullable Object sent, TypeDescriptor from, TypeDescriptor to) {
+                return sent == null ? null : new Text(sent);
+            }
+        }
+    }
+
+    /**
+     * What the endpoint answers with. Of several that a client accepts, Spring Boot takes the last one here; for any type, the
+     * default.
+     */
+    enum MediaType implements Producible<MediaType> {
+        JSON_V2(MediaType.V2),
+        JSON_V3(MediaType.V3),
+        JSON(MimeTypeUtils.APPLICATION_JSON_VALUE),
+        HTML(MimeTypeUtils.TEXT_HTML_VALUE);
+
+        static final String V2 = "application/vnd.spring-boot.actuator.v2+json";
+        static final String V3 = "application/vnd.spring-boot.actuator.v3+json";
+
+        private final String type;
+
+        MediaType(String type) {
+            this.type = type;
+        }
+
+        @Override
+        public boolean isDefault() {
+            return this == JSON_V3;
+        }
+
+        @Override
+        public MimeType getProducedMimeType() {
+            return MimeTypeUtils.parseMimeType(type);
+        }
     }
 }

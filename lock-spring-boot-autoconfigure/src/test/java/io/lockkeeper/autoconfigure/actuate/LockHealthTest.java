@@ -44,8 +44,8 @@ class LockHealthTest {
     private static Health health(AssertableApplicationContext context) {
         Object indicator = context.getBean("lockkeeperHealthIndicator");
         Class<?> type = ClassUtils.resolveClassName(
-                ClassUtils.isPresent(OlderHealthIndicator.TYPE, null)
-                        ? OlderHealthIndicator.TYPE
+                ClassUtils.isPresent(Boot3HealthIndicator.TYPE, null)
+                        ? Boot3HealthIndicator.TYPE
                         : "org.springframework.boot.health.contributor.HealthIndicator",
                 null);
         Object health = call(type, "health", indicator);
@@ -203,7 +203,7 @@ class LockHealthTest {
                 .run(context -> assertThat(context)
                         .hasNotFailed()
                         .doesNotHaveBean("lockkeeperHealthIndicator")
-                        .doesNotHaveBean("renewalWatch")
+                        .doesNotHaveBean("lockHealth")
                         .doesNotHaveBean("locksEndpoint"));
     }
 

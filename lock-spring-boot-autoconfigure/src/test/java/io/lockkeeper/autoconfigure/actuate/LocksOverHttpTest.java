@@ -165,6 +165,37 @@ class LocksOverHttpTest {
         assertThat(request(shop, "GET", "?pattern=*&name=a", null).statusCode()).isEqualTo(400);
     }
 
+    @ParameterizedTest
+    @EnumSource(mode = Mode.EXCLUDE, names = "NONE")
+    void severalNamesAreRefusedAndACommaIsPartOfOne(WebApplicationType type) throws Exception {
+        ConfigurableApplicationContext shop = shop(type);
+        try (LockLease comma = shop.getBean(LockTemplate.class).acquire("i,j")) {
+            for (String refused : List.of("DELETE ?name=i&name=j", "GET ?name=i&name=j", "GET ?pattern=i&pattern=j")) {
+                String[] parts = refused.split(" ");
+                HttpResponse<String> answer = request(shop, parts[0], parts[1], null);
+                assertThat(answer.statusCode()).as(refused).isEqualTo(400);
+                assertThat(JsonPath.<String>read(answer.body(), "$.reason")).contains("Give one name or pattern");
+            }
+            // A server may end the connection after a refusal, and a GET finds out without harm.
+            assertThat(request(shop, "GET", "?name=i,j", null).statusCode()).isEqualTo(200);
+            assertThat(comma.verify()).isTrue();
+            assertThat(request(shop, "DELETE", "?name=i,j", null).body()).contains("\"released\":true");
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(mode = Mode.EXCLUDE, names = "NONE")
+    void aLockInThePathHasNoPage(WebApplicationType type) throws Exception {
+        for (String name : List.of("k/l", "k//l")) {
+            try (LockLease lease = shop(type).getBean(LockTemplate.class).acquire(name)) {
+                HttpResponse<String> answer = request(shop(type), "GET", "/" + lease.name(), BROWSER);
+                assertThat(typeOf(answer)).as(answer.body()).contains("json");
+                assertThat(JsonPath.<String>read(answer.body(), "$.name")).isEqualTo(name);
+            }
+        }
+        assertThat(typeOf(request(shop(type), "GET", "?name=k//l", BROWSER))).startsWith("text/html");
+    }
+
     private static List<String> names(HttpResponse<String> found) {
         return JsonPath.read(found.body(), "$.locks[*].name");
     }

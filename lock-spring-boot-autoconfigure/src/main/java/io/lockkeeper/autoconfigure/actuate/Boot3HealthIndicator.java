@@ -17,7 +17,7 @@ import org.springframework.util.ReflectionUtils;
  * The health of locks, for Spring Boot 3: its types have other names there, and both cannot be on one class path, so
  * that they are reached by name.
  */
-final class OlderHealthIndicator implements FactoryBean<Object> {
+final class Boot3HealthIndicator implements FactoryBean<Object> {
 
     static final String TYPE = "org.springframework.boot.actuate.health.HealthIndicator";
     private static final String HEALTH = "org.springframework.boot.actuate.health.Health";
@@ -28,10 +28,10 @@ final class OlderHealthIndicator implements FactoryBean<Object> {
     /**
      * Creates it without what it looks at: Spring makes factories early, to ask them for their type.
      *
-     * @param health what it looks at, asked for when somebody wants to know
+     * @param health what it looks at, asked for at each look
      * @param loader knows the types of Spring Boot
      */
-    OlderHealthIndicator(Supplier<LockHealth> health, @Nullable ClassLoader loader) {
+    Boot3HealthIndicator(Supplier<LockHealth> health, @Nullable ClassLoader loader) {
         this.health = health;
         this.type = ClassUtils.resolveClassName(TYPE, loader);
     }

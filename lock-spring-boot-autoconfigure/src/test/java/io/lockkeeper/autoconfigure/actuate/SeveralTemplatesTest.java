@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.autoconfigure.actuate;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import io.lockkeeper.LockInspector;
+import io.lockkeeper.LockLease;
+import io.lockkeeper.LockTemplate;
+import io.lockkeeper.autoconfigure.LockkeeperAutoConfiguration;
+import io.lockkeeper.autoconfigure.actuate.LocksDescription.Lock;
+import io.lockkeeper.memory.MemoryLockStore;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.springframework.beans.factory.config.BeanDefinition;
+import org.springframework.boot.actuate.endpoint.InvalidEndpointRequestException;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+
+/** Two templates, of which none is primary: each has its inspector, and the endpoint shows the locks of both. */
+class SeveralTemplatesTest {
+
+    private final ApplicationContextRunner runner = new ApplicationContextRunner()
+            .withConfiguration(AutoConfigurations.of(
+                    LockkeeperAutoConfiguration.class,
+                    LockkeeperEndpointAutoConfiguration.class,
+                    LockkeeperHealthAutoConfiguration.class))
+            .withPropertyValues(
+                    "management.endpoints.web.exposure.include=locks", "lockkeeper.actuator.force-release.enabled=true")
+            .withBean("orders", LockTemplate.class, SeveralTemplatesTest::template);
+
+    private static LockTemplate template() {
+        return LockTemplate.builder(new MemoryLockStore()).build();
+    }
+
+    @Test
+    void eachHasAnInspectorOfItsOwn() {
+        runner.withBean("stock", LockTemplate.class, SeveralTemplatesTest::template)
+                .run(context -> {
+                    assertThat(context).hasBean("lockkeeperHealthIndicator");
+                    try (LockLease held =
+                            context.getBean("orders", LockTemplate.class).acquire("a")) {
+                        assertThat(held(context.getBean("ordersInspector", LockInspector.class)))
+                                .containsExactly("a");
+                        assertThat(held(context.getBean("stockInspector", LockInspector.class)))
+                                .isEmpty();
+                    }
+                });
+    }
+
+    private static List<String> held(LockInspector inspector) {
+        return inspector.heldHere().stream().map(status -> status.name()).toList();
+    }
+
+    @Test
+    void theEndpointSaysWhoseLockItIsAndTakesNoOtherAway() {
+        runner.withBean("stock", LockTemplate.class, SeveralTemplatesTest::template)
+                .run(context -> {
+                    LocksEndpoint endpoint = context.getBean(LocksEndpoint.class);
+                    LockLease first =
+                            context.getBean("orders", LockTemplate.class).acquire("a");
+                    assertThat(endpoint.lock("a").template()).isEqualTo("orders");
+                    LockLease second =
+                            context.getBean("stock", LockTemplate.class).acquire("a");
+                    assertThat(endpoint.here(null).held())
+                            .extracting(Lock::template)
+                            .containsExactly("orders", "stock");
+                    assertThat(endpoint.found("*", null, false, "stock").locks())
+                            .extracting(Lock::template)
+                            .containsExactly("stock");
+                    assertThatExceptionOfType(InvalidEndpointRequestException.class)
+                            .isThrownBy(() -> endpoint.forceRelease("a"))
+                            .satisfies(refused -> assertThat(refused.getReason())
+                                    .contains("give the parameter template, one of [orders, stock]"));
+                    assertThatExceptionOfType(InvalidEndpointRequestException.class)
+                            .isThrownBy(() -> endpoint.release("a", "other"));
+                    assertThat(first.verify() && second.verify()).isTrue();
+
+                    assertThat(endpoint.release("a", "stock").released()).isTrue();
+                    assertThat(first.verify()).isTrue();
+                    assertThat(second.verify()).isFalse();
+                    assertThat(endpoint.forceRelease("a").released()).isTrue();
+                    assertThat(first.verify()).isFalse();
+                    assertThat(endpoint.forceRelease("a").released()).isFalse();
+                });
+    }
+
+    @Test
+    void aPrimaryOneIsTheOnlyOneShown() {
+        runner.withBean("stock", LockTemplate.class, SeveralTemplatesTest::template, definition -> ((BeanDefinition)
+                                definition)
+                        .setPrimary(true))
+                .run(context -> {
+                    assertThat(context).hasSingleBean(LockInspector.class);
+                    try (LockLease held =
+                            context.getBean("stock", LockTemplate.class).acquire("a")) {
+                        assertThat(held.isHeld()).isTrue();
+                        assertThat(context.getBean(LocksEndpoint.class)
+                                        .lock("a")
+                                        .template())
+                                .isNull();
+                    }
+                });
+    }
+}
