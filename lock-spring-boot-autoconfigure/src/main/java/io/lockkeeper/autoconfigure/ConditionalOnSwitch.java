@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.autoconfigure;
 
+import io.lockkeeper.autoconfigure.LockkeeperProperties.Mode;
+import io.lockkeeper.autoconfigure.LockkeeperProperties.StoreType;
 import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
+import java.util.List;
 import org.springframework.boot.autoconfigure.condition.ConditionMessage;
 import org.springframework.boot.autoconfigure.condition.ConditionOutcome;
 import org.springframework.boot.autoconfigure.condition.SpringBootCondition;
+import org.springframework.boot.context.properties.bind.Bindable;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.context.annotation.ConditionContext;
 import org.springframework.context.annotation.Conditional;
@@ -34,6 +38,65 @@ import org.springframework.core.type.AnnotatedTypeMetadata;
                     on,
                     ConditionMessage.forCondition(ConditionalOnSwitch.class, wanted)
                             .because("the properties of lockkeeper " + (on ? "choose it" : "do not choose it")));
+        }
+    }
+
+    /**
+     * What the properties choose. Decided on bound values, as in {@link LockkeeperProperties}: a value may be written in
+     * several ways, an empty one is an unset one, and one that does not bind stops the start.
+     */
+    enum Switch {
+
+        /** Callers wait for locks. */
+        ENABLED,
+
+        /** Everything runs unlocked. */
+        DISABLED,
+
+        /** Annotated methods are locked by proxies. */
+        PROXY,
+
+        /** Annotated methods are locked by code that is woven in. */
+        ASPECTJ,
+
+        /** Locks are kept in Redis. */
+        REDIS,
+
+        /** Locks are kept on a majority of the masters that are named, in one value or in an element for each. */
+        QUORUM,
+
+        /** Locks are kept in the memory of this process. */
+        MEMORY;
+
+        /** Returns whether the properties choose this. */
+        boolean isOn(Binder values) {
+            return switch (this) {
+                case ENABLED -> isEnabled(values);
+                case DISABLED -> !isEnabled(values);
+                case PROXY -> mode(values) == Mode.PROXY;
+                case ASPECTJ -> mode(values) == Mode.ASPECTJ;
+                case REDIS -> store(values) == StoreType.REDIS;
+                case QUORUM -> store(values) == StoreType.REDIS && hasNodes(values);
+                case MEMORY -> store(values) == StoreType.MEMORY;
+            };
+        }
+
+        private static boolean isEnabled(Binder values) {
+            return values.bind("lockkeeper.enabled", Boolean.class).orElse(true);
+        }
+
+        private static boolean hasNodes(Binder values) {
+            return !values.bind("lockkeeper.redis.quorum.nodes", Bindable.listOf(String.class))
+                    .orElse(List.of())
+                    .isEmpty();
+        }
+
+        private static Mode mode(Binder values) {
+            return values.bind("lockkeeper.mode", Mode.class).orElse(Mode.PROXY);
+        }
+
+        private static StoreType store(Binder values) {
+            return values.bind("lockkeeper.store", StoreType.class).orElse(StoreType.REDIS);
         }
     }
 }

@@ -6,6 +6,7 @@ import io.lockkeeper.LockListener;
 import io.lockkeeper.LockOperations;
 import io.lockkeeper.LockSurroundings;
 import io.lockkeeper.LockTemplate;
+import io.lockkeeper.autoconfigure.ConditionalOnSwitch.Switch;
 import io.lockkeeper.store.LockStore;
 import java.util.ArrayList;
 import java.util.List;
@@ -48,9 +49,9 @@ import org.springframework.util.ClassUtils;
         })
 @EnableConfigurationProperties(LockkeeperProperties.class)
 @Import({
-    ProxyModeConfiguration.class,
-    AspectjModeConfiguration.class,
-    TransactionConfiguration.class,
+    LockedMethodsConfiguration.Proxies.class,
+    LockedMethodsConfiguration.WovenClasses.class,
+    TransactionGuard.GuardConfiguration.class,
     LockkeeperAutoConfiguration.InspectorRegistrar.class
 })
 public final class LockkeeperAutoConfiguration {
@@ -145,10 +146,10 @@ public final class LockkeeperAutoConfiguration {
     @ConditionalOnMissingBean(LockOperations.class)
     @ConditionalOnSwitch(Switch.ENABLED)
     @Import({
-        QuorumStoreConfiguration.class,
-        MissingQuorumConfiguration.class,
-        RedisStoreConfiguration.class,
-        MemoryStoreConfiguration.class
+        LockStoreConfiguration.Quorum.class,
+        LockStoreConfiguration.MissingQuorum.class,
+        LockStoreConfiguration.Redis.class,
+        LockStoreConfiguration.Memory.class
     })
     static class TemplateConfiguration {
 

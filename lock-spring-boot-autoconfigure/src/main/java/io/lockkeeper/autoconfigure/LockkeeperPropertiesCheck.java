@@ -98,14 +98,14 @@ final class LockkeeperPropertiesCheck {
                     "does not go together with lockkeeper.redis.quorum.nodes: remove one of them");
         }
         List<String> nodes = redis.quorum().nodes();
-        String fault = QuorumNodesCheck.fault(nodes);
+        String fault = QuorumNode.fault(nodes);
         if (fault != null) {
             // Spring Boot shows the rejected value, and it may have passwords in it.
             ((BindingResult) errors)
                     .addError(new FieldError(
                             errors.getObjectName(),
                             "redis.quorum.nodes",
-                            QuorumNodesCheck.masked(nodes),
+                            QuorumNode.masked(nodes),
                             false,
                             new String[] {"lockkeeper"},
                             null,

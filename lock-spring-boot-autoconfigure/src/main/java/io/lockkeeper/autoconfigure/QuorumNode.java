@@ -5,6 +5,8 @@ import java.net.URI;
 import java.net.URISyntaxException;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
@@ -27,6 +29,7 @@ record QuorumNode(
         boolean encrypted) {
 
     private static final int DEFAULT_PORT = 6379;
+    private static final int FEWEST = 3;
 
     /**
      * Reads a URI such as {@code redis://user:password@host:6379/0}, or {@code rediss://} for TLS.
@@ -75,5 +78,38 @@ record QuorumNode(
     @Override
     public String toString() {
         return host + ":" + port;
+    }
+
+    /** Returns what is wrong with the URIs of the masters of a quorum, and what to change; null: nothing is. */
+    static @Nullable String fault(List<String> nodes) {
+        int count = nodes.size();
+        if (count < FEWEST || count % 2 == 0) {
+            return "must name three or more masters, and an odd number of them: there are " + count;
+        }
+        List<QuorumNode> parsed = new ArrayList<>();
+        for (String node : nodes) {
+            try {
+                parsed.add(QuorumNode.parse(node));
+            } catch (IllegalArgumentException wrong) {
+                return "must be URIs such as redis://user:password@host:6379/0: number " + (parsed.size() + 1) + " "
+                        + wrong.getMessage();
+            }
+        }
+        for (int i = 0; i < count; i++) {
+            for (int j = 0; j < i; j++) {
+                if (parsed.get(i).isSameServer(parsed.get(j))) {
+                    return "must be independent masters: number " + (i + 1) + " is the same server as number " + (j + 1)
+                            + ", replace it by another one";
+                }
+            }
+        }
+        return null;
+    }
+
+    /** Returns the URIs as they may be shown: a user's name and password are not for the log. */
+    static String masked(List<String> nodes) {
+        return String.join(
+                ",",
+                nodes.stream().map(node -> node.replaceAll("//.*@", "//***@")).toList());
     }
 }

@@ -1,16 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.autoconfigure;
 
+import io.lockkeeper.LockSurroundings;
 import io.lockkeeper.interceptor.CommitGuard;
 import java.util.Arrays;
 import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.SmartInitializingSingleton;
+import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Role;
 import org.springframework.transaction.ConfigurableTransactionManager;
 import org.springframework.transaction.TransactionExecution;
 import org.springframework.transaction.TransactionExecutionListener;
 import org.springframework.transaction.TransactionManager;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 /**
  * Lets no transaction commit that must not succeed without its lock, when the lock is lost. A bean, so that Spring Boot adds
@@ -45,6 +53,31 @@ final class TransactionGuard implements TransactionExecutionListener {
                             beans, TransactionManager.class, false, false))
                     .filter(name -> beans.containsSingleton(name) || !beans.containsLocalBean(name))
                     .forEach(name -> postProcessAfterInitialization(beans.getBean(name), name));
+        }
+    }
+
+    /** What locks and transactions have to do with each other, in applications that have transactions. */
+    @Configuration(proxyBeanMethods = false)
+    @ConditionalOnClass(TransactionSynchronizationManager.class)
+    static class GuardConfiguration {
+
+        @Bean
+        @ConditionalOnMissingBean
+        LockSurroundings lockSurroundings(LockkeeperProperties properties) {
+            return new TransactionSurroundings(properties.insideTransaction());
+        }
+
+        @Bean
+        @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+        static TransactionGuard lockTransactionGuard() {
+            return new TransactionGuard();
+        }
+
+        @Bean
+        @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+        static Attachment lockTransactionGuardAttachment(
+                ConfigurableListableBeanFactory beans, TransactionGuard guard) {
+            return new Attachment(beans, guard);
         }
     }
 }

@@ -7,6 +7,7 @@ import io.lockkeeper.LockSurroundings;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.autoconfigure.LockkeeperProperties.InsideTransaction;
 import io.lockkeeper.interceptor.CommitGuard;
+import java.lang.StackWalker.StackFrame;
 import java.util.Collection;
 import java.util.List;
 import java.util.Set;
@@ -14,6 +15,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -90,5 +93,38 @@ final class TransactionSurroundings implements LockSurroundings {
         long before = looks.get();
         long next = Math.max(before, now - LOOKS_AT_ONCE * LOOK_NANOS) + LOOK_NANOS;
         return next <= now && looks.compareAndSet(before, next);
+    }
+
+    /** Names the methods that ask for locks. */
+    private static final class Callers {
+
+        private static final Pattern LAMBDA = Pattern.compile("lambda\\$(.+)\\$\\d+");
+
+        private Callers() {}
+
+        /** Names the method that asks on this thread: what the request is labelled with, or what calls the template. */
+        static String describe(LockRequest request) {
+            String label = request.label();
+            return label == null ? caller() : label;
+        }
+
+        private static String caller() {
+            return StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE)
+                    .walk(frames -> frames.filter(frame -> !isOwn(frame.getDeclaringClass()))
+                            .findFirst()
+                            .map(Callers::name)
+                            .orElse("A method"));
+        }
+
+        private static boolean isOwn(Class<?> type) {
+            return type.getNestHost() == TransactionSurroundings.class
+                    || type.getPackageName().equals(LockTemplate.class.getPackageName());
+        }
+
+        private static String name(StackFrame frame) {
+            Matcher lambda = LAMBDA.matcher(frame.getMethodName());
+            String method = lambda.matches() ? lambda.group(1) : frame.getMethodName();
+            return frame.getClassName() + "." + method;
+        }
     }
 }
