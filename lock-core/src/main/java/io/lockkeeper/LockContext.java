@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper;
 
-import java.util.ArrayDeque;
-import java.util.Deque;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** The lease under which the current thread runs, for code that has no access to the lease itself. */
 public final class LockContext {
 
-    private static final ThreadLocal<@Nullable Deque<LockLease>> LEASES = new ThreadLocal<>();
+    private static final ThreadLocal<@Nullable Running> INNERMOST = new ThreadLocal<>();
 
     private LockContext() {}
 
     /** Returns the innermost lease under which this thread runs; empty outside a locked body. */
     public static Optional<LockLease> current() {
-        Deque<LockLease> leases = LEASES.get();
-        return leases == null ? Optional.empty() : Optional.of(leases.getFirst());
+        Running innermost = INNERMOST.get();
+        return Optional.ofNullable(innermost == null ? null : innermost.lease);
     }
 
     /**
@@ -42,31 +40,21 @@ public final class LockContext {
      * @return takes the thread out again; to be called on the same thread, in the reverse order
      */
     public static Runnable enterThread(LockLease lease) {
-        Runnable leave = lease instanceof EnteredLease level ? level.enterThread() : () -> {};
-        enter(lease);
+        Runnable takeOut = lease instanceof NestedLease level ? level.enterThread() : () -> {};
+        Runnable leave = enter(lease);
         return () -> {
-            leave();
             leave.run();
+            takeOut.run();
         };
     }
 
-    static void enter(LockLease lease) {
-        Deque<LockLease> leases = LEASES.get();
-        if (leases == null) {
-            leases = new ArrayDeque<>(2);
-            LEASES.set(leases);
-        }
-        leases.addFirst(lease);
+    /** Makes a lease the current one of this thread, until the result is called on it. */
+    static Runnable enter(LockLease lease) {
+        Running outer = INNERMOST.get();
+        INNERMOST.set(new Running(lease, outer));
+        // Not removed at the end: an empty entry keeps nothing, and the next lease finds its place.
+        return () -> INNERMOST.set(outer);
     }
 
-    static void leave() {
-        Deque<LockLease> leases = LEASES.get();
-        if (leases == null) {
-            return;
-        }
-        leases.removeFirst();
-        if (leases.isEmpty()) {
-            LEASES.remove();
-        }
-    }
+    private record Running(LockLease lease, @Nullable Running outer) {}
 }

@@ -13,7 +13,7 @@ public interface LockInspector {
      * no lock.
      */
     static LockInspector withoutLocking() {
-        return new UnlockedInspector();
+        return new UnlockedManager.UnlockedInspector();
     }
 
     /**

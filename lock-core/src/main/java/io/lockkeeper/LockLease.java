@@ -16,7 +16,9 @@ import java.util.function.Consumer;
 public interface LockLease extends AutoCloseable {
 
     /** Returns the first of the {@link #names()}. */
-    String name();
+    default String name() {
+        return names().get(0);
+    }
 
     /** Returns the names of the locks that are held together, in the order of the request. */
     List<String> names();
@@ -28,7 +30,9 @@ public interface LockLease extends AutoCloseable {
      * Returns the fencing token of {@link #name()}: greater than that of every earlier holder of the name, and fixed for
      * this lease, also where a thread enters the lock again.
      */
-    long fencingToken();
+    default long fencingToken() {
+        return fencingToken(name());
+    }
 
     /**
      * Returns the fencing token of one of the {@link #names()}.

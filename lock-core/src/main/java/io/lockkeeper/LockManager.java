@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper;
 
-import io.lockkeeper.store.LockStore;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
@@ -130,20 +129,7 @@ public interface LockManager extends AutoCloseable {
 
         /** Returns where the callbacks of losses run: what waits on the executor does not delay them where it can be helped. */
         public Executor urgent() {
-            return executor instanceof CallbackThreads ours ? ours.urgent() : executor;
+            return executor instanceof CallbackExecutor ours ? ours.urgent() : executor;
         }
-    }
-
-    /** Makes managers; found through {@link java.util.ServiceLoader}, so that this package does not depend on one. */
-    interface Factory {
-
-        /**
-         * Makes a manager over a store, which it closes with itself.
-         *
-         * @param store where the locks are kept
-         * @param settings what the manager works with
-         * @return the manager
-         */
-        LockManager create(LockStore store, Settings settings);
     }
 }

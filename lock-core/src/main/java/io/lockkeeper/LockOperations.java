@@ -42,7 +42,9 @@ public interface LockOperations {
      * @param name the lock's name
      * @return the lease, to be released by the caller
      */
-    LockLease acquire(String name);
+    default LockLease acquire(String name) {
+        return acquire(LockRequest.of(name));
+    }
 
     /**
      * Tries to acquire a lock, waiting as long as the request says, and not at all where it does not say.
@@ -62,7 +64,9 @@ public interface LockOperations {
      * @param name the lock's name
      * @return the lease, to be released by the caller; empty where others hold the lock
      */
-    Optional<LockLease> tryAcquire(String name);
+    default Optional<LockLease> tryAcquire(String name) {
+        return tryAcquire(LockRequest.of(name));
+    }
 
     /**
      * Acquires a lock without blocking a thread while it waits.
@@ -98,7 +102,10 @@ public interface LockOperations {
      * @return what the work returned
      * @throws X what the work threw, unchanged
      */
-    <T extends @Nullable Object, X extends Throwable> T execute(String name, LockedAction<T, X> action) throws X;
+    default <T extends @Nullable Object, X extends Throwable> T execute(String name, LockedAction<T, X> action)
+            throws X {
+        return execute(LockRequest.of(name), action);
+    }
 
     /**
      * Runs work while this thread holds a lock; see {@link #execute(LockRequest, LockedAction)}.
@@ -107,7 +114,12 @@ public interface LockOperations {
      * @param task the work
      * @throws X what the work threw, unchanged
      */
-    <X extends Throwable> void run(LockRequest request, LockedTask<X> task) throws X;
+    default <X extends Throwable> void run(LockRequest request, LockedTask<X> task) throws X {
+        execute(request, lease -> {
+            task.run(lease);
+            return true;
+        });
+    }
 
     /**
      * Runs work under one lock; see {@link #execute(LockRequest, LockedAction)}.
@@ -116,7 +128,9 @@ public interface LockOperations {
      * @param task the work
      * @throws X what the work threw, unchanged
      */
-    <X extends Throwable> void run(String name, LockedTask<X> task) throws X;
+    default <X extends Throwable> void run(String name, LockedTask<X> task) throws X {
+        run(LockRequest.of(name), task);
+    }
 
     /**
      * Runs work if the lock can be had, waiting as long as the request says, and not at all where it does not say.
@@ -136,7 +150,9 @@ public interface LockOperations {
      * @return whether the work ran; false: others hold the lock
      * @throws X what the work threw, unchanged
      */
-    <X extends Throwable> boolean tryRun(String name, LockedTask<X> task) throws X;
+    default <X extends Throwable> boolean tryRun(String name, LockedTask<X> task) throws X {
+        return tryRun(LockRequest.of(name), task);
+    }
 
     /**
      * Runs asynchronous work under a lock, which is released when the stage that the work returns is completed. No thread
@@ -192,7 +208,9 @@ public interface LockOperations {
      *
      * @param name the lock's name
      */
-    DistributedLock lock(String name);
+    default DistributedLock lock(String name) {
+        return lock(LockRequest.of(name));
+    }
 
     /**
      * Returns a view of what a request describes, of several names too, for code written against {@link
@@ -208,14 +226,19 @@ public interface LockOperations {
      *
      * @param name the lock's name
      */
-    DistributedLock fairLock(String name);
+    default DistributedLock fairLock(String name) {
+        return lock(LockRequest.of(name).withMode(LockMode.FAIR));
+    }
 
     /**
      * Returns a pair of locks: many readers or one writer.
      *
      * @param name the lock's name
      */
-    DistributedReadWriteLock readWriteLock(String name);
+    default DistributedReadWriteLock readWriteLock(String name) {
+        LockRequest request = LockRequest.of(name);
+        return new ThreadOwnedLock.Pair(lock(request.withMode(LockMode.READ)), lock(request.withMode(LockMode.WRITE)));
+    }
 
     /**
      * Returns operations that run everything without a lock: for tests, and for switching locking off. Leases are always

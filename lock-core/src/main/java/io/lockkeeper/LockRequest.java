@@ -88,7 +88,8 @@ public record LockRequest(
      * @throws IllegalArgumentException if there is no name, or one is blank or longer than 512 bytes in UTF-8
      */
     public static LockRequest of(Collection<String> names) {
-        return new LockRequest(new ArrayList<>(names), LockMode.EXCLUSIVE, null, null, 0, null, Duration.ZERO, null);
+        List<String> list = names instanceof List<String> known ? known : new ArrayList<>(names);
+        return new LockRequest(list, LockMode.EXCLUSIVE, null, null, 0, null, Duration.ZERO, null);
     }
 
     /**

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper;
 
+import io.lockkeeper.engine.LeaseManagerFactory;
 import io.lockkeeper.store.LockStore;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -8,7 +9,6 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.ServiceLoader;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
@@ -26,20 +26,23 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
 
     private final @Nullable LockStore store;
     private final LockManager manager;
-    private final LockEntrance entrance;
-    private final Defaults defaults;
+    private final ReentrantHolds holds;
+    private final Duration waitTime;
+    private final Duration retryDelay;
     private final UnaryOperator<Runnable> decorator;
 
-    LockTemplate(
+    private LockTemplate(
             @Nullable LockStore store,
             LockManager manager,
             @Nullable LockSurroundings surroundings,
-            Defaults defaults,
+            Duration waitTime,
+            Duration retryDelay,
             UnaryOperator<Runnable> decorator) {
         this.store = store;
         this.manager = manager;
-        this.entrance = new LockEntrance(manager, surroundings);
-        this.defaults = defaults;
+        this.holds = new ReentrantHolds(manager, surroundings);
+        this.waitTime = waitTime;
+        this.retryDelay = retryDelay;
         this.decorator = decorator;
     }
 
@@ -60,85 +63,65 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
      * @return a template that needs no store and no {@link #close()}
      */
     public static LockTemplate withoutLocking() {
-        return new LockTemplate(
-                null, new UnlockedManager(), null, new Defaults(Duration.ZERO, Duration.ofMillis(1)), body -> body);
+        return new LockTemplate(null, new UnlockedManager(), null, Duration.ZERO, Duration.ofMillis(1), body -> body);
     }
 
     @Override
     public LockLease acquire(LockRequest request) {
-        return entrance.acquire(defaults.waiting(request));
-    }
-
-    @Override
-    public LockLease acquire(String name) {
-        return acquire(LockRequest.of(name));
+        return holds.acquire(complete(request, waitTime));
     }
 
     @Override
     public Optional<LockLease> tryAcquire(LockRequest request) {
         try {
-            return Optional.of(entrance.acquire(defaults.trying(request)));
+            return Optional.of(holds.acquire(complete(request, Duration.ZERO)));
         } catch (LockNotAcquiredException heldByOthers) {
             return Optional.empty();
         }
     }
 
     @Override
-    public Optional<LockLease> tryAcquire(String name) {
-        return tryAcquire(LockRequest.of(name));
-    }
-
-    @Override
     public CompletableFuture<LockLease> acquireAsync(LockRequest request) {
         CompletableFuture<LockLease> result = new CompletableFuture<>();
-        entrance.acquireAsync(defaults.waiting(request), result, AcquiredLease.ofThisCaller());
+        holds.acquireAsync(complete(request, waitTime), result, AcquiredLease.ofThisCaller());
         return result;
     }
 
     @Override
     public <T extends @Nullable Object, X extends Throwable> T execute(LockRequest request, LockedAction<T, X> action)
             throws X {
-        return runUnder(entrance.enter(defaults.waiting(request)), action);
-    }
-
-    @Override
-    public <T extends @Nullable Object, X extends Throwable> T execute(String name, LockedAction<T, X> action)
-            throws X {
-        return execute(LockRequest.of(name), action);
-    }
-
-    @Override
-    public <X extends Throwable> void run(LockRequest request, LockedTask<X> task) throws X {
-        runUnder(entrance.enter(defaults.waiting(request)), returning(task));
-    }
-
-    @Override
-    public <X extends Throwable> void run(String name, LockedTask<X> task) throws X {
-        run(LockRequest.of(name), task);
+        return run(holds.enter(complete(request, waitTime), true, true), action);
     }
 
     @Override
     public <X extends Throwable> boolean tryRun(LockRequest request, LockedTask<X> task) throws X {
-        EnteredLease lease;
+        NestedLease level;
         try {
-            lease = entrance.enter(defaults.trying(request));
+            level = holds.enter(complete(request, Duration.ZERO), true, true);
         } catch (LockNotAcquiredException heldByOthers) {
             return false;
         }
-        return runUnder(lease, returning(task));
+        return run(level, lease -> {
+            task.run(lease);
+            return true;
+        });
     }
 
-    @Override
-    public <X extends Throwable> boolean tryRun(String name, LockedTask<X> task) throws X {
-        return tryRun(LockRequest.of(name), task);
+    /** Runs a body, which is over when the release begins: that never throws, so it cannot mask what the body threw. */
+    private static <T extends @Nullable Object, X extends Throwable> T run(NestedLease level, LockedAction<T, X> action)
+            throws X {
+        try (level) {
+            return level.run(action);
+        }
     }
 
     @Override
     public <T extends @Nullable Object> CompletableFuture<T> executeAsync(
             LockRequest request, Function<LockLease, ? extends CompletionStage<T>> action) {
-        AsyncExecution<T> execution = new AsyncExecution<>(action, entrance::releaseAsync, decorator);
-        entrance.acquireAsync(defaults.waiting(request), execution.acquisition(), lease -> lease);
-        return execution.result();
+        CompletableFuture<LockLease> acquisition = new CompletableFuture<>();
+        CompletableFuture<T> result = new AsyncExecution<>(holds, action::apply, decorator, false).run(acquisition);
+        holds.acquireAsync(complete(request, waitTime), acquisition, lease -> lease);
+        return result;
     }
 
     @Override
@@ -147,29 +130,18 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
             Collection<? extends LockLease> enclosing,
             LockedAction<? extends B, ?> action,
             Function<? super B, ? extends @Nullable CompletionStage<T>> end) {
-        StageExecution<B, T> execution =
-                new StageExecution<>(action, end, entrance::body, entrance::releaseAsync, decorator);
         try {
-            return execution.run(entrance.enterAsync(defaults.waiting(request), enclosing));
+            return new AsyncExecution<>(holds, lease -> end.apply(((NestedLease) lease).run(action)), decorator, true)
+                    .run(holds.enterAsync(complete(request, waitTime), enclosing));
         } catch (RuntimeException refused) {
-            // Such as an upgrade: whoever waits for a stage looks for failures nowhere else.
+            // Such as an upgrade: a caller with a future looks for failures nowhere else.
             return CompletableFuture.failedFuture(refused);
         }
     }
 
     @Override
-    public DistributedLock lock(String name) {
-        return lock(LockRequest.of(name));
-    }
-
-    @Override
     public DistributedLock lock(LockRequest request) {
-        return new ThreadOwnedLock(entrance, Objects.requireNonNull(request, "request must not be null"));
-    }
-
-    @Override
-    public DistributedLock fairLock(String name) {
-        return lock(LockRequest.of(name).withMode(LockMode.FAIR));
+        return new ThreadOwnedLock(holds, Objects.requireNonNull(request, "request must not be null"));
     }
 
     /**
@@ -186,12 +158,6 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
         return manager.inspector();
     }
 
-    @Override
-    public DistributedReadWriteLock readWriteLock(String name) {
-        LockRequest request = LockRequest.of(name);
-        return new ReadWriteView(lock(request.withMode(LockMode.READ)), lock(request.withMode(LockMode.WRITE)));
-    }
-
     /** Refuses new work, waits for work that holds locks, releases what is left and closes the store. Idempotent. */
     @Override
     public void close() {
@@ -203,47 +169,12 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
         return "LockTemplate[" + manager + "]";
     }
 
-    private <T extends @Nullable Object, X extends Throwable> T runUnder(EnteredLease lease, LockedAction<T, X> action)
-            throws X {
-        // The body is over when the release begins: close() never throws, so it cannot mask what the body threw.
-        try (lease;
-                LockEntrance.Body body = entrance.body(lease)) {
-            LockContext.enter(lease);
-            try {
-                return action.run(lease);
-            } finally {
-                LockContext.leave();
-            }
-        }
-    }
-
-    private static <X extends Throwable> LockedAction<Boolean, X> returning(LockedTask<X> task) {
-        return lease -> {
-            task.run(lease);
-            return true;
-        };
-    }
-
-    private record ReadWriteView(DistributedLock readLock, DistributedLock writeLock)
-            implements DistributedReadWriteLock {}
-
-    /** What a request takes where it says nothing itself. */
-    record Defaults(Duration waitTime, Duration retryDelay) {
-
-        LockRequest waiting(LockRequest request) {
-            return complete(request, waitTime);
-        }
-
-        LockRequest trying(LockRequest request) {
-            return complete(request, Duration.ZERO);
-        }
-
-        private LockRequest complete(LockRequest request, Duration wait) {
-            LockRequest complete = request.waitTime() == null ? request.withWaitTime(wait) : request;
-            return complete.retryCount() > 0 && complete.retryDelay() == null
-                    ? complete.withRetries(complete.retryCount(), retryDelay)
-                    : complete;
-        }
+    /** Sets what a request leaves open. */
+    private LockRequest complete(LockRequest request, Duration wait) {
+        LockRequest complete = request.waitTime() == null ? request.withWaitTime(wait) : request;
+        return complete.retryCount() > 0 && complete.retryDelay() == null
+                ? complete.withRetries(complete.retryCount(), retryDelay)
+                : complete;
     }
 
     /** Builds a {@link LockTemplate}. Every setting has a default; nonsense is refused at once. */
@@ -411,18 +342,12 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
          * @throws IllegalStateException if the store serves another template already
          */
         public LockTemplate build() {
-            LockManager manager = ServiceLoader.load(LockManager.Factory.class, LockTemplate.class.getClassLoader())
-                    .findFirst()
-                    .orElseThrow(() ->
-                            new IllegalStateException("No lock manager on the class path: the file META-INF/services/"
-                                    + LockManager.Factory.class.getName()
-                                    + " of lock-core is missing, perhaps after repackaging"))
-                    .create(store, settings());
-            return new LockTemplate(store, manager, surroundings, new Defaults(waitTime, retryDelay), decorator);
+            LockManager manager = LeaseManagerFactory.create(store, settings());
+            return new LockTemplate(store, manager, surroundings, waitTime, retryDelay, decorator);
         }
 
         private LockManager.Settings settings() {
-            Executor callbacks = executor == null ? new CallbackThreads() : executor;
+            Executor callbacks = executor == null ? new CallbackExecutor() : executor;
             return new LockManager.Settings(
                     leaseTime,
                     maxPasses,
@@ -430,7 +355,7 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
                     shutdownWait,
                     instanceName,
                     callbacks,
-                    new ContainedListeners(List.copyOf(listeners)));
+                    new SafeLockListener(List.copyOf(listeners)));
         }
 
         private static Duration notNegative(String what, Duration time) {

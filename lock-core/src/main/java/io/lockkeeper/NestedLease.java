@@ -1,204 +1,284 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper;
 
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** One level of a hold: the lease that all levels share, but for its end. */
-final class NestedLease implements EnteredLease {
+/**
+ * One level of a hold, or of several: the leases that all levels share, but for its end. Where it is one of several holds,
+ * the first loss frees what was taken last.
+ */
+final class NestedLease extends DelegatingLease {
 
-    private final ReentrantHold hold;
     private final ReentrantHolds holds;
-    private final LockMode mode;
-    private final List<String> names;
+    private final LockRequest request;
+
+    /** Whether the level is that of a body; else that of a lock, until its unlock. */
     private final boolean body;
-    private final boolean outermost;
-    private final AtomicBoolean released = new AtomicBoolean();
-    private final List<Consumer<LockLostException>> callbacks = new ArrayList<>(0);
 
-    /** Takes out the owner that this level belongs to; null: it belongs to none. */
-    private final AtomicReference<@Nullable Runnable> owner = new AtomicReference<>();
+    private volatile List<ReentrantHold> entered = List.of();
+    private long acquisition;
+    private @Nullable List<Consumer<LockLostException>> callbacks;
 
-    /** Makes a level that the hold counts already, and no owner. */
-    NestedLease(
-            ReentrantHold hold,
-            ReentrantHolds holds,
-            LockRequest request,
-            List<String> names,
-            boolean body,
-            boolean outermost) {
-        this.hold = hold;
+    /** Where the owner is that this level belongs to; null: it belongs to none. */
+    private volatile LockOwner.@Nullable Place place;
+
+    private volatile @Nullable LockLostException loss;
+
+    /** Whether a loss has ended what was taken last. Guarded by this. */
+    private boolean lastLeft;
+
+    NestedLease(ReentrantHolds holds, LockRequest request, boolean body) {
         this.holds = holds;
-        this.mode = request.mode();
-        this.names = names;
+        this.request = request;
         this.body = body;
-        this.outermost = outermost;
     }
 
-    @Override
-    public long acquisition() {
-        return outermost ? hold.lease().acquisition() : 0;
-    }
+    // ---- its beginning ----
 
-    ReentrantHold hold() {
-        return hold;
-    }
-
-    boolean isLiveIn(ReentrantHolds known) {
-        return holds == known && !released.get();
-    }
-
-    @Override
-    public Runnable enter(ReentrantHolds.Owner inside) {
-        OwnedHold mine = inside.part(hold);
-        mine.attach(mode);
-        return () -> mine.detach(mode);
-    }
-
-    @Override
-    public Runnable enterThread() {
-        return holds.enterThread(this);
-    }
-
-    /** Makes this a level of an owner, which is inside until the level ends. */
-    void bindTo(ReentrantHolds.Owner bound) {
-        owner.set(enter(bound));
-    }
-
-    /** Ends what belongs to this level alone. */
-    private void leave() {
-        forgetCallbacks();
-        leaveOwner();
-    }
-
-    private void leaveOwner() {
-        Runnable leave = owner.getAndSet(null);
-        if (leave != null) {
-            leave.run();
+    /** Enters a hold, unless that is over. */
+    void enter(ReentrantHold hold) {
+        if (hold.enter(request.mode(), body)) {
+            entered = entered.isEmpty()
+                    ? List.of(hold)
+                    : Stream.concat(entered.stream(), Stream.of(hold)).toList();
         }
     }
 
+    /** Begins a hold; a lease that it cannot take goes back. */
+    void begin(LockManager.Lease lease) {
+        try {
+            enter(new ReentrantHold(lease));
+            acquisition = lease.acquisition();
+        } catch (Throwable failure) {
+            lease.giveBack();
+            throw failure;
+        }
+    }
+
+    /** Returns a request for the names that no hold of this level has; null: there are none. */
+    @Nullable
+    LockRequest missing() {
+        if (entered.isEmpty()) {
+            return request;
+        }
+        ReentrantHold only = entered.get(0);
+        if (size() == 1 && only.lease().names().containsAll(names())) {
+            return null;
+        }
+        List<String> missing = names().stream()
+                .filter(name ->
+                        entered.stream().noneMatch(hold -> hold.lease().names().contains(name)))
+                .toList();
+        return missing.isEmpty() ? null : request.withNames(missing);
+    }
+
+    /** The level has all that was asked for. */
+    NestedLease complete() {
+        if (entered.size() > 1) {
+            onLost(this::lost);
+        }
+        return this;
+    }
+
+    /** Enters the same once more. */
+    NestedLease again() {
+        ensureHeld();
+        NestedLease level = new NestedLease(holds, request, true);
+        entered.forEach(level::enter);
+        return level.complete();
+    }
+
+    /** Puts this thread inside, until the result is called on it. */
+    Runnable enterThread() {
+        return holds.thisThread().enter(this)::leave;
+    }
+
+    /** Makes this a level of an owner, which is inside until the level ends. */
+    void bindTo(LockOwner owner) {
+        place = owner.enter(this);
+    }
+
+    // ---- what it is ----
+
+    boolean isOf(ReentrantHolds known) {
+        return holds == known && !isReleased();
+    }
+
+    boolean isIn(ReentrantHold hold) {
+        return entered.contains(hold);
+    }
+
+    boolean isOnlyIn(ReentrantHold hold) {
+        return entered.size() == 1 && isIn(hold);
+    }
+
+    /** Returns whether a hold of it can still be entered. */
+    boolean goesOn() {
+        return entered.stream().anyMatch(hold -> !hold.isOver());
+    }
+
+    /** Returns whether it ended by itself, as asked. */
+    boolean hasLapsed() {
+        return entered.size() == 1 && entered.get(0).hasLapsed();
+    }
+
+    boolean reads() {
+        return request.mode() == LockMode.READ;
+    }
+
+    /** Returns what its unlock has to name. */
+    LockOwner.Locked locked() {
+        return LockOwner.Locked.by(request);
+    }
+
+    /** Returns whether an unlock ends it. */
+    boolean isLock() {
+        return !body;
+    }
+
+    /** Returns its hold of a name that goes on; null: it has none. */
+    @Nullable
+    ReentrantHold find(String name, LockMode mode) {
+        for (ReentrantHold hold : entered) {
+            if (hold.lease().names().contains(name) && !hold.isOver() && holds.isSeen(hold.lease(), mode)) {
+                return hold;
+            }
+        }
+        return null;
+    }
+
     @Override
-    public String name() {
-        return names.get(0);
+    int size() {
+        return entered.size();
+    }
+
+    @Override
+    LockManager.Lease lease(int index) {
+        return entered.get(index).lease();
     }
 
     @Override
     public List<String> names() {
-        return names;
+        return request.names();
     }
 
     @Override
     public LockMode mode() {
-        return mode == LockMode.READ ? mode : hold.lease().mode();
-    }
-
-    @Override
-    public long fencingToken() {
-        return hold.lease().fencingToken(name());
-    }
-
-    @Override
-    public long fencingToken(String name) {
-        return hold.lease().fencingToken(name);
-    }
-
-    @Override
-    public boolean isHeld() {
-        return !released.get() && hold.lease().isHeld();
-    }
-
-    @Override
-    public Duration remaining() {
-        return released.get() ? Duration.ZERO : hold.lease().remaining();
+        return reads() || size() != 1 ? request.mode() : super.mode();
     }
 
     @Override
     public void ensureHeld() {
-        if (released.get()) {
-            throw new LockLostException(name(), fencingToken(), Duration.ZERO, "this level of it was released");
+        LockLostException lost = loss;
+        if (lost != null) {
+            throw new LockLostException(lost);
         }
-        hold.lease().ensureHeld();
-    }
-
-    @Override
-    public boolean verify() {
-        return !released.get() && hold.lease().verify();
-    }
-
-    @Override
-    public boolean extend(Duration leaseTime) {
-        return !released.get() && hold.lease().extend(leaseTime);
-    }
-
-    @Override
-    public boolean extend(Duration leaseTime, Duration minHoldTime) {
-        return !released.get() && hold.lease().extend(leaseTime, minHoldTime);
+        super.ensureHeld();
     }
 
     @Override
     public void onLost(Consumer<LockLostException> callback) {
-        hold.lease().onLost(callback);
-        synchronized (callbacks) {
-            if (!released.get()) {
-                callbacks.add(callback);
+        Consumer<LockLostException> called = calledOnce(callback);
+        super.onLost(called);
+        synchronized (this) {
+            if (!isReleased()) {
+                callbacks = callbacks == null ? new ArrayList<>(1) : callbacks;
+                callbacks.add(called);
                 return;
             }
         }
-        hold.lease().forget(callback);
+        forget(called);
     }
 
-    /** Otherwise each level would leave its callbacks behind, in a hold that goes on. */
-    private void forgetCallbacks() {
-        synchronized (callbacks) {
-            callbacks.forEach(hold.lease()::forget);
-            callbacks.clear();
+    private void forget(Consumer<LockLostException> callback) {
+        entered.forEach(hold -> hold.lease().forget(callback));
+    }
+
+    private void lost(LockLostException lost) {
+        loss = lost;
+        synchronized (this) {
+            if (isReleased() || lastLeft) {
+                return;
+            }
+            lastLeft = true;
+        }
+        entered.get(size() - 1).leave(request.mode(), body);
+    }
+
+    /** Runs a body on this thread, which is inside. */
+    <T extends @Nullable Object, X extends Throwable> T run(LockedAction<T, X> action) throws X {
+        LockListener.Body begun = acquisition == 0 ? null : new LockListener.Body(acquisition);
+        if (begun != null) {
+            holds.listener().onBodyBegins(begun);
+        }
+        Runnable leave = place == null ? LockContext.enterThread(this) : LockContext.enter(this);
+        try {
+            return action.run(this);
+        } finally {
+            leave.run();
+            if (begun != null) {
+                holds.listener().onBodyEnds(begun);
+            }
         }
     }
+
+    // ---- its end ----
 
     @Override
     public ReleaseResult release() {
-        if (!released.compareAndSet(false, true)) {
+        if (!end()) {
             return ReleaseResult.ALREADY_RELEASED;
         }
-        ReleaseResult result;
+        ReleaseResult result = ReleaseResult.RELEASED;
+        List<ReentrantHold> left = entered;
         try {
-            leave();
+            left = leave();
         } finally {
-            result = hold.leave(mode, body);
+            for (ReentrantHold hold : left) {
+                result = worse(result, hold.leave(request.mode(), body));
+            }
         }
-        return result;
+        return loss == null ? result : ReleaseResult.LOST;
     }
 
-    @Override
-    public CompletableFuture<?> closeAsync() {
-        if (!released.compareAndSet(false, true)) {
+    /** Ends the level as {@link #close()}, but without waiting for the store where it ends a hold. */
+    CompletableFuture<?> closeAsync() {
+        if (!end()) {
             return CompletableFuture.completedFuture(ReleaseResult.ALREADY_RELEASED);
         }
+        List<ReentrantHold> left = entered;
         CompletableFuture<?> result;
         try {
-            leave();
+            left = leave();
         } finally {
-            result = hold.leaveAsync(mode, body);
+            result = CompletableFuture.allOf(left.stream()
+                    .map(hold -> hold.leaveAsync(request.mode(), body))
+                    .toArray(CompletableFuture<?>[]::new));
         }
         return result;
     }
 
-    @Override
-    public void close() {
-        if (release() == ReleaseResult.UNKNOWN) {
-            ReentrantHolds.logUnanswered(name());
+    /** Ends what belongs to this level alone: its callbacks would stay in a hold that goes on. Returns what it is still in. */
+    private List<ReentrantHold> leave() {
+        List<Consumer<LockLostException>> known;
+        boolean without;
+        synchronized (this) {
+            known = callbacks;
+            callbacks = null;
+            without = lastLeft;
         }
-    }
-
-    @Override
-    public String toString() {
-        return hold.lease().toString();
+        if (known != null) {
+            known.forEach(this::forget);
+        }
+        LockOwner.Place left = place;
+        if (left != null) {
+            left.leave();
+        }
+        return without ? entered.subList(0, size() - 1) : entered;
     }
 }

@@ -18,9 +18,9 @@ final class ReentrantHold {
     private int readLevels;
 
     /** How many of the levels are those of bodies, which are on a stack or under way. */
-    private int bodies;
+    private volatile int bodies;
 
-    private boolean over;
+    private volatile boolean over;
 
     ReentrantHold(LockManager.Lease lease) {
         this.lease = lease;
@@ -30,14 +30,24 @@ final class ReentrantHold {
         return lease;
     }
 
-    /** Returns whether work runs that entered the hold by a body. */
-    synchronized boolean hasBodies() {
+    /** Returns whether the lease has a fixed end, which has passed, and no body runs under it. */
+    boolean hasLapsed() {
+        return !lease.isHeld() && lease.hasEndedAsAsked() && !hasBodies();
+    }
+
+    boolean hasBodies() {
         return bodies > 0;
     }
 
-    /** Returns whether the last level has ended. */
-    synchronized boolean isOver() {
-        return over;
+    /** Returns whether it cannot be entered any more. */
+    boolean isOver() {
+        return over || lease.isReleased();
+    }
+
+    /** Ends a lost hold, whose levels are still to be left. */
+    void drop() {
+        over = true;
+        lease.closeAsync();
     }
 
     /**
@@ -52,8 +62,7 @@ final class ReentrantHold {
         if (lease.mode() == LockMode.READ && mode != LockMode.READ) {
             throw new LockUpgradeException(lease.name(), mode);
         }
-        count(mode, 1);
-        bodies += body ? 1 : 0;
+        count(mode, body, 1);
         return true;
     }
 
@@ -75,25 +84,25 @@ final class ReentrantHold {
 
     /** Ends a level; returns what is completed when that is known, null where it was the last one. */
     private synchronized @Nullable CompletableFuture<?> leaveLevel(LockMode mode, boolean body) {
-        count(mode, -1);
-        bodies -= body ? 1 : 0;
-        over = exclusiveLevels + readLevels == 0;
-        if (over) {
+        count(mode, body, -1);
+        if (exclusiveLevels + readLevels == 0) {
+            over = true;
             return null;
         }
-        return exclusiveLevels == 0 && isDowngradable() ? lease.downgrade() : NOTHING_TO_DO;
+        // A set of locks stays as it is until its last level ends.
+        boolean readsOn = exclusiveLevels == 0
+                && lease.mode() != LockMode.READ
+                && lease.names().size() == 1;
+        return readsOn ? lease.downgrade() : NOTHING_TO_DO;
     }
 
-    /** A set of locks stays as it is until its last level ends. */
-    private boolean isDowngradable() {
-        return lease.mode() != LockMode.READ && lease.names().size() == 1;
-    }
-
-    private void count(LockMode mode, int change) {
+    @SuppressWarnings("NonAtomicVolatileUpdate") // Written under the lock alone.
+    private void count(LockMode mode, boolean body, int change) {
         if (mode == LockMode.READ) {
             readLevels += change;
         } else {
             exclusiveLevels += change;
         }
+        bodies = bodies + (body ? change : 0);
     }
 }

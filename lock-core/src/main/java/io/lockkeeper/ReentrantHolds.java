@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper;
 
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.Deque;
-import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -14,316 +11,270 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.Supplier;
+import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Who holds what through the forms that can be entered again: a thread, or any other owner. An owner that holds a name enters
- * it without asking the manager; what is missing is acquired.
+ * The one way in for all forms of a {@link LockTemplate}: asks what surrounds an acquisition, such as a transaction, then
+ * enters again what the thread holds, without asking the manager, and acquires what is missing. Surrounding work that holds a
+ * lock on has a level of its own, so that its thread enters the lock again until that work has ended.
  */
 final class ReentrantHolds {
 
     private static final Logger log = LoggerFactory.getLogger(LockLease.class);
-
-    /** So many names of missing unlocks are remembered for each owner. */
-    private static final int MOST_OWED = 1_000;
+    private static final LockSurroundings NOTHING = (request, reentry) -> null;
 
     /** Up to so many threads, none is looked for that has ended. */
-    private static final int FEW_THREADS = 64;
+    private static final int FEW_THREADS = 16;
 
     private final LockManager manager;
+    private final LockSurroundings surroundings;
 
-    /** Threads that have entered something; one that ended without its unlocks is forgotten when there are many. */
-    private final Map<Thread, Owner> threads = new ConcurrentHashMap<>();
+    /** Threads that are inside of something, or did not unlock what ended by itself. */
+    private final Map<Thread, LockOwner> threads = new ConcurrentHashMap<>();
 
     private volatile int manyThreads = FEW_THREADS;
 
-    ReentrantHolds(LockManager manager) {
+    ReentrantHolds(LockManager manager, @Nullable LockSurroundings surroundings) {
         this.manager = manager;
+        this.surroundings = surroundings == null ? NOTHING : surroundings;
     }
 
-    /** What one owner has entered and not left. Levels may be ended on other threads. */
-    final class Owner {
+    // ---- owners ----
 
-        private final Map<String, OwnedHold> holds = new ConcurrentHashMap<>(4);
-
-        /** What was entered by locking several names together, and not unlocked; the last comes first. */
-        private @Nullable Deque<EnteredLease> several;
-
-        /** How many entries are under way on the owner's thread. */
-        private int entering;
-
-        /** How many unlocks are missing of holds that ended by themselves. */
-        private @Nullable Map<Owed, Integer> owed;
-
-        /** Returns what this owner has entered of a name, also where its lease was released by another thread. */
-        @Nullable
-        OwnedHold entered(String name, LockMode mode) {
-            OwnedHold hold = holds.get(key(name, mode));
-            return hold == null || !hold.isEntered() ? null : hold;
-        }
-
-        /** Returns this owner's hold of a name; null where it has none, or released it. */
-        @Nullable
-        OwnedHold find(String name, LockMode mode) {
-            OwnedHold hold = entered(name, mode);
-            return hold == null || hold.lease().isReleased() ? null : hold;
-        }
-
-        /** Returns what this owner has of a hold from now on. */
-        OwnedHold part(ReentrantHold hold) {
-            for (OwnedHold known : holds.values()) {
-                if (known.hold() == hold) {
-                    return known;
-                }
-                if (!known.isEntered() || hasLapsed(known)) {
-                    drop(known);
-                }
-            }
-            return new OwnedHold(hold, this);
-        }
-
-        /** Has a hold of which this owner has a level in sight. */
-        void remember(OwnedHold entered) {
-            if (holds.containsValue(entered)) {
-                return;
-            }
-            LockMode mode = entered.lease().mode();
-            // A reader may meet its name in two holds: what it entered first stays in sight.
-            entered.lease().names().stream()
-                    .filter(name -> find(name, mode) == null)
-                    .forEach(name -> holds.put(key(name, mode), entered));
-        }
-
-        /** Forgets a hold that was left. */
-        void forget(OwnedHold left) {
-            holds.values().removeIf(known -> known == left);
-            if (isEmpty()) {
-                threads.remove(Thread.currentThread(), this);
-            }
-        }
-
-        /** Forgets a hold that has ended without its unlocks, which are owed from now on. */
-        void drop(OwnedHold ended) {
-            holds.values().removeIf(known -> known == ended);
-            for (LockMode mode : new LockMode[] {LockMode.READ, LockMode.EXCLUSIVE}) {
-                int locks = ended.locks(mode);
-                if (locks > 0) {
-                    owed = owed == null ? new LinkedHashMap<>(4) : owed;
-                    owed.merge(new Owed(ended.lease().names(), mode), locks, Integer::sum);
-                    if (owed.size() > MOST_OWED) {
-                        owed.remove(owed.keySet().iterator().next());
-                    }
-                }
-            }
-        }
-
-        /** Takes one of the unlocks that are owed; false: there is none. */
-        boolean takeOwed(String name, LockMode mode) {
-            if (owed == null) {
-                return false;
-            }
-            for (Owed missing : owed.keySet()) {
-                if (missing.isFor(name, mode)) {
-                    owed.computeIfPresent(missing, (known, count) -> count == 1 ? null : count - 1);
-                    owed = owed.isEmpty() ? null : owed;
-                    return true;
-                }
-            }
-            return false;
-        }
-
-        /** Has a level of several names ended by an unlock. */
-        void push(EnteredLease level) {
-            several = several == null ? new ArrayDeque<>(4) : several;
-            several.push(level);
-            if (several.size() > MOST_OWED && !several.getLast().isHeld()) {
-                several.removeLast().close();
-            }
-        }
-
-        /** Returns the last level that has exactly these names, and whose unlock is missing; null: there is none. */
-        @Nullable
-        EnteredLease pop(LockRequest request) {
-            if (several == null) {
-                return null;
-            }
-            Set<String> names = Set.copyOf(request.names());
-            Optional<EnteredLease> last = several.stream()
-                    .filter(level -> (level.mode() == LockMode.READ) == (request.mode() == LockMode.READ))
-                    .filter(level -> names.equals(Set.copyOf(level.names())))
-                    .findFirst();
-            last.ifPresent(several::remove);
-            return last.orElse(null);
-        }
-
-        boolean isEmpty() {
-            return entering == 0 && holds.isEmpty() && owed == null && (several == null || several.isEmpty());
-        }
-
-        /** Returns whether the lease of no hold is held any more. */
-        boolean hasNoneHeld() {
-            return holds.values().stream().noneMatch(hold -> hold.lease().isHeld());
-        }
-
-        /** Returns whether this owner holds any lock. */
-        boolean holdsAny() {
-            return holds.values().stream()
-                    .anyMatch(hold -> hold.isEntered() && !hold.lease().isReleased());
-        }
+    /** Returns this thread as an owner; null: it is inside of nothing. */
+    @Nullable
+    LockOwner knownThread() {
+        return knownThread(Thread.currentThread());
     }
 
-    /** The unlocks of a hold that ended by itself; each of its names may be the one that was locked. */
-    private record Owed(List<String> names, LockMode mode) {
-
-        boolean isFor(String name, LockMode unlocked) {
-            return names.contains(name) && (mode == LockMode.READ) == (unlocked == LockMode.READ);
-        }
-    }
-
-    /** Where nothing excludes, a name that is read and written is held twice. */
-    private String key(String name, LockMode mode) {
-        return manager.excludes() || mode != LockMode.READ ? name : "r:" + name;
-    }
-
-    /** Returns an owner that is no thread. */
-    Owner newOwner() {
-        return new Owner();
+    @Nullable
+    LockOwner knownThread(Thread thread) {
+        return threads.get(thread);
     }
 
     /** Returns this thread as an owner. */
-    Owner thisThread() {
-        Owner known = threads.get(Thread.currentThread());
+    LockOwner thisThread() {
+        LockOwner known = knownThread();
         if (known == null) {
-            known = new Owner();
+            known = new LockOwner(this);
             if (threads.size() >= manyThreads) {
-                forgetEndedThreads();
+                // One that ended without its unlocks cannot unlock any more.
+                threads.keySet().removeIf(thread -> !thread.isAlive());
+                manyThreads = FEW_THREADS + 2 * threads.size();
             }
             threads.put(Thread.currentThread(), known);
         }
         return known;
     }
 
-    private void forgetEndedThreads() {
-        threads.entrySet()
-                .removeIf(entry -> !entry.getKey().isAlive() && entry.getValue().hasNoneHeld());
-        manyThreads = Math.max(FEW_THREADS, 2 * threads.size());
+    void forgetThisThread(LockOwner owner) {
+        threads.remove(Thread.currentThread(), owner);
     }
 
-    /** Returns this thread, if it has entered something. */
-    @Nullable
-    Owner knownThread() {
-        return knownThread(Thread.currentThread());
+    LockListener listener() {
+        return manager.listener();
     }
 
-    /** Returns a thread, if it has entered something. */
-    @Nullable
-    Owner knownThread(Thread thread) {
-        return threads.get(thread);
+    /** Returns whether a lease is that of a lock in a mode: where nothing excludes, a name is read and written apart. */
+    boolean isSeen(LockLease lease, LockMode mode) {
+        return manager.excludes() || (lease.mode() == LockMode.READ) == (mode == LockMode.READ);
     }
 
-    /** Forgets this thread, unless it holds something. */
-    void leaveThread() {
-        Owner known = threads.get(Thread.currentThread());
-        if (known != null && known.isEmpty()) {
-            threads.remove(Thread.currentThread());
+    // ---- leases of their own ----
+
+    /** Acquires a lease of its own; where surrounding work holds it on, a level of the thread. */
+    LockLease acquire(LockRequest request) {
+        Collection<LockLease> kept = surroundings.heldOn();
+        Consumer<LockLease> keeper = ask(request, kept);
+        if (keeper != null) {
+            return enter(request, kept, keeper, true, true);
         }
-    }
-
-    /** Puts this thread inside a level, until the result is called on it. */
-    Runnable enterThread(NestedLease level) {
-        return level.enter(thisThread());
-    }
-
-    // ---- entering ----
-
-    /** Lets an owner enter a lock, waiting for it and for the store on this thread. */
-    EnteredLease enter(Owner owner, LockRequest request) {
-        return enter(owner, request, true, true);
-    }
-
-    private EnteredLease enter(Owner owner, LockRequest request, boolean body, boolean interruptibly) {
-        return entering(owner, () -> enterNow(owner, request, body, interruptibly));
-    }
-
-    /** While an owner enters something it is not forgotten: a listener may enter and leave another lock on its thread. */
-    private <T> T entering(Owner owner, Supplier<T> entry) {
-        owner.entering++;
-        try {
-            return entry.get();
-        } finally {
-            owner.entering--;
-            leaveThread();
-        }
-    }
-
-    private EnteredLease enterNow(Owner owner, LockRequest request, boolean body, boolean interruptibly) {
         manager.check(request);
-        Map<ReentrantHold, List<String>> held = held(owner, request, List.of());
+        LockOwner owner = knownThread();
+        refuseHeld(owner, request, kept);
+        return AcquiredLease.ofThisCaller().apply(manager.acquire(request, isNested(owner, kept), true));
+    }
+
+    /** Refuses a request for a lease of its own that would wait for this very thread. */
+    private void refuseHeld(@Nullable LockOwner owner, LockRequest request, Collection<LockLease> kept) {
+        if (!manager.excludes()) {
+            return;
+        }
+        for (String name : request.names()) {
+            ReentrantHold hold = find(owner, name, request.mode(), kept);
+            if (hold != null && hold.lease().isHeld()) {
+                throw new IllegalStateException("This thread holds lock '" + name + "' already, through execute, run, a"
+                        + " DistributedLock or an annotated method, and would wait for itself: acquire and tryAcquire"
+                        + " give a lease of their own each time. Use execute or run to enter the lock again, or"
+                        + " LockContext.current() to get the lease.");
+            }
+        }
+    }
+
+    /**
+     * Acquires as {@link #acquire}, without blocking.
+     *
+     * @param received makes of a lease what the caller receives
+     */
+    void acquireAsync(
+            LockRequest request, CompletableFuture<LockLease> result, Function<LockManager.Lease, LockLease> received) {
+        try {
+            Collection<LockLease> kept = surroundings.heldOn();
+            Consumer<LockLease> keeper = ask(request, kept);
+            if (keeper == null) {
+                manager.check(request);
+                manager.acquireAsync(request, false, result, received, false);
+                return;
+            }
+            CompletableFuture<NestedLease> entering = enterAsync(knownThread(), request, kept, kept, keeper);
+            entering.whenComplete((level, failure) -> manager.execute(() -> {
+                if (level == null) {
+                    result.completeExceptionally(failure);
+                } else if (!result.complete(level)) {
+                    level.closeAsync();
+                }
+            }));
+            result.whenComplete((lease, failure) -> entering.cancel(false));
+        } catch (RuntimeException | Error refused) {
+            // A caller with a future looks for failures nowhere else.
+            result.completeExceptionally(refused);
+        }
+    }
+
+    /** Releases a lease that was acquired without blocking, and runs something on the executor when that is done. */
+    void releaseAsync(LockLease lease, Runnable then) {
+        CompletableFuture<?> released;
+        try {
+            released =
+                    lease instanceof NestedLease level ? level.closeAsync() : ((LockManager.Lease) lease).closeAsync();
+        } catch (Throwable failure) {
+            // The end is told, with an error or without.
+            released = CompletableFuture.failedFuture(failure);
+        }
+        released.whenComplete((done, never) -> manager.execute(then));
+    }
+
+    // ---- levels of what a thread holds ----
+
+    /**
+     * Lets this thread enter a lock, waiting for it and for the store.
+     *
+     * @param body whether for a body; else until {@link #unlock}
+     */
+    NestedLease enter(LockRequest request, boolean body, boolean interruptibly) {
+        Collection<LockLease> kept = surroundings.heldOn();
+        return enter(request, kept, ask(request, kept), body, interruptibly);
+    }
+
+    private NestedLease enter(
+            LockRequest request,
+            Collection<LockLease> kept,
+            @Nullable Consumer<LockLease> keeper,
+            boolean body,
+            boolean interruptibly) {
+        manager.check(request);
+        LockOwner owner = knownThread();
+        List<ReentrantHold> held = held(owner, request, kept);
         for (LockManager.Lease shorter : endingBefore(request, held)) {
             if (!shorter.extend(Objects.requireNonNull(request.leaseTime()))) {
                 shorter.ensureHeld();
             }
         }
-        List<NestedLease> levels = reenter(held, request, body);
+        NestedLease level = new NestedLease(this, request, body);
         try {
-            LockRequest missing = missing(request, levels);
+            held.forEach(level::enter);
+            LockRequest missing = level.missing();
             if (missing != null) {
-                levels.add(begin(manager.acquire(missing, owner.holdsAny(), interruptibly), missing, body));
+                level.begin(manager.acquire(missing, isNested(owner, kept), interruptibly));
             }
-            levels.forEach(level -> level.bindTo(owner));
-            return joined(request, levels);
-        } catch (RuntimeException | Error failure) {
-            levels.forEach(NestedLease::close);
+            level.complete().bindTo(thisThread());
+            keep(level, kept, keeper, thisThread());
+            return level;
+        } catch (Throwable failure) {
+            level.close();
             throw failure;
         }
     }
 
     /**
-     * Lets a caller enter a lock without blocking. The level belongs to no owner but those that are put into it.
+     * Lets this thread enter a lock without blocking. The level belongs to no owner.
      *
-     * @param owner who asks, and what it holds is entered again
      * @param enclosing leases under which the caller runs besides: what they hold is entered again, too
      * @return the level to come; ended by the caller, it gives up the place
      */
-    CompletableFuture<EnteredLease> enterAsync(
-            Owner owner, LockRequest request, Collection<? extends LockLease> enclosing) {
+    CompletableFuture<NestedLease> enterAsync(LockRequest request, Collection<? extends LockLease> enclosing) {
+        Collection<LockLease> kept = surroundings.heldOn();
+        List<LockLease> around =
+                Stream.concat(enclosing.stream(), kept.stream()).toList();
+        return enterAsync(knownThread(), request, around, kept, ask(request, around));
+    }
+
+    CompletableFuture<NestedLease> enterAsync(
+            @Nullable LockOwner owner,
+            LockRequest request,
+            Collection<? extends LockLease> around,
+            Collection<LockLease> kept,
+            @Nullable Consumer<LockLease> keeper) {
         manager.check(request);
-        Map<ReentrantHold, List<String>> held = held(owner, request, enclosing);
-        List<LockManager.Lease> shorter = endingBefore(request, held);
-        if (shorter.isEmpty()) {
-            return enterAsync(owner, request, held, enclosing);
-        }
-        List<CompletableFuture<Boolean>> extensions = shorter.stream()
+        boolean nested = isNested(owner, around);
+        List<ReentrantHold> held = held(owner, request, around);
+        CompletableFuture<?>[] extensions = endingBefore(request, held).stream()
                 .map(lease -> lease.extendAsync(Objects.requireNonNull(request.leaseTime())))
-                .toList();
-        CompletableFuture<EnteredLease> result = new CompletableFuture<>();
-        CompletableFuture.allOf(extensions.toArray(CompletableFuture<?>[]::new))
-                .whenComplete((done, failure) -> manager.execute(() -> {
-                    try {
-                        if (failure != null) {
-                            throw failed(request, failure);
-                        }
-                        shorter.forEach(LockLease::ensureHeld);
-                        CompletableFuture<EnteredLease> entering = enterAsync(owner, request, held, enclosing);
-                        entering.whenComplete((level, refused) -> complete(result, level, refused));
-                        result.whenComplete((level, ended) -> entering.cancel(false));
-                    } catch (Throwable refused) {
-                        result.completeExceptionally(refused);
-                    }
-                }));
+                .toArray(CompletableFuture<?>[]::new);
+        CompletableFuture<NestedLease> result = new CompletableFuture<>();
+        Runnable enter = () -> enterAsync(request, held, nested, result, level -> keep(level, kept, keeper, null));
+        if (extensions.length == 0) {
+            enter.run();
+        } else {
+            CompletableFuture.allOf(extensions).whenComplete((done, failure) -> {
+                if (failure == null) {
+                    manager.execute(enter);
+                } else {
+                    manager.execute(() -> result.completeExceptionally(failed(request, failure)));
+                }
+            });
+        }
         return result;
     }
 
-    private static void complete(
-            CompletableFuture<EnteredLease> result, @Nullable EnteredLease level, @Nullable Throwable failure) {
-        if (level == null) {
-            result.completeExceptionally(Objects.requireNonNull(failure));
-        } else if (!result.complete(level)) {
-            level.closeAsync();
+    private void enterAsync(
+            LockRequest request,
+            List<ReentrantHold> held,
+            boolean nested,
+            CompletableFuture<NestedLease> result,
+            Consumer<NestedLease> entered) {
+        NestedLease level = new NestedLease(this, request, true);
+        result.whenComplete((done, failure) -> {
+            if (done == null) {
+                level.closeAsync();
+            }
+        });
+        try {
+            held.forEach(hold -> hold.lease().ensureHeld());
+            held.forEach(level::enter);
+            LockRequest missing = level.missing();
+            if (missing == null) {
+                entered.accept(level.complete());
+                result.complete(level);
+                return;
+            }
+            manager.acquireAsync(
+                    missing,
+                    nested,
+                    result,
+                    lease -> {
+                        level.begin(lease);
+                        entered.accept(level.complete());
+                        return level;
+                    },
+                    true);
+        } catch (Throwable failure) {
+            result.completeExceptionally(failure);
         }
     }
 
@@ -337,114 +288,25 @@ final class ReentrantHolds {
                         cause);
     }
 
-    private CompletableFuture<EnteredLease> enterAsync(
-            Owner owner,
-            LockRequest request,
-            Map<ReentrantHold, List<String>> held,
-            Collection<? extends LockLease> enclosing) {
-        boolean nested = owner.holdsAny() || !levels(enclosing).isEmpty();
-        List<NestedLease> levels = reenter(held, request, true);
-        LockRequest missing = missing(request, levels);
-        if (missing == null) {
-            return CompletableFuture.completedFuture(joined(request, levels));
+    /** Returns the holds of names that are held already. */
+    private List<ReentrantHold> held(
+            @Nullable LockOwner owner, LockRequest request, Collection<? extends LockLease> around) {
+        if (owner == null && around.isEmpty()) {
+            return List.of();
         }
-        CompletableFuture<EnteredLease> result = new CompletableFuture<>();
-        result.whenComplete((level, failure) -> {
-            if (level == null) {
-                levels.forEach(NestedLease::closeAsync);
-            }
-        });
-        try {
-            manager.acquireAsync(
-                    missing,
-                    nested,
-                    result,
-                    lease -> {
-                        NestedLease level = begin(lease, missing, true);
-                        List<NestedLease> all = new ArrayList<>(levels);
-                        all.add(level);
-                        return joined(request, all);
-                    },
-                    true);
-        } catch (Throwable failure) {
-            result.completeExceptionally(failure);
-            throw failure;
-        }
-        return result;
-    }
-
-    /** Begins a hold with a first level, which belongs to no owner. */
-    private NestedLease begin(LockManager.Lease lease, LockRequest request, boolean body) {
-        try {
-            ReentrantHold hold = new ReentrantHold(lease);
-            hold.enter(request.mode(), body);
-            return new NestedLease(hold, this, request, request.names(), body, true);
-        } catch (Throwable failure) {
-            lease.giveBack();
-            throw failure;
-        }
-    }
-
-    private List<NestedLease> reenter(Map<ReentrantHold, List<String>> held, LockRequest request, boolean body) {
-        List<NestedLease> again = new ArrayList<>(1);
-        try {
-            held.forEach((hold, names) -> {
-                // One that is over by now is acquired as if it had never been there.
-                if (hold.enter(request.mode(), body)) {
-                    again.add(new NestedLease(hold, this, request, names, body, false));
-                }
-            });
-            return again;
-        } catch (RuntimeException | Error refused) {
-            again.forEach(NestedLease::closeAsync);
-            throw refused;
-        }
-    }
-
-    /** Returns a request for the names that are in none of the levels; null: there are none. */
-    private static @Nullable LockRequest missing(LockRequest request, List<NestedLease> levels) {
-        if (levels.isEmpty()) {
-            return request;
-        }
-        List<String> missing = request.names().stream()
-                .filter(name -> levels.stream().noneMatch(level -> level.names().contains(name)))
-                .toList();
-        return missing.isEmpty() ? null : request.withNames(missing);
-    }
-
-    private static EnteredLease joined(LockRequest request, List<NestedLease> levels) {
-        return levels.size() == 1 ? levels.get(0) : new CompositeLevel(request, levels).joined();
-    }
-
-    /** Returns the leases with a fixed end that a request wants to hold for longer. */
-    private static List<LockManager.Lease> endingBefore(LockRequest request, Map<ReentrantHold, List<String>> held) {
-        return request.leaseTime() == null || held.isEmpty()
-                ? List.of()
-                : held.keySet().stream()
-                        .map(ReentrantHold::lease)
-                        .filter(lease -> lease.isFixed() && lease.remaining().compareTo(request.leaseTime()) < 0)
-                        .toList();
-    }
-
-    /** Returns the holds of names that are held already, with the names of each. */
-    private Map<ReentrantHold, List<String>> held(
-            Owner owner, LockRequest request, Collection<? extends LockLease> enclosing) {
-        List<NestedLease> around = levels(enclosing);
-        if (around.isEmpty() && owner.isEmpty()) {
-            return Map.of();
-        }
-        Map<ReentrantHold, List<String>> found = new LinkedHashMap<>(2);
+        List<ReentrantHold> found = new ArrayList<>(1);
         for (String name : request.names()) {
-            OwnedHold own = owner.find(name, request.mode());
-            ReentrantHold hold = own == null ? find(name, around) : own.hold();
-            if (hold == null || (own != null && beginsAnew(owner, own))) {
+            ReentrantHold hold = find(owner, name, request.mode(), around);
+            if (hold == null || beginsAnew(owner, hold)) {
                 continue;
             }
             hold.lease().ensureHeld();
             if (hold.lease().mode() == LockMode.READ && request.mode() != LockMode.READ) {
                 throw new LockUpgradeException(name, request.mode());
             }
-            found.computeIfAbsent(hold, first -> new ArrayList<>(1)).add(name);
+            if (!found.contains(hold)) {
+                found.add(hold);
+            }
         }
         return found;
     }
@@ -455,19 +317,19 @@ final class ReentrantHolds {
      *
      * @throws LockLostException if the hold was lost; it is forgotten then, too
      */
-    private static boolean beginsAnew(Owner owner, OwnedHold own) {
-        LockManager.Lease lease = own.lease();
-        if (lease.isHeld() || own.hold().hasBodies()) {
+    private static boolean beginsAnew(@Nullable LockOwner owner, ReentrantHold hold) {
+        LockManager.Lease lease = hold.lease();
+        if (owner == null || lease.isHeld() || hold.hasBodies()) {
             return false;
         }
-        owner.drop(own);
+        owner.dropIf(level -> level.isOnlyIn(hold));
         boolean asAsked = lease.hasEndedAsAsked();
         try {
             if (!asAsked) {
                 lease.ensureHeld();
             }
         } finally {
-            lease.closeAsync();
+            hold.drop();
         }
         log.warn(
                 "Lock '{}' is locked again after its lease time is over, but was not unlocked: call unlock() in a finally"
@@ -476,193 +338,163 @@ final class ReentrantHolds {
         return true;
     }
 
-    private static boolean hasLapsed(OwnedHold own) {
-        return !own.lease().isHeld()
-                && own.lease().hasEndedAsAsked()
-                && !own.hold().hasBodies();
+    /** Returns the leases with a fixed end that a request wants to hold for longer. */
+    private static List<LockManager.Lease> endingBefore(LockRequest request, List<ReentrantHold> held) {
+        return request.leaseTime() == null || held.isEmpty()
+                ? List.of()
+                : held.stream()
+                        .map(ReentrantHold::lease)
+                        .filter(lease -> lease.isFixed() && lease.remaining().compareTo(request.leaseTime()) < 0)
+                        .toList();
     }
 
-    private List<NestedLease> levels(Collection<? extends LockLease> leases) {
-        if (leases.isEmpty()) {
-            return List.of();
-        }
+    private boolean isNested(@Nullable LockOwner owner, Collection<? extends LockLease> around) {
+        return (owner != null && owner.levels().stream().anyMatch(NestedLease::goesOn))
+                || (!around.isEmpty() && levels(around).findAny().isPresent());
+    }
+
+    private @Nullable ReentrantHold find(
+            @Nullable LockOwner owner, String name, LockMode mode, Collection<? extends LockLease> around) {
+        ReentrantHold own = owner == null ? null : owner.find(name, mode);
+        return own != null || around.isEmpty()
+                ? own
+                : levels(around)
+                        .map(level -> level.find(name, mode))
+                        .filter(Objects::nonNull)
+                        .findFirst()
+                        .orElse(null);
+    }
+
+    private Stream<NestedLease> levels(Collection<? extends LockLease> leases) {
         return leases.stream()
-                .flatMap(lease -> lease instanceof CompositeLevel joint ? joint.leases().stream() : Stream.of(lease))
                 .filter(NestedLease.class::isInstance)
                 .map(NestedLease.class::cast)
-                .filter(level -> level.isLiveIn(this))
-                .toList();
+                .filter(level -> level.isOf(this));
     }
 
-    private static @Nullable ReentrantHold find(String name, List<NestedLease> levels) {
-        for (NestedLease level : levels) {
-            LockManager.Lease lease = level.hold().lease();
-            if (lease.names().contains(name) && !lease.isReleased()) {
-                return level.hold();
-            }
+    // ---- what surrounds an acquisition ----
+
+    private @Nullable Consumer<LockLease> ask(LockRequest request, Collection<? extends LockLease> around) {
+        if (surroundings == NOTHING) {
+            return null;
         }
-        return null;
+        LockOwner owner = knownThread();
+        boolean reentry = request.names().stream()
+                .allMatch(name -> isHeld(owner, name, LockMode.EXCLUSIVE)
+                        || isHeld(owner, name, LockMode.READ)
+                        || around.stream().anyMatch(lease -> lease.names().contains(name) && lease.isHeld()));
+        return surroundings.beforeAcquisition(request, reentry);
     }
 
-    /** Returns whether some leases are levels of this template that hold all that a request asks for. */
-    boolean covers(LockRequest request, Collection<? extends LockLease> leases) {
-        List<NestedLease> levels = levels(leases);
-        boolean reads = request.mode() == LockMode.READ;
-        return request.names().stream().allMatch(name -> levels.stream()
-                .anyMatch(level ->
-                        level.names().contains(name) && (reads || level.mode() != LockMode.READ) && level.isHeld()));
-    }
-
-    /** Returns whether an owner, or leases under which it runs, hold all that a request asks for. */
-    boolean isHeld(Owner owner, LockRequest request, Collection<? extends LockLease> enclosing) {
-        return request.names().stream()
-                .allMatch(name -> lease(owner, name, LockMode.EXCLUSIVE).isPresent()
-                        || lease(owner, name, LockMode.READ).isPresent()
-                        || enclosing.stream().anyMatch(lease -> lease.names().contains(name) && lease.isHeld()));
-    }
-
-    /** Refuses a request for a lease of its own that would wait for this very owner. */
-    void refuseHeld(Owner owner, LockRequest request) {
-        for (String name : request.names()) {
-            OwnedHold hold = manager.excludes() ? owner.find(name, request.mode()) : null;
-            if (hold != null && hold.lease().isHeld()) {
-                throw new IllegalStateException("This thread holds lock '" + name + "' already, through execute, run, a"
-                        + " DistributedLock or an annotated method, and would wait for itself: acquire and tryAcquire"
-                        + " give a lease of their own each time. Use execute or run to enter the lock again, or"
-                        + " LockContext.current() to get the lease.");
+    /** Gives the surrounding work a level of its own, unless that holds the lock on already. */
+    private void keep(
+            NestedLease level,
+            Collection<LockLease> kept,
+            @Nullable Consumer<LockLease> keeper,
+            @Nullable LockOwner owner) {
+        if (keeper == null
+                || level.names().stream().allMatch(name -> levels(kept)
+                        .anyMatch(held -> held.names().contains(name)
+                                && (level.reads() || held.mode() != LockMode.READ)
+                                && held.isHeld()))) {
+            return;
+        }
+        NestedLease again = level.again();
+        try {
+            if (owner != null) {
+                again.bindTo(owner);
             }
+            keeper.accept(again);
+        } catch (Throwable failure) {
+            again.close();
+            throw failure;
         }
     }
 
     // ---- java.util.concurrent.locks.Lock ----
 
-    /** Lets an owner enter a lock until the matching {@link #unlock}. */
-    void lock(Owner owner, LockRequest request, boolean interruptibly) {
-        if (request.names().size() > 1) {
-            owner.push(enter(owner, request, false, interruptibly));
-            return;
-        }
-        entering(owner, () -> {
-            lockNow(owner, request, interruptibly);
-            return owner;
-        });
-    }
-
-    private void lockNow(Owner owner, LockRequest request, boolean interruptibly) {
-        manager.check(request);
-        Map<ReentrantHold, List<String>> held = held(owner, request, List.of());
-        for (LockManager.Lease shorter : endingBefore(request, held)) {
-            if (!shorter.extend(Objects.requireNonNull(request.leaseTime()))) {
-                shorter.ensureHeld();
-            }
-        }
-        for (ReentrantHold known : held.keySet()) {
-            if (owner.part(known).lock(request.mode())) {
-                return;
-            }
-        }
-        LockManager.Lease lease = manager.acquire(request, owner.holdsAny(), interruptibly);
-        try {
-            owner.part(new ReentrantHold(lease)).lock(request.mode());
-        } catch (Throwable failure) {
-            lease.giveBack();
-            throw failure;
-        }
-    }
-
     /**
-     * Ends the innermost level that an owner entered with {@link #lock} in a mode, and logs an end that the caller does not
-     * expect.
+     * Ends the last level that this thread locked with these names, and logs an end that the caller does not expect.
      *
      * @throws IllegalMonitorStateException if there is none
      */
-    void unlock(Owner owner, LockRequest request) {
-        ReleaseResult result = release(owner, request);
-        String names = String.join("', '", request.names());
+    void unlock(LockRequest request) {
+        ReleaseResult result = release(request);
         if (result == ReleaseResult.UNKNOWN) {
-            logUnanswered(names);
-        } else if (result == ReleaseResult.LOST
-                && request.names().stream().anyMatch(name -> owner.entered(name, request.mode()) == null)) {
-            // The last level tells: the caller of unlock() hears of it in no other way.
-            log.warn("Lock '{}' had been lost, or its lease time was over, before it was unlocked", names);
-        }
-    }
-
-    static void logUnanswered(String names) {
-        log.warn("Release of lock '{}' was not answered; it is repeated in the background", names);
-    }
-
-    /**
-     * Ends the innermost level that an owner entered with {@link #lock} in a mode.
-     *
-     * @throws IllegalMonitorStateException if there is none
-     */
-    ReleaseResult release(Owner owner, LockRequest request) {
-        ReleaseResult result =
-                request.names().size() == 1 ? releaseOne(owner, request) : releaseSeveral(owner, request);
-        if (result == null) {
-            throw new IllegalMonitorStateException(
-                    "Lock '" + String.join("', '", request.names()) + "' is not locked by this thread");
-        }
-        return result;
-    }
-
-    private static @Nullable ReleaseResult releaseOne(Owner owner, LockRequest request) {
-        String name = request.names().get(0);
-        OwnedHold hold = owner.entered(name, request.mode());
-        ReleaseResult result = hold == null ? null : hold.unlock(request.mode());
-        return result == null && owner.takeOwed(name, request.mode()) ? ReleaseResult.LOST : result;
-    }
-
-    private static @Nullable ReleaseResult releaseSeveral(Owner owner, LockRequest request) {
-        EnteredLease level = owner.pop(request);
-        if (level == null) {
-            return null;
-        }
-        boolean held = level.isHeld();
-        ReleaseResult result = level.release();
-        return held || result == ReleaseResult.UNKNOWN ? result : ReleaseResult.LOST;
-    }
-
-    /** Returns the lease under which an owner holds all names of a request; empty where it does not hold one of them. */
-    Optional<LockLease> lease(Owner owner, LockRequest request) {
-        if (request.names().size() == 1) {
-            return lease(owner, request.names().get(0), request.mode());
-        }
-        Set<LockLease> leases = new LinkedHashSet<>(4);
-        for (String name : request.names()) {
-            Optional<LockLease> lease = lease(owner, name, request.mode());
-            if (lease.isEmpty()) {
-                return lease;
+            DelegatingLease.logUnanswered(request.names());
+        } else if (result == ReleaseResult.LOST) {
+            LockOwner owner = knownThread();
+            if (request.names().stream().anyMatch(name -> find(owner, name, request.mode(), List.of()) == null)) {
+                // The last level tells: the caller of unlock() hears of it in no other way.
+                log.warn(
+                        "Lock '{}' had been lost, or its lease time was over, before it was unlocked",
+                        String.join("', '", request.names()));
             }
-            leases.add(lease.get());
         }
-        LockLease first = leases.iterator().next();
-        return Optional.of(leases.size() == 1 ? first : new CompositeLease<>(request, List.copyOf(leases)));
     }
 
-    /** Returns whether an owner holds any name of a request. */
-    boolean holdsAny(Owner owner, LockRequest request) {
-        return request.names().stream()
-                .anyMatch(name -> lease(owner, name, request.mode()).isPresent());
+    /** Ends the last level that this thread locked with these names, as {@link #unlock}, but logs nothing. */
+    ReleaseResult release(LockRequest request) {
+        LockOwner.Locked locked = LockOwner.Locked.by(request);
+        LockOwner owner = knownThread();
+        if (owner != null) {
+            for (NestedLease level : owner.levels()) {
+                if (level.isLock() && level.locked().equals(locked)) {
+                    return level.release();
+                }
+            }
+            if (owner.takeOwed(locked)) {
+                return ReleaseResult.LOST;
+            }
+        }
+        throw new IllegalMonitorStateException(
+                "Lock '" + String.join("', '", request.names()) + "' is not locked by this thread");
     }
 
-    /** Returns the lease under which an owner holds a name in a mode; empty where it does not hold it. */
-    private Optional<LockLease> lease(Owner owner, String name, LockMode mode) {
-        return Optional.ofNullable(owner.find(name, mode))
-                .filter(hold -> hold.levels(mode) > 0)
-                .map(OwnedHold::lease)
-                .filter(LockLease::isHeld)
-                .map(LockLease.class::cast);
-    }
-
-    /** Returns how many levels an owner has of all names of a request together; 0 where it does not hold one of them. */
-    int holdCount(Owner owner, LockRequest request) {
-        int count = Integer.MAX_VALUE;
+    /** Returns the lease under which a thread holds all names of a request; empty where it does not hold one of them. */
+    Optional<LockLease> lease(Thread thread, LockRequest request) {
+        LockOwner owner = knownThread(thread);
+        Set<LockLease> leases = new LinkedHashSet<>(2);
         for (String name : request.names()) {
-            OwnedHold hold = owner.find(name, request.mode());
-            count = Math.min(count, hold == null || !hold.lease().isHeld() ? 0 : hold.levels(request.mode()));
+            if (!isHeld(owner, name, request.mode())) {
+                return Optional.empty();
+            }
+            leases.add(Objects.requireNonNull(find(owner, name, request.mode(), List.of()))
+                    .lease());
         }
-        return count;
+        return Optional.of(
+                leases.size() == 1
+                        ? leases.iterator().next()
+                        : new DelegatingLease.Joint(request, List.copyOf(leases)));
+    }
+
+    /** Returns how many levels this thread has of all names of a request together; 0 where it does not hold one of them. */
+    int holdCount(LockRequest request) {
+        LockOwner owner = knownThread();
+        return request.names().stream()
+                .mapToInt(name -> holdCount(owner, name, request.mode()))
+                .min()
+                .orElseThrow();
+    }
+
+    private int holdCount(@Nullable LockOwner owner, String name, LockMode mode) {
+        ReentrantHold hold = owner == null ? null : owner.find(name, mode);
+        if (owner == null || hold == null || !hold.lease().isHeld()) {
+            return 0;
+        }
+        return (int) owner.levels().stream()
+                .filter(level -> level.isIn(hold) && level.reads() == (mode == LockMode.READ))
+                .count();
+    }
+
+    private boolean isHeld(@Nullable LockOwner owner, String name, LockMode mode) {
+        return holdCount(owner, name, mode) > 0;
+    }
+
+    /** Returns whether any name of a request is held; what this thread holds is known without asking the store. */
+    boolean isLocked(LockRequest request) {
+        LockOwner owner = knownThread();
+        return request.names().stream().anyMatch(name -> isHeld(owner, name, request.mode()))
+                || request.names().stream().anyMatch(name -> manager.isLocked(name, request.mode()));
     }
 }

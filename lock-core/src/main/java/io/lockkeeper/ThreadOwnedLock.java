@@ -12,12 +12,15 @@ final class ThreadOwnedLock implements DistributedLock {
 
     private static final Duration WITHOUT_LIMIT = Duration.ofSeconds(Long.MAX_VALUE);
 
-    private final LockEntrance entrance;
+    private final ReentrantHolds holds;
     private final LockRequest request;
 
+    /** A view of the lock of readers, and of that of writers. */
+    record Pair(DistributedLock readLock, DistributedLock writeLock) implements DistributedReadWriteLock {}
+
     /** Makes a view. How long to wait, each call says itself: what the request says of waiting and of retries is left out. */
-    ThreadOwnedLock(LockEntrance entrance, LockRequest request) {
-        this.entrance = entrance;
+    ThreadOwnedLock(ReentrantHolds holds, LockRequest request) {
+        this.holds = holds;
         this.request = new LockRequest(
                 request.names(),
                 request.mode(),
@@ -31,12 +34,12 @@ final class ThreadOwnedLock implements DistributedLock {
 
     @Override
     public void lock() {
-        entrance.lock(request.withWaitTime(WITHOUT_LIMIT), false);
+        holds.enter(request.withWaitTime(WITHOUT_LIMIT), false, false);
     }
 
     @Override
     public void lock(Duration leaseTime) {
-        entrance.lock(request.withWaitTime(WITHOUT_LIMIT).withLeaseTime(leaseTime), false);
+        holds.enter(request.withWaitTime(WITHOUT_LIMIT).withLeaseTime(leaseTime), false, false);
     }
 
     @Override
@@ -52,7 +55,7 @@ final class ThreadOwnedLock implements DistributedLock {
     @Override
     public boolean tryLock() {
         try {
-            entrance.lock(request.withWaitTime(Duration.ZERO), false);
+            holds.enter(request.withWaitTime(Duration.ZERO), false, false);
             return true;
         } catch (LockNotAcquiredException heldByOthers) {
             return false;
@@ -76,12 +79,12 @@ final class ThreadOwnedLock implements DistributedLock {
 
     @Override
     public void unlock() {
-        entrance.unlock(request);
+        holds.unlock(request);
     }
 
     @Override
     public ReleaseResult release() {
-        return entrance.release(request);
+        return holds.release(request);
     }
 
     @Override
@@ -91,7 +94,7 @@ final class ThreadOwnedLock implements DistributedLock {
 
     @Override
     public boolean isLocked() {
-        return entrance.isLocked(request);
+        return holds.isLocked(request);
     }
 
     @Override
@@ -102,12 +105,12 @@ final class ThreadOwnedLock implements DistributedLock {
     @Override
     public boolean isHeldByThread(Thread thread) {
         Objects.requireNonNull(thread, "thread must not be null");
-        return entrance.held(thread, request).isPresent();
+        return holds.lease(thread, request).isPresent();
     }
 
     @Override
     public int getHoldCount() {
-        return entrance.holdCount(request);
+        return holds.holdCount(request);
     }
 
     @Override
@@ -117,7 +120,7 @@ final class ThreadOwnedLock implements DistributedLock {
 
     @Override
     public Optional<LockLease> currentLease() {
-        return entrance.held(Thread.currentThread(), request);
+        return holds.lease(Thread.currentThread(), request);
     }
 
     @Override
@@ -139,7 +142,7 @@ final class ThreadOwnedLock implements DistributedLock {
             throw new InterruptedException();
         }
         try {
-            entrance.lock(attempt, true);
+            holds.enter(attempt, false, true);
         } catch (LockInterruptedException interrupted) {
             Thread.interrupted();
             InterruptedException thrown = new InterruptedException(interrupted.getMessage());

@@ -1,26 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper;
 
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
 import java.util.function.Function;
 
 /** Locking switched off: every caller has every lock at once, any number of callers together. */
 final class UnlockedManager implements LockManager {
 
     private static final AtomicLong TOKENS = new AtomicLong();
-
-    private final LockInspector inspector = LockInspector.withoutLocking();
-    private final LockListener listener = new LockListener() {};
+    private static final LockListener NO_LISTENER = new LockListener() {};
 
     @Override
     public boolean excludes() {
         return false;
     }
 
+    /** Tokens are strictly increasing within this process, and close to what a store would give. */
     @Override
     public Lease acquire(LockRequest request, boolean nested, boolean interruptibly) {
-        return new UnlockedLease(request, nextToken());
+        return new UnlockedLease(
+                request, TOKENS.updateAndGet(last -> Math.max(last + 1, System.currentTimeMillis() * 1_000)));
     }
 
     @Override
@@ -30,12 +34,7 @@ final class UnlockedManager implements LockManager {
             CompletableFuture<T> result,
             Function<Lease, T> received,
             boolean atOnce) {
-        result.complete(received.apply(new UnlockedLease(request, nextToken())));
-    }
-
-    /** Strictly increasing within this process, and close to what a store would give. */
-    private static long nextToken() {
-        return TOKENS.updateAndGet(last -> Math.max(last + 1, System.currentTimeMillis() * 1_000));
+        result.complete(received.apply(acquire(request, nested, false)));
     }
 
     @Override
@@ -50,12 +49,12 @@ final class UnlockedManager implements LockManager {
 
     @Override
     public LockInspector inspector() {
-        return inspector;
+        return LockInspector.withoutLocking();
     }
 
     @Override
     public LockListener listener() {
-        return listener;
+        return NO_LISTENER;
     }
 
     @Override
@@ -66,5 +65,121 @@ final class UnlockedManager implements LockManager {
     @Override
     public String toString() {
         return "without locking";
+    }
+
+    /** A lease of nothing: held until it is released. */
+    static final class UnlockedLease extends DelegatingLease implements Lease {
+
+        private final LockRequest request;
+        private final long token;
+
+        UnlockedLease(LockRequest request, long token) {
+            this.request = request;
+            this.token = token;
+        }
+
+        @Override
+        int size() {
+            return 0;
+        }
+
+        @Override
+        LockLease lease(int index) {
+            throw new IndexOutOfBoundsException(index);
+        }
+
+        @Override
+        public long acquisition() {
+            return 0;
+        }
+
+        @Override
+        public boolean isFixed() {
+            return false;
+        }
+
+        @Override
+        public boolean hasEndedAsAsked() {
+            return false;
+        }
+
+        @Override
+        public CompletableFuture<ReleaseResult> closeAsync() {
+            return CompletableFuture.completedFuture(release());
+        }
+
+        @Override
+        public CompletableFuture<Boolean> extendAsync(Duration leaseTime) {
+            return CompletableFuture.completedFuture(extend(leaseTime));
+        }
+
+        @Override
+        public CompletableFuture<?> downgrade() {
+            return CompletableFuture.completedFuture(null);
+        }
+
+        @Override
+        public void forget(Consumer<LockLostException> callback) {
+            // Nothing is kept that could be called.
+        }
+
+        @Override
+        public void giveBack() {
+            release();
+        }
+
+        @Override
+        public List<String> names() {
+            return request.names();
+        }
+
+        @Override
+        public LockMode mode() {
+            return request.mode();
+        }
+
+        @Override
+        public long fencingToken(String name) {
+            return names().contains(name) ? token : super.fencingToken(name);
+        }
+
+        @Override
+        public boolean extend(Duration leaseTime) {
+            return request.withLeaseTime(leaseTime).leaseTime() != null && isHeld();
+        }
+
+        @Override
+        public boolean extend(Duration leaseTime, Duration minHoldTime) {
+            return request.withMinHoldTime(minHoldTime).minHoldTime() != null && extend(leaseTime);
+        }
+
+        @Override
+        public ReleaseResult release() {
+            return end() ? ReleaseResult.RELEASED : ReleaseResult.ALREADY_RELEASED;
+        }
+    }
+
+    /** Looks at the locks of an application that has none. */
+    static final class UnlockedInspector implements LockInspector {
+
+        @Override
+        public Optional<LockStatus> status(String name) {
+            return Optional.empty();
+        }
+
+        @Override
+        public List<LockStatus> heldHere() {
+            return List.of();
+        }
+
+        @Override
+        public List<LockStatus> find(String namePattern, int limit) {
+            return List.of();
+        }
+
+        @Override
+        public boolean forceRelease(String name) {
+            return false;
+        }
     }
 }

@@ -19,18 +19,8 @@ final class UnlockedOperations implements LockOperations {
     }
 
     @Override
-    public LockLease acquire(String name) {
-        return template.acquire(name);
-    }
-
-    @Override
     public Optional<LockLease> tryAcquire(LockRequest request) {
         return template.tryAcquire(request);
-    }
-
-    @Override
-    public Optional<LockLease> tryAcquire(String name) {
-        return template.tryAcquire(name);
     }
 
     @Override
@@ -45,29 +35,8 @@ final class UnlockedOperations implements LockOperations {
     }
 
     @Override
-    public <T extends @Nullable Object, X extends Throwable> T execute(String name, LockedAction<T, X> action)
-            throws X {
-        return template.execute(name, action);
-    }
-
-    @Override
-    public <X extends Throwable> void run(LockRequest request, LockedTask<X> task) throws X {
-        template.run(request, task);
-    }
-
-    @Override
-    public <X extends Throwable> void run(String name, LockedTask<X> task) throws X {
-        template.run(name, task);
-    }
-
-    @Override
     public <X extends Throwable> boolean tryRun(LockRequest request, LockedTask<X> task) throws X {
         return template.tryRun(request, task);
-    }
-
-    @Override
-    public <X extends Throwable> boolean tryRun(String name, LockedTask<X> task) throws X {
-        return template.tryRun(name, task);
     }
 
     @Override
@@ -86,22 +55,7 @@ final class UnlockedOperations implements LockOperations {
     }
 
     @Override
-    public DistributedLock lock(String name) {
-        return template.lock(name);
-    }
-
-    @Override
     public DistributedLock lock(LockRequest request) {
         return template.lock(request);
-    }
-
-    @Override
-    public DistributedLock fairLock(String name) {
-        return template.fairLock(name);
-    }
-
-    @Override
-    public DistributedReadWriteLock readWriteLock(String name) {
-        return template.readWriteLock(name);
     }
 }

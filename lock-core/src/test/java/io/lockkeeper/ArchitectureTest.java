@@ -28,10 +28,12 @@ class ArchitectureTest {
         noClasses()
                 .that()
                 .resideInAPackage("io.lockkeeper")
+                .and()
+                .doNotBelongToAnyOf(LockTemplate.Builder.class)
                 .should()
                 .dependOnClassesThat()
                 .resideInAnyPackage("io.lockkeeper.engine..", "io.lockkeeper.redis..", "io.lockkeeper.memory..")
-                .because("the engine is reached through an interface that the API owns")
+                .because("the engine is reached through an interface that the API owns, and made by the builder alone")
                 .check(core);
     }
 
@@ -100,7 +102,7 @@ class ArchitectureTest {
                 })
                 .should()
                 .bePackagePrivate()
-                .because("only the factory is found by the service loader")
+                .because("the builder of the template needs the factory alone")
                 .check(core);
     }
 }

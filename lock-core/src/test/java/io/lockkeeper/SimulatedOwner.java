@@ -8,30 +8,33 @@ import java.util.concurrent.CompletableFuture;
 public final class SimulatedOwner {
 
     private final ReentrantHolds holds;
-    private final ReentrantHolds.Owner owner;
+    private final LockOwner owner;
 
     /** Makes an owner that holds nothing. */
     public SimulatedOwner(LockManager manager) {
-        this.holds = new ReentrantHolds(manager);
-        this.owner = holds.newOwner();
+        this.holds = new ReentrantHolds(manager, null);
+        this.owner = new LockOwner(holds);
     }
 
     /** Enters a lock; what is still to come is given up where the result is cancelled. */
     public CompletableFuture<? extends LockLease> enter(LockRequest request) {
-        return holds.enterAsync(owner, request, List.of());
+        return holds.enterAsync(owner, request, List.of(), List.of(), null);
     }
 
     /** Puts the owner inside a level that it has entered; returns the lease that all levels share. */
     public LockManager.Lease inside(LockLease level) {
         NestedLease entered = (NestedLease) level;
         entered.bindTo(owner);
-        return entered.hold().lease();
+        return entered.lease(0);
     }
 
     /** Locks what a level holds, and leaves the level: the owner has to unlock. */
     public void lock(LockLease level, LockMode mode) {
         NestedLease entered = (NestedLease) level;
-        owner.part(entered.hold()).lock(mode);
+        NestedLease locked =
+                new NestedLease(holds, LockRequest.of(level.names()).withMode(mode), false);
+        locked.enter(owner.find(level.name(), mode));
+        locked.bindTo(owner);
         entered.closeAsync();
     }
 

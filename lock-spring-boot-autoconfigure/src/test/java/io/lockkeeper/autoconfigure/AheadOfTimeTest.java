@@ -3,7 +3,6 @@ package io.lockkeeper.autoconfigure;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.lockkeeper.LockManager;
 import io.lockkeeper.LockMode;
 import io.lockkeeper.LockNotAcquiredException;
 import io.lockkeeper.annotation.DistributedLocked;
@@ -14,7 +13,6 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.reflect.Method;
 import java.util.Arrays;
 import java.util.Map;
-import java.util.ServiceLoader;
 import java.util.function.Predicate;
 import org.junit.jupiter.api.Test;
 import org.springframework.aot.generate.GenerationContext;
@@ -46,17 +44,6 @@ class AheadOfTimeTest {
         assertThat(scripts).isNotEmpty();
         for (Resource script : scripts) {
             assertKept(RuntimeHintsPredicates.resource().forResource("io/lockkeeper/redis/" + script.getFilename()));
-        }
-    }
-
-    @Test
-    void theEngineIsFoundByItsServiceFile() {
-        assertKept(RuntimeHintsPredicates.resource()
-                .forResource("META-INF/services/" + LockManager.Factory.class.getName()));
-        for (LockManager.Factory factory : ServiceLoader.load(LockManager.Factory.class)) {
-            assertKept(RuntimeHintsPredicates.reflection()
-                    .onType(factory.getClass())
-                    .withMemberCategory(MemberCategory.INVOKE_PUBLIC_CONSTRUCTORS));
         }
     }
 

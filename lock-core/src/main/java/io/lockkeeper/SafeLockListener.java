@@ -12,7 +12,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** Several listeners as one that never throws. */
-final class ContainedListeners implements LockListener {
+final class SafeLockListener implements LockListener {
 
     private static final Logger log = LoggerFactory.getLogger(LockListener.class);
 
@@ -23,7 +23,7 @@ final class ContainedListeners implements LockListener {
     private final AtomicInteger failures = new AtomicInteger();
     private final AtomicLong nextReport = new AtomicLong(System.nanoTime() + REPORT_NANOS);
 
-    ContainedListeners(List<LockListener> listeners) {
+    SafeLockListener(List<LockListener> listeners) {
         this.listeners = listeners;
     }
 

@@ -3,8 +3,6 @@ package io.lockkeeper;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import ch.qos.logback.classic.Level;
-import ch.qos.logback.classic.Logger;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -18,13 +16,12 @@ import java.util.concurrent.locks.LockSupport;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.slf4j.LoggerFactory;
 
 /** Callbacks that are quick need few threads, and those that block hold nobody up for long. */
 @Timeout(60)
-class CallbackThreadsTest {
+class CallbackExecutorTest {
 
-    private final CallbackThreads threads = new CallbackThreads();
+    private final CallbackExecutor threads = new CallbackExecutor();
     private final Set<Thread> used = ConcurrentHashMap.newKeySet();
 
     @Test
@@ -72,8 +69,6 @@ class CallbackThreadsTest {
 
     @Test
     void aThreadSurvivesWhatACallbackDoes() throws Exception {
-        Logger log = (Logger) LoggerFactory.getLogger(CallbackThreads.class);
-        log.setLevel(Level.OFF);
         for (int i = 0; i < 10; i++) {
             threads.execute(() -> {
                 Thread.currentThread().interrupt();
@@ -83,7 +78,6 @@ class CallbackThreadsTest {
         CompletableFuture<Boolean> flag = new CompletableFuture<>();
         threads.execute(() -> flag.complete(Thread.currentThread().isInterrupted()));
         assertThat(flag.get(20, TimeUnit.SECONDS)).isFalse();
-        log.setLevel(null);
     }
 
     @Test

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
+import java.util.function.Predicate;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** A lease that stands for others, and is held while it was not released and all of them are held. */
+abstract class DelegatingLease implements LockLease {
+
+    private static final Logger log = LoggerFactory.getLogger(LockLease.class);
+    private static final Duration FOREVER = Duration.ofSeconds(Long.MAX_VALUE);
+    private static final List<ReleaseResult> FROM_GOOD_TO_BAD =
+            List.of(ReleaseResult.RELEASED, ReleaseResult.ALREADY_RELEASED, ReleaseResult.UNKNOWN, ReleaseResult.LOST);
+
+    private volatile boolean released;
+
+    abstract int size();
+
+    abstract LockLease lease(int index);
+
+    /** Returns whether this lease was released, whatever became of the others. */
+    public boolean isReleased() {
+        return released;
+    }
+
+    /** Ends this lease, but none of the others; false: it was released before. */
+    synchronized boolean end() {
+        boolean first = !released;
+        released = true;
+        return first;
+    }
+
+    private boolean all(Predicate<LockLease> condition) {
+        for (int i = 0; i < size(); i++) {
+            if (!condition.test(lease(i))) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    @Override
+    public List<String> names() {
+        return lease(0).names();
+    }
+
+    @Override
+    public LockMode mode() {
+        return lease(0).mode();
+    }
+
+    @Override
+    public long fencingToken(String name) {
+        for (int i = 0; i < size(); i++) {
+            if (lease(i).names().contains(name)) {
+                return lease(i).fencingToken(name);
+            }
+        }
+        throw new IllegalArgumentException("This lease holds " + names() + ", not '" + name + "'");
+    }
+
+    @Override
+    public boolean isHeld() {
+        return !released && all(LockLease::isHeld);
+    }
+
+    @Override
+    public Duration remaining() {
+        Duration shortest = released ? Duration.ZERO : FOREVER;
+        for (int i = 0; i < size(); i++) {
+            Duration remaining = lease(i).remaining();
+            shortest = remaining.compareTo(shortest) < 0 ? remaining : shortest;
+        }
+        return shortest;
+    }
+
+    @Override
+    public void ensureHeld() {
+        for (int i = 0; i < size(); i++) {
+            lease(i).ensureHeld();
+        }
+        if (released) {
+            throw new LockLostException(name(), fencingToken(), Duration.ZERO, "it was released");
+        }
+    }
+
+    @Override
+    public boolean verify() {
+        return !released && all(LockLease::verify);
+    }
+
+    @Override
+    public boolean extend(Duration leaseTime) {
+        return !released && all(lease -> lease.extend(leaseTime));
+    }
+
+    @Override
+    public boolean extend(Duration leaseTime, Duration minHoldTime) {
+        return !released && all(lease -> lease.extend(leaseTime, minHoldTime));
+    }
+
+    @Override
+    public void onLost(Consumer<LockLostException> callback) {
+        Consumer<LockLostException> called = calledOnce(callback);
+        for (int i = 0; i < size(); i++) {
+            lease(i).onLost(called);
+        }
+    }
+
+    final Consumer<LockLostException> calledOnce(Consumer<LockLostException> callback) {
+        Objects.requireNonNull(callback, "callback must not be null");
+        if (size() == 1) {
+            return callback;
+        }
+        AtomicBoolean called = new AtomicBoolean();
+        return lost -> {
+            if (called.compareAndSet(false, true)) {
+                callback.accept(lost);
+            }
+        };
+    }
+
+    @Override
+    public void close() {
+        if (release() == ReleaseResult.UNKNOWN) {
+            logUnanswered(names());
+        }
+    }
+
+    static void logUnanswered(List<String> names) {
+        log.warn("Release of lock '{}' was not answered; it is repeated in the background", String.join("', '", names));
+    }
+
+    static ReleaseResult worse(ReleaseResult one, ReleaseResult other) {
+        return FROM_GOOD_TO_BAD.indexOf(one) < FROM_GOOD_TO_BAD.indexOf(other) ? other : one;
+    }
+
+    @Override
+    public String toString() {
+        return size() == 1 ? String.valueOf(lease(0)) : "LockLease" + names();
+    }
+
+    /** Leases of several holds as one. */
+    static final class Joint extends DelegatingLease {
+
+        private final LockRequest request;
+        private final List<? extends LockLease> leases;
+
+        Joint(LockRequest request, List<? extends LockLease> leases) {
+            this.request = request;
+            this.leases = leases;
+        }
+
+        @Override
+        int size() {
+            return leases.size();
+        }
+
+        @Override
+        LockLease lease(int index) {
+            return leases.get(index);
+        }
+
+        @Override
+        public List<String> names() {
+            return request.names();
+        }
+
+        @Override
+        public LockMode mode() {
+            return request.mode();
+        }
+
+        @Override
+        public ReleaseResult release() {
+            return end()
+                    ? leases.stream().map(LockLease::release).reduce(ReleaseResult.RELEASED, DelegatingLease::worse)
+                    : ReleaseResult.ALREADY_RELEASED;
+        }
+    }
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What one owner, such as a thread, is inside of: a level of a hold for each place. Levels may be ended on other threads;
+ * everything else happens on the thread of the owner.
+ */
+final class LockOwner {
+
+    /** So many missing unlocks of different names are remembered for each owner. */
+    private static final int MOST_OWED = 1_000;
+
+    private final ReentrantHolds holds;
+    private @Nullable Place innermost;
+
+    /** How many unlocks are missing of holds that ended by themselves. */
+    private @Nullable Map<Locked, Integer> owed;
+
+    LockOwner(ReentrantHolds holds) {
+        this.holds = holds;
+    }
+
+    /** Where an owner is inside of a level. */
+    final class Place {
+
+        private final NestedLease level;
+        private @Nullable Place outer;
+
+        private Place(NestedLease level, @Nullable Place outer) {
+            this.level = level;
+            this.outer = outer;
+        }
+
+        /** Takes the owner out, on any thread. */
+        void leave() {
+            removeIf(place -> place == this);
+            forgetIfEmpty();
+        }
+    }
+
+    /** Puts this owner inside a level: what that holds, it enters again as if it had acquired it. */
+    synchronized Place enter(NestedLease level) {
+        if (innermost != null) {
+            dropIf(NestedLease::hasLapsed);
+        }
+        innermost = new Place(level, innermost);
+        return innermost;
+    }
+
+    private synchronized void removeIf(Predicate<Place> left) {
+        Place inner = null;
+        for (Place place = innermost; place != null; place = place.outer) {
+            if (!left.test(place)) {
+                inner = place;
+            } else if (inner == null) {
+                innermost = place.outer;
+            } else {
+                inner.outer = place.outer;
+            }
+        }
+    }
+
+    private synchronized void forgetIfEmpty() {
+        if (innermost == null && owed == null) {
+            holds.forgetThisThread(this);
+        }
+    }
+
+    /** Forgets locks that have ended without their unlocks, which are owed from now on. */
+    void dropIf(Predicate<NestedLease> ended) {
+        removeIf(place -> place.level.isLock() && ended.test(place.level) && owe(place.level));
+    }
+
+    private boolean owe(NestedLease level) {
+        owed = owed == null ? new LinkedHashMap<>(4) : owed;
+        owed.merge(level.locked(), 1, Integer::sum);
+        if (owed.size() > MOST_OWED) {
+            owed.remove(owed.keySet().iterator().next());
+        }
+        return true;
+    }
+
+    /** Takes one of the unlocks that are owed; false: there is none. */
+    synchronized boolean takeOwed(Locked locked) {
+        if (owed == null || !owed.containsKey(locked)) {
+            return false;
+        }
+        owed.computeIfPresent(locked, (known, count) -> count == 1 ? null : count - 1);
+        owed = owed.isEmpty() ? null : owed;
+        forgetIfEmpty();
+        return true;
+    }
+
+    /** Returns the hold of a name that this owner entered first, and that goes on; null: there is none. */
+    synchronized @Nullable ReentrantHold find(String name, LockMode mode) {
+        ReentrantHold found = null;
+        for (Place place = innermost; place != null; place = place.outer) {
+            ReentrantHold hold = place.level.find(name, mode);
+            found = hold == null ? found : hold;
+        }
+        return found;
+    }
+
+    /** Returns the levels that this owner is inside of, the innermost first. */
+    synchronized List<NestedLease> levels() {
+        List<NestedLease> levels = new ArrayList<>();
+        for (Place place = innermost; place != null; place = place.outer) {
+            levels.add(place.level);
+        }
+        return levels;
+    }
+
+    /** What was locked by one call, and is unlocked by one. */
+    record Locked(Set<String> names, boolean reads) {
+
+        static Locked by(LockRequest request) {
+            return new Locked(Set.copyOf(request.names()), request.mode() == LockMode.READ);
+        }
+    }
+}
