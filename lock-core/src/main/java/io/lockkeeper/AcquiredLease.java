@@ -4,6 +4,8 @@ package io.lockkeeper;
 import java.lang.StackWalker.StackFrame;
 import java.lang.ref.Cleaner;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -16,9 +18,18 @@ final class AcquiredLease extends DelegatingLease {
     private static final Cleaner CLEANER = Cleaner.create();
     private static final StackWalker STACK = StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE);
 
+    private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
+    private static final int LOOKS_AT_ONCE = 500;
+    private static final AtomicLong LOOKS = new AtomicLong(System.nanoTime() - LOOKS_AT_ONCE * LOOK_NANOS);
+
     /** What stands on the stack between here and a caller. */
     private static final Set<Class<?>> OWN =
-            Set.of(AcquiredLease.class, ReentrantHolds.class, LockTemplate.class, LockOperations.class);
+            Set.of(
+            AcquiredLease.class,
+            ReentrantHolds.class,
+            LockTemplate.class,
+            LockOperations.class,
+            UnlockedOperations.class);
 
     private final LockManager.Lease lease;
     private final Cleaner.Cleanable trace;
@@ -30,11 +41,23 @@ final class AcquiredLease extends DelegatingLease {
 
     /** Returns what makes a caller's lease of one that this thread acquires now. */
     static Function<LockManager.Lease, LockLease> ofThisCaller() {
-        StackFrame caller = STACK.walk(frames -> frames.filter(
+        StackFrame caller = isLookDue() ? caller() : null;
+        return lease -> lease instanceof UnlockedManager.UnlockedLease ? lease : new AcquiredLease(lease, caller);
+    }
+
+    /** A look at the stack takes longer than all else here: often enough that no place stays unnamed for long. */
+    private static boolean isLookDue() {
+        long now = System.nanoTime();
+        long before = LOOKS.get();
+        long next = Math.max(before, now - LOOKS_AT_ONCE * LOOK_NANOS) + LOOK_NANOS;
+        return next <= now && LOOKS.compareAndSet(before, next);
+    }
+
+    private static @Nullable StackFrame caller() {
+        return STACK.walk(frames -> frames.filter(
                         frame -> !OWN.contains(frame.getDeclaringClass().getNestHost()))
                 .findFirst()
                 .orElse(null));
-        return lease -> lease instanceof UnlockedManager.UnlockedLease ? lease : new AcquiredLease(lease, caller);
     }
 
     private static void logIfHeld(LockManager.Lease lease, @Nullable StackFrame caller) {
@@ -44,7 +67,7 @@ final class AcquiredLease extends DelegatingLease {
                             + " block, or with try-with-resources. It was acquired at {}",
                     lease.names(),
                     lease.isFixed() ? "is held until its lease time is over" : "is renewed until the process ends",
-                    caller);
+                    caller == null ? "a place that was not looked for, because of many acquisitions" : caller);
         }
     }
 

@@ -31,13 +31,7 @@ public interface DistributedLock extends Lock {
      */
     void lock(Duration leaseTime);
 
-    /**
-     * As {@link #lockInterruptibly()}, with a lease that ends by itself and is not renewed.
-     *
-     * @param leaseTime how long the lock is held at most; at least 100 ms
-     * @throws IllegalArgumentException if the time is shorter than 100 ms
-     * @throws InterruptedException if the thread is interrupted; it then holds nothing new
-     */
+    /** As {@link #lockInterruptibly()}, with a lease time as for {@link #lock(Duration)}. */
     void lockInterruptibly(Duration leaseTime) throws InterruptedException;
 
     /**
@@ -51,16 +45,7 @@ public interface DistributedLock extends Lock {
      */
     boolean tryLock(Duration waitTime) throws InterruptedException;
 
-    /**
-     * Waits for the lock for a limited time, with a lease that ends by itself and is not renewed.
-     *
-     * @param waitTime how long to wait; zero: try once
-     * @param leaseTime how long the lock is held at most; at least 100 ms
-     * @return whether the thread has the lock now
-     * @throws LockStoreException if the store failed, or did not answer until the end of the wait
-     * @throws IllegalArgumentException if the wait is negative or the lease shorter than 100 ms
-     * @throws InterruptedException if the thread is interrupted; it then holds nothing new
-     */
+    /** As {@link #tryLock(Duration)}, with a lease time as for {@link #lock(Duration)}. */
     boolean tryLock(Duration waitTime, Duration leaseTime) throws InterruptedException;
 
     /**
@@ -84,13 +69,13 @@ public interface DistributedLock extends Lock {
      * Returns whether this thread holds the lock, of several names all of them, without asking the store; false once its
      * lease was lost.
      */
-    boolean isHeldByCurrentThread();
+    default boolean isHeldByCurrentThread() {
+        return isHeldByThread(Thread.currentThread());
+    }
 
     /**
      * Returns whether a thread of this instance holds the lock, of several names all of them, without asking the store; false
      * once its lease was lost.
-     *
-     * @param thread the thread to look at
      */
     boolean isHeldByThread(Thread thread);
 
@@ -101,16 +86,16 @@ public interface DistributedLock extends Lock {
      * Returns the time until this thread's hold ends if it is not renewed, without asking the store: of several names the
      * shortest; zero where this thread does not hold the lock.
      */
-    Duration remaining();
+    default Duration remaining() {
+        return currentLease().map(LockLease::remaining).orElse(Duration.ZERO);
+    }
 
     /** Returns the lease under which this thread holds the lock; empty where it does not. */
     Optional<LockLease> currentLease();
 
-    /**
-     * Not supported.
-     *
-     * @throws UnsupportedOperationException always
-     */
+    /** Not supported: throws {@link UnsupportedOperationException}. */
     @Override
-    Condition newCondition();
+    default Condition newCondition() {
+        throw new UnsupportedOperationException("A distributed lock has no conditions");
+    }
 }

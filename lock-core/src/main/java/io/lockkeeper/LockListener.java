@@ -8,6 +8,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * Hears what happens to the locks of a {@link LockTemplate}: for metrics, logs and tests. A method may be called on any
  * thread, must not block, and an exception from it is logged and has no other effect.
+ *
+ * <p>In the events, {@code acquisition} is a number that all events of one acquisition have, and no other in this process;
+ * {@code request} has the template's defaults filled in; {@code waited} is the time from the call to its end, {@code held} that
+ * from the grant; {@code fencingToken} is that of the first name.
  */
 public interface LockListener {
 
@@ -15,80 +19,40 @@ public interface LockListener {
      * A caller asks for a lock that it does not hold; called on its thread. Exactly one of {@link #onAcquired},
      * {@link #onNotAcquired} and {@link #onGivenUp} follows, with the same number. Not called when a thread enters a lock
      * that it holds.
-     *
-     * @param event what is asked for
      */
     default void onAsked(Asked event) {}
 
     /**
      * A lock was acquired. Not called when a thread enters a lock that it holds. The hold ends with the first of
      * {@link #onReleased} and {@link #onLost} that follows with the same number.
-     *
-     * @param event what was acquired
      */
     default void onAcquired(Acquired event) {}
 
-    /**
-     * A request ended without a lock.
-     *
-     * @param event what was asked for, and why it failed
-     */
+    /** A request ended without a lock. */
     default void onNotAcquired(NotAcquired event) {}
 
-    /**
-     * An asynchronous caller gave up before it was answered: it cancelled or completed the future itself.
-     *
-     * @param event what was asked for
-     */
+    /** An asynchronous caller gave up before it was answered: it cancelled or completed the future itself. */
     default void onGivenUp(GivenUp event) {}
 
-    /**
-     * A body begins to run under a lock that was acquired for it, on the thread of the call.
-     *
-     * @param event under what it runs
-     */
+    /** A body begins to run under a lock that was acquired for it, on the thread of the call. */
     default void onBodyBegins(Body event) {}
 
-    /**
-     * A body has ended, before its lock is released; on the thread on which it began, always.
-     *
-     * @param event under what it ran
-     */
+    /** A body has ended, before its lock is released; on the thread on which it began, always. */
     default void onBodyEnds(Body event) {}
 
-    /**
-     * An exclusive hold goes on as that of a reader.
-     *
-     * @param event what it was, and what it is now
-     */
+    /** An exclusive hold goes on as that of a reader. */
     default void onDowngraded(Downgraded event) {}
 
-    /**
-     * A lease was released, for the first time; also where it had been lost before.
-     *
-     * @param event what was released, and with what result
-     */
+    /** A lease was released, for the first time; also where it had been lost before. */
     default void onReleased(Released event) {}
 
-    /**
-     * A lease was lost. Once for each lease whose release, if there is one, has the result LOST.
-     *
-     * @param event what was lost
-     */
+    /** A lease was lost. Once for each lease whose release, if there is one, has the result LOST. */
     default void onLost(Lost event) {}
 
-    /**
-     * A lease was renewed.
-     *
-     * @param event what was renewed
-     */
+    /** A lease was renewed. */
     default void onRenewed(Renewed event) {}
 
-    /**
-     * A renewal failed and will be tried again while the lease lasts.
-     *
-     * @param event what was to be renewed, and why it failed
-     */
+    /** A renewal failed and will be tried again while the lease lasts. */
     default void onRenewalFailed(RenewalFailed event) {}
 
     /** How a caller came to its lock. */
@@ -107,21 +71,12 @@ public interface LockListener {
         POLL
     }
 
-    /**
-     * A caller asks for a lock.
-     *
-     * @param acquisition a number that all events of this acquisition have, and no other in this process
-     * @param request the request, with the template's defaults filled in
-     */
+    /** A caller asks for a lock. */
     record Asked(long acquisition, LockRequest request) {}
 
     /**
      * A lock was acquired.
      *
-     * @param acquisition the number of the acquisition
-     * @param request the request, with the template's defaults filled in
-     * @param fencingToken the token of the first name
-     * @param waited the time from the call to the grant
      * @param attempts how often was tried: 1 unless the request allowed retries
      * @param way how the caller came to the lock
      */
@@ -130,46 +85,27 @@ public interface LockListener {
     /**
      * A request ended without a lock.
      *
-     * @param acquisition the number of the acquisition
-     * @param request the request, with the template's defaults filled in
-     * @param waited the time from the call to its end
      * @param reason why: not acquired, interrupted, or the store failed
      */
     record NotAcquired(long acquisition, LockRequest request, Duration waited, LockException reason) {}
 
-    /**
-     * A caller gave up.
-     *
-     * @param acquisition the number of the acquisition
-     * @param request the request, with the template's defaults filled in
-     * @param waited the time from the call to its end
-     */
+    /** A caller gave up. */
     record GivenUp(long acquisition, LockRequest request, Duration waited) {}
 
-    /**
-     * A body runs under a lock.
-     *
-     * @param acquisition the number of the acquisition
-     */
+    /** A body runs under a lock. */
     record Body(long acquisition) {}
 
     /**
      * An exclusive hold goes on as that of a reader.
      *
-     * @param acquisition the number of the acquisition
      * @param before the request that led to it
      * @param after the same request, for reading
-     * @param held the time from the grant until now
      */
     record Downgraded(long acquisition, LockRequest before, LockRequest after, Duration held) {}
 
     /**
      * A lease was released.
      *
-     * @param acquisition the number of the acquisition
-     * @param request the request that led to it
-     * @param fencingToken the token of the first name
-     * @param held the time from the grant to the release
      * @param result what came of the release
      */
     record Released(long acquisition, LockRequest request, long fencingToken, Duration held, ReleaseResult result) {}
@@ -177,8 +113,6 @@ public interface LockListener {
     /**
      * A lease was lost.
      *
-     * @param acquisition the number of the acquisition
-     * @param request the request that led to it
      * @param loss what was lost, and why
      */
     record Lost(long acquisition, LockRequest request, LockLostException loss) {}
@@ -187,8 +121,7 @@ public interface LockListener {
      * A lease was renewed, for all who share it.
      *
      * @param names the names that are held together
-     * @param mode how they are held
-     * @param label the label of one who holds them; null: it has none, or nobody is left
+     * @param label the label of one who holds them; null: it has none, or no holder is left
      * @param remaining the time to the new local deadline
      */
     record Renewed(
@@ -198,8 +131,7 @@ public interface LockListener {
      * A renewal failed.
      *
      * @param names the names that are held together
-     * @param mode how they are held
-     * @param label the label of one who holds them; null: it has none, or nobody is left
+     * @param label the label of one who holds them; null: it has none, or no holder is left
      * @param remaining the time left until the lease counts as lost
      * @param cause what the store or its driver threw
      */

@@ -13,12 +13,7 @@ import java.util.function.Function;
  */
 public interface LockManager extends AutoCloseable {
 
-    /**
-     * Refuses what cannot be asked for here, before the store is asked for anything.
-     *
-     * @param request what to lock, complete
-     * @throws RuntimeException if it cannot be asked for
-     */
+    /** Refuses what cannot be asked for here, with an exception, before the store is asked for anything. */
     default void check(LockRequest request) {}
 
     /** Returns whether locks exclude others at all; false: nothing is refused and nothing is lost. */
@@ -27,20 +22,16 @@ public interface LockManager extends AutoCloseable {
     }
 
     /**
-     * Acquires a lease, blocking the thread.
+     * Acquires a lease, blocking the thread; fails as {@link LockOperations#acquire(LockRequest)}.
      *
-     * @param request what to lock, complete
      * @param nested whether the caller holds another lock, and may go on while the manager closes
      * @param interruptibly whether an interrupt ends the wait; false: it keeps its place, and the flag is set at the end
-     * @return the lease
-     * @throws LockException as {@link LockOperations#acquire(LockRequest)} says
      */
     Lease acquire(LockRequest request, boolean nested, boolean interruptibly);
 
     /**
      * Acquires a lease without blocking.
      *
-     * @param request what to lock, complete
      * @param nested whether the caller holds another lock, and may go on while the manager closes
      * @param result completed with what the caller receives; gives up the place when it is completed before. What hangs on it
      *     already is sure to run on the executor, too.
@@ -58,11 +49,9 @@ public interface LockManager extends AutoCloseable {
     void execute(Runnable task);
 
     /**
-     * Asks the store whether a name is held.
+     * Asks the store whether a name is held, and throws a {@link LockStoreException} where it does not answer.
      *
-     * @param name the lock's name
      * @param mode READ: whether readers hold it; WRITE: whether one holder alone does; another mode: whether it is held
-     * @throws LockStoreException if the store failed or did not answer
      */
     boolean isLocked(String name, LockMode mode);
 
@@ -79,14 +68,20 @@ public interface LockManager extends AutoCloseable {
     /** A lease as the layer above the manager needs it. */
     interface Lease extends LockLease {
 
-        /** Returns the number of its acquisition, which listeners know. */
-        long acquisition();
+        /** Returns the number of its acquisition, which listeners know; 0: none was told. */
+        default long acquisition() {
+            return 0;
+        }
 
         /** Returns whether it has a fixed end, and is not renewed. */
-        boolean isFixed();
+        default boolean isFixed() {
+            return false;
+        }
 
         /** Returns whether it had a fixed end, which has passed. */
-        boolean hasEndedAsAsked();
+        default boolean hasEndedAsAsked() {
+            return false;
+        }
 
         /** Returns whether it was released. */
         boolean isReleased();
@@ -101,10 +96,12 @@ public interface LockManager extends AutoCloseable {
         CompletableFuture<?> downgrade();
 
         /** Takes back the last of what {@link #onLost} was given, unless it was called already. */
-        void forget(Consumer<LockLostException> callback);
+        default void forget(Consumer<LockLostException> callback) {}
 
         /** Releases a lease that no caller received, without waiting for the store. */
-        void giveBack();
+        default void giveBack() {
+            closeAsync();
+        }
     }
 
     /**

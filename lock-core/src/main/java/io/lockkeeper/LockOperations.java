@@ -36,12 +36,7 @@ public interface LockOperations {
      */
     LockLease acquire(LockRequest request);
 
-    /**
-     * Acquires a lock with the template's defaults; see {@link #acquire(LockRequest)}.
-     *
-     * @param name the lock's name
-     * @return the lease, to be released by the caller
-     */
+    /** As {@link #acquire(LockRequest)}, for one name, with the template's defaults. */
     default LockLease acquire(String name) {
         return acquire(LockRequest.of(name));
     }
@@ -58,12 +53,7 @@ public interface LockOperations {
      */
     Optional<LockLease> tryAcquire(LockRequest request);
 
-    /**
-     * Tries once to acquire a lock; see {@link #tryAcquire(LockRequest)}.
-     *
-     * @param name the lock's name
-     * @return the lease, to be released by the caller; empty where others hold the lock
-     */
+    /** As {@link #tryAcquire(LockRequest)}, for one name, without waiting. */
     default Optional<LockLease> tryAcquire(String name) {
         return tryAcquire(LockRequest.of(name));
     }
@@ -94,26 +84,13 @@ public interface LockOperations {
     <T extends @Nullable Object, X extends Throwable> T execute(LockRequest request, LockedAction<T, X> action)
             throws X;
 
-    /**
-     * Runs work that returns a value under one lock; see {@link #execute(LockRequest, LockedAction)}.
-     *
-     * @param name the lock's name
-     * @param action the work
-     * @return what the work returned
-     * @throws X what the work threw, unchanged
-     */
+    /** As {@link #execute(LockRequest, LockedAction)}, for one name, with the template's defaults. */
     default <T extends @Nullable Object, X extends Throwable> T execute(String name, LockedAction<T, X> action)
             throws X {
         return execute(LockRequest.of(name), action);
     }
 
-    /**
-     * Runs work while this thread holds a lock; see {@link #execute(LockRequest, LockedAction)}.
-     *
-     * @param request what to lock; without a wait time, the template's default holds
-     * @param task the work
-     * @throws X what the work threw, unchanged
-     */
+    /** As {@link #execute(LockRequest, LockedAction)}, for work that returns nothing. */
     default <X extends Throwable> void run(LockRequest request, LockedTask<X> task) throws X {
         execute(request, lease -> {
             task.run(lease);
@@ -121,13 +98,7 @@ public interface LockOperations {
         });
     }
 
-    /**
-     * Runs work under one lock; see {@link #execute(LockRequest, LockedAction)}.
-     *
-     * @param name the lock's name
-     * @param task the work
-     * @throws X what the work threw, unchanged
-     */
+    /** As {@link #run(LockRequest, LockedTask)}, for one name, with the template's defaults. */
     default <X extends Throwable> void run(String name, LockedTask<X> task) throws X {
         run(LockRequest.of(name), task);
     }
@@ -142,14 +113,7 @@ public interface LockOperations {
      */
     <X extends Throwable> boolean tryRun(LockRequest request, LockedTask<X> task) throws X;
 
-    /**
-     * Runs work if the lock can be had at once; see {@link #tryRun(LockRequest, LockedTask)}.
-     *
-     * @param name the lock's name
-     * @param task the work
-     * @return whether the work ran; false: others hold the lock
-     * @throws X what the work threw, unchanged
-     */
+    /** As {@link #tryRun(LockRequest, LockedTask)}, for one name, without waiting. */
     default <X extends Throwable> boolean tryRun(String name, LockedTask<X> task) throws X {
         return tryRun(LockRequest.of(name), task);
     }
@@ -203,11 +167,7 @@ public interface LockOperations {
             LockedAction<? extends B, ?> action,
             Function<? super B, ? extends @Nullable CompletionStage<T>> end);
 
-    /**
-     * Returns a view of an exclusive lock for code written against {@link java.util.concurrent.locks.Lock}.
-     *
-     * @param name the lock's name
-     */
+    /** Returns a view of an exclusive lock for code written against {@link java.util.concurrent.locks.Lock}. */
     default DistributedLock lock(String name) {
         return lock(LockRequest.of(name));
     }
@@ -221,20 +181,12 @@ public interface LockOperations {
      */
     DistributedLock lock(LockRequest request);
 
-    /**
-     * Returns a view of a lock that serves its callers in the order of arrival.
-     *
-     * @param name the lock's name
-     */
+    /** Returns a view of a lock that serves its callers in the order of arrival. */
     default DistributedLock fairLock(String name) {
         return lock(LockRequest.of(name).withMode(LockMode.FAIR));
     }
 
-    /**
-     * Returns a pair of locks: many readers or one writer.
-     *
-     * @param name the lock's name
-     */
+    /** Returns a pair of locks: many readers or one writer. */
     default DistributedReadWriteLock readWriteLock(String name) {
         LockRequest request = LockRequest.of(name);
         return new ThreadOwnedLock.Pair(lock(request.withMode(LockMode.READ)), lock(request.withMode(LockMode.WRITE)));

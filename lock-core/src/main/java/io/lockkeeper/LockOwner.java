@@ -99,6 +99,10 @@ final class LockOwner {
         return true;
     }
 
+    synchronized boolean isInside() {
+        return innermost != null;
+    }
+
     /** Returns the hold of a name that this owner entered first, and that goes on; null: there is none. */
     synchronized @Nullable ReentrantHold find(String name, LockMode mode) {
         ReentrantHold found = null;

@@ -80,24 +80,13 @@ public record LockRequest(
         return of(Arrays.asList(names));
     }
 
-    /**
-     * Asks for one lock, or for several that are held together.
-     *
-     * @param names the names; duplicates collapse
-     * @return a request with nothing else set
-     * @throws IllegalArgumentException if there is no name, or one is blank or longer than 512 bytes in UTF-8
-     */
+    /** As {@link #of(String...)}. */
     public static LockRequest of(Collection<String> names) {
         List<String> list = names instanceof List<String> known ? known : new ArrayList<>(names);
         return new LockRequest(list, LockMode.EXCLUSIVE, null, null, 0, null, Duration.ZERO, null);
     }
 
-    /**
-     * Sets how the lock is shared.
-     *
-     * @param mode the mode
-     * @return the changed request
-     */
+    /** Sets how the lock is shared. */
     public LockRequest withMode(LockMode mode) {
         return new LockRequest(names, mode, waitTime, leaseTime, retryCount, retryDelay, minHoldTime, label);
     }
@@ -106,7 +95,6 @@ public record LockRequest(
      * Sets how long to wait for the lock.
      *
      * @param waitTime the time; zero: try once; longer than can be measured: without limit
-     * @return the changed request
      * @throws IllegalArgumentException if the time is negative
      */
     public LockRequest withWaitTime(Duration waitTime) {
@@ -118,7 +106,6 @@ public record LockRequest(
      * Gives the hold a fixed end: it is not renewed, and ends by itself.
      *
      * @param leaseTime the time from the grant to the end; longer than 100 years: 100 years
-     * @return the changed request
      * @throws IllegalArgumentException if the time is shorter than 100 ms; there is no -1 for "until it is released", which
      *     is a request without a lease time
      */
@@ -132,7 +119,6 @@ public record LockRequest(
      *
      * @param retryCount the number of further attempts after the first; 0: no retries
      * @param retryDelay the time between two attempts, varied at random by up to a half of it in both directions
-     * @return the changed request
      * @throws IllegalArgumentException if the count is negative or the delay shorter than 1 ms
      */
     public LockRequest withRetries(int retryCount, Duration retryDelay) {
@@ -145,19 +131,13 @@ public record LockRequest(
      * different clocks start at the same moment and that only one of them must do.
      *
      * @param minHoldTime the time from the grant; zero: none
-     * @return the changed request
      * @throws IllegalArgumentException if the time is negative
      */
     public LockRequest withMinHoldTime(Duration minHoldTime) {
         return new LockRequest(names, mode, waitTime, leaseTime, retryCount, retryDelay, minHoldTime, label);
     }
 
-    /**
-     * Sets the name under which metrics count the request.
-     *
-     * @param label a text that takes few different values, such as a class and a method
-     * @return the changed request
-     */
+    /** Sets the name under which metrics count the request: it takes few different values, such as a class and a method. */
     public LockRequest withLabel(String label) {
         Objects.requireNonNull(label, "label must not be null");
         return new LockRequest(names, mode, waitTime, leaseTime, retryCount, retryDelay, minHoldTime, label);

@@ -34,13 +34,13 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
     private LockTemplate(
             @Nullable LockStore store,
             LockManager manager,
-            @Nullable LockSurroundings surroundings,
+            @Nullable AcquisitionInterceptor interceptor,
             Duration waitTime,
             Duration retryDelay,
             UnaryOperator<Runnable> decorator) {
         this.store = store;
         this.manager = manager;
-        this.holds = new ReentrantHolds(manager, surroundings);
+        this.holds = new ReentrantHolds(manager, interceptor);
         this.waitTime = waitTime;
         this.retryDelay = retryDelay;
         this.decorator = decorator;
@@ -57,10 +57,8 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
     }
 
     /**
-     * Returns a template for applications that run without locking: everybody gets every lock at once, any number of
-     * callers together. Nothing is lost, and nothing is refused.
-     *
-     * @return a template that needs no store and no {@link #close()}
+     * Returns a template for applications that run without locking: every caller gets every lock at once, any number of
+     * callers together. Nothing is lost, nothing is refused, and it needs no store and no {@link #close()}.
      */
     public static LockTemplate withoutLocking() {
         return new LockTemplate(null, new UnlockedManager(), null, Duration.ZERO, Duration.ofMillis(1), body -> body);
@@ -144,11 +142,7 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
         return new ThreadOwnedLock(holds, Objects.requireNonNull(request, "request must not be null"));
     }
 
-    /**
-     * Returns where the locks are kept, for those who describe it: the store belongs to this template.
-     *
-     * @return the store; empty for {@link #withoutLocking()}
-     */
+    /** Returns where the locks are kept, which belongs to this template; empty for {@link #withoutLocking()}. */
     public Optional<LockStore> store() {
         return Optional.ofNullable(store);
     }
@@ -193,17 +187,15 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
         private String instanceName = "";
         private @Nullable Executor executor;
         private UnaryOperator<Runnable> decorator = body -> body;
-        private @Nullable LockSurroundings surroundings;
+        private @Nullable AcquisitionInterceptor interceptor;
 
         Builder(LockStore store) {
             this.store = Objects.requireNonNull(store, "store must not be null");
         }
 
         /**
-         * Sets how long a request waits that does not say.
+         * Sets how long a request waits that does not say; 60 s unless set; zero: try once.
          *
-         * @param waitTime the time; 60 s unless set; zero: try once
-         * @return this builder
          * @throws IllegalArgumentException if the time is negative
          */
         public Builder waitTime(Duration waitTime) {
@@ -212,10 +204,8 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
         }
 
         /**
-         * Sets the lease of holds that are renewed; it is renewed every third of it. A crashed holder blocks others so long.
+         * Sets the lease of holds that are renewed, every third of it; 30 s unless set. A crashed holder blocks others so long.
          *
-         * @param leaseTime the time; 30 s unless set
-         * @return this builder
          * @throws IllegalArgumentException if the time is shorter than 1 s
          */
         public Builder leaseTime(Duration leaseTime) {
@@ -228,10 +218,8 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
         }
 
         /**
-         * Sets the delay between the attempts of a request with retries that does not say.
+         * Sets the delay between the attempts of a request with retries that does not say; 100 ms unless set.
          *
-         * @param retryDelay the time; 100 ms unless set
-         * @return this builder
          * @throws IllegalArgumentException if the time is shorter than 1 ms
          */
         public Builder retryDelay(Duration retryDelay) {
@@ -247,7 +235,6 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
          *
          * @param maxPasses how often it passes on locally, 0 to 9,999; 16 unless set
          * @param maxTime for how long it passes on locally; 50 ms unless set
-         * @return this builder
          * @throws IllegalArgumentException if one of them is out of range
          */
         public Builder handover(int maxPasses, Duration maxTime) {
@@ -261,10 +248,8 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
         }
 
         /**
-         * Sets how long {@link LockTemplate#close()} waits for work that holds locks.
+         * Sets how long {@link LockTemplate#close()} waits for work that holds locks; 25 s unless set.
          *
-         * @param shutdownWait the time; 25 s unless set
-         * @return this builder
          * @throws IllegalArgumentException if the time is negative
          */
         public Builder shutdownWait(Duration shutdownWait) {
@@ -272,12 +257,7 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
             return this;
         }
 
-        /**
-         * Sets the name of this instance, for people who ask who holds a lock.
-         *
-         * @param instanceName the name; empty unless set
-         * @return this builder
-         */
+        /** Sets the name of this instance, for people who ask who holds a lock; empty unless set. */
         public Builder instanceName(String instanceName) {
             this.instanceName = Objects.requireNonNull(instanceName, "instanceName must not be null");
             return this;
@@ -291,7 +271,6 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
          *     the answers of the store. Unless set, daemon threads of the template: four suffice for any number of
          *     callbacks that do not block, there are more where those block, and losses come first. What a set
          *     executor refuses, with whatever exception or error, runs on such threads too.
-         * @return this builder
          */
         public Builder executor(Executor executor) {
             this.executor = Objects.requireNonNull(executor, "executor must not be null");
@@ -304,19 +283,13 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
          *
          * @param decorator called on the thread of the call; what it returns runs on a thread of the executor instead of
          *     the body, and runs the body once. Unless set, bodies run as they are.
-         * @return this builder
          */
         public Builder taskDecorator(UnaryOperator<Runnable> decorator) {
             this.decorator = Objects.requireNonNull(decorator, "decorator must not be null");
             return this;
         }
 
-        /**
-         * Adds a listener.
-         *
-         * @param listener hears what happens; an exception from it is logged and has no other effect
-         * @return this builder
-         */
+        /** Adds a listener, which hears what happens; an exception from it is logged and has no other effect. */
         public Builder listener(LockListener listener) {
             listeners.add(Objects.requireNonNull(listener, "listener must not be null"));
             return this;
@@ -327,11 +300,10 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
          * form asks then enters a lock again that is held on, {@link LockTemplate#acquire},
          * {@link LockTemplate#acquireAsync} and their like included.
          *
-         * @param surroundings what surrounds acquisitions; nothing unless set
-         * @return this builder
+         * @param interceptor what surrounds acquisitions; nothing unless set
          */
-        public Builder surroundings(LockSurroundings surroundings) {
-            this.surroundings = Objects.requireNonNull(surroundings, "surroundings must not be null");
+        public Builder interceptor(AcquisitionInterceptor interceptor) {
+            this.interceptor = Objects.requireNonNull(interceptor, "interceptor must not be null");
             return this;
         }
 
@@ -343,7 +315,7 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
          */
         public LockTemplate build() {
             LockManager manager = LeaseManagerFactory.create(store, settings());
-            return new LockTemplate(store, manager, surroundings, waitTime, retryDelay, decorator);
+            return new LockTemplate(store, manager, interceptor, waitTime, retryDelay, decorator);
         }
 
         private LockManager.Settings settings() {

@@ -42,11 +42,19 @@ final class NestedLease extends DelegatingLease {
 
     /** Enters a hold, unless that is over. */
     void enter(ReentrantHold hold) {
-        if (hold.enter(request.mode(), body)) {
-            entered = entered.isEmpty()
-                    ? List.of(hold)
-                    : Stream.concat(entered.stream(), Stream.of(hold)).toList();
+        if (!hold.enter(request.mode(), body)) {
+            return;
         }
+        synchronized (this) {
+            if (!isReleased()) {
+                entered = entered.isEmpty()
+                        ? List.of(hold)
+                        : Stream.concat(entered.stream(), Stream.of(hold)).toList();
+                return;
+            }
+        }
+        // The caller has given up meanwhile.
+        hold.leaveAsync(request.mode(), body);
     }
 
     /** Begins a hold; a lease that it cannot take goes back. */
@@ -111,15 +119,6 @@ final class NestedLease extends DelegatingLease {
 
     boolean isIn(ReentrantHold hold) {
         return entered.contains(hold);
-    }
-
-    boolean isOnlyIn(ReentrantHold hold) {
-        return entered.size() == 1 && isIn(hold);
-    }
-
-    /** Returns whether a hold of it can still be entered. */
-    boolean goesOn() {
-        return entered.stream().anyMatch(hold -> !hold.isOver());
     }
 
     /** Returns whether it ended by itself, as asked. */

@@ -3,12 +3,10 @@ package io.lockkeeper;
 
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
@@ -26,41 +24,40 @@ import org.slf4j.LoggerFactory;
 final class ReentrantHolds {
 
     private static final Logger log = LoggerFactory.getLogger(LockLease.class);
-    private static final LockSurroundings NOTHING = (request, reentry) -> null;
+    private static final AcquisitionInterceptor NOTHING = (request, reentry) -> null;
 
     /** Up to so many threads, none is looked for that has ended. */
     private static final int FEW_THREADS = 16;
 
     private final LockManager manager;
-    private final LockSurroundings surroundings;
+    private final AcquisitionInterceptor interceptor;
 
     /** Threads that are inside of something, or did not unlock what ended by itself. */
     private final Map<Thread, LockOwner> threads = new ConcurrentHashMap<>();
 
     private volatile int manyThreads = FEW_THREADS;
+    final LockOwner outside = new LockOwner(this);
 
-    ReentrantHolds(LockManager manager, @Nullable LockSurroundings surroundings) {
+    ReentrantHolds(LockManager manager, @Nullable AcquisitionInterceptor interceptor) {
         this.manager = manager;
-        this.surroundings = surroundings == null ? NOTHING : surroundings;
+        this.interceptor = interceptor == null ? NOTHING : interceptor;
     }
 
     // ---- owners ----
 
-    /** Returns this thread as an owner; null: it is inside of nothing. */
-    @Nullable
+    /** Returns this thread as an owner, or what stands for all that are inside of nothing. */
     LockOwner knownThread() {
         return knownThread(Thread.currentThread());
     }
 
-    @Nullable
     LockOwner knownThread(Thread thread) {
-        return threads.get(thread);
+        return threads.getOrDefault(thread, outside);
     }
 
     /** Returns this thread as an owner. */
     LockOwner thisThread() {
         LockOwner known = knownThread();
-        if (known == null) {
+        if (known == outside) {
             known = new LockOwner(this);
             if (threads.size() >= manyThreads) {
                 // One that ended without its unlocks cannot unlock any more.
@@ -89,7 +86,7 @@ final class ReentrantHolds {
 
     /** Acquires a lease of its own; where surrounding work holds it on, a level of the thread. */
     LockLease acquire(LockRequest request) {
-        Collection<LockLease> kept = surroundings.heldOn();
+        Collection<LockLease> kept = interceptor.heldOn();
         Consumer<LockLease> keeper = ask(request, kept);
         if (keeper != null) {
             return enter(request, kept, keeper, true, true);
@@ -101,12 +98,9 @@ final class ReentrantHolds {
     }
 
     /** Refuses a request for a lease of its own that would wait for this very thread. */
-    private void refuseHeld(@Nullable LockOwner owner, LockRequest request, Collection<LockLease> kept) {
-        if (!manager.excludes()) {
-            return;
-        }
+    private void refuseHeld(LockOwner owner, LockRequest request, Collection<LockLease> kept) {
         for (String name : request.names()) {
-            ReentrantHold hold = find(owner, name, request.mode(), kept);
+            ReentrantHold hold = manager.excludes() ? find(owner, name, request.mode(), kept) : null;
             if (hold != null && hold.lease().isHeld()) {
                 throw new IllegalStateException("This thread holds lock '" + name + "' already, through execute, run, a"
                         + " DistributedLock or an annotated method, and would wait for itself: acquire and tryAcquire"
@@ -124,7 +118,7 @@ final class ReentrantHolds {
     void acquireAsync(
             LockRequest request, CompletableFuture<LockLease> result, Function<LockManager.Lease, LockLease> received) {
         try {
-            Collection<LockLease> kept = surroundings.heldOn();
+            Collection<LockLease> kept = interceptor.heldOn();
             Consumer<LockLease> keeper = ask(request, kept);
             if (keeper == null) {
                 manager.check(request);
@@ -167,7 +161,7 @@ final class ReentrantHolds {
      * @param body whether for a body; else until {@link #unlock}
      */
     NestedLease enter(LockRequest request, boolean body, boolean interruptibly) {
-        Collection<LockLease> kept = surroundings.heldOn();
+        Collection<LockLease> kept = interceptor.heldOn();
         return enter(request, kept, ask(request, kept), body, interruptibly);
     }
 
@@ -208,14 +202,14 @@ final class ReentrantHolds {
      * @return the level to come; ended by the caller, it gives up the place
      */
     CompletableFuture<NestedLease> enterAsync(LockRequest request, Collection<? extends LockLease> enclosing) {
-        Collection<LockLease> kept = surroundings.heldOn();
+        Collection<LockLease> kept = interceptor.heldOn();
         List<LockLease> around =
                 Stream.concat(enclosing.stream(), kept.stream()).toList();
         return enterAsync(knownThread(), request, around, kept, ask(request, around));
     }
 
     CompletableFuture<NestedLease> enterAsync(
-            @Nullable LockOwner owner,
+            LockOwner owner,
             LockRequest request,
             Collection<? extends LockLease> around,
             Collection<LockLease> kept,
@@ -289,9 +283,8 @@ final class ReentrantHolds {
     }
 
     /** Returns the holds of names that are held already. */
-    private List<ReentrantHold> held(
-            @Nullable LockOwner owner, LockRequest request, Collection<? extends LockLease> around) {
-        if (owner == null && around.isEmpty()) {
+    private List<ReentrantHold> held(LockOwner owner, LockRequest request, Collection<? extends LockLease> around) {
+        if (owner == outside && around.isEmpty()) {
             return List.of();
         }
         List<ReentrantHold> found = new ArrayList<>(1);
@@ -317,12 +310,12 @@ final class ReentrantHolds {
      *
      * @throws LockLostException if the hold was lost; it is forgotten then, too
      */
-    private static boolean beginsAnew(@Nullable LockOwner owner, ReentrantHold hold) {
+    private static boolean beginsAnew(LockOwner owner, ReentrantHold hold) {
         LockManager.Lease lease = hold.lease();
-        if (owner == null || lease.isHeld() || hold.hasBodies()) {
+        if (lease.isHeld() || hold.hasBodies()) {
             return false;
         }
-        owner.dropIf(level -> level.isOnlyIn(hold));
+        owner.dropIf(level -> level.size() == 1 && level.isIn(hold));
         boolean asAsked = lease.hasEndedAsAsked();
         try {
             if (!asAsked) {
@@ -348,14 +341,13 @@ final class ReentrantHolds {
                         .toList();
     }
 
-    private boolean isNested(@Nullable LockOwner owner, Collection<? extends LockLease> around) {
-        return (owner != null && owner.levels().stream().anyMatch(NestedLease::goesOn))
-                || (!around.isEmpty() && levels(around).findAny().isPresent());
+    private boolean isNested(LockOwner owner, Collection<? extends LockLease> around) {
+        return owner.isInside() || levels(around).findAny().isPresent();
     }
 
     private @Nullable ReentrantHold find(
-            @Nullable LockOwner owner, String name, LockMode mode, Collection<? extends LockLease> around) {
-        ReentrantHold own = owner == null ? null : owner.find(name, mode);
+            LockOwner owner, String name, LockMode mode, Collection<? extends LockLease> around) {
+        ReentrantHold own = owner.find(name, mode);
         return own != null || around.isEmpty()
                 ? own
                 : levels(around)
@@ -375,15 +367,15 @@ final class ReentrantHolds {
     // ---- what surrounds an acquisition ----
 
     private @Nullable Consumer<LockLease> ask(LockRequest request, Collection<? extends LockLease> around) {
-        if (surroundings == NOTHING) {
+        if (interceptor == NOTHING) {
             return null;
         }
         LockOwner owner = knownThread();
         boolean reentry = request.names().stream()
-                .allMatch(name -> isHeld(owner, name, LockMode.EXCLUSIVE)
-                        || isHeld(owner, name, LockMode.READ)
+                .allMatch(name -> holdCount(owner, name, LockMode.EXCLUSIVE) > 0
+                        || holdCount(owner, name, LockMode.READ) > 0
                         || around.stream().anyMatch(lease -> lease.names().contains(name) && lease.isHeld()));
-        return surroundings.beforeAcquisition(request, reentry);
+        return interceptor.beforeAcquisition(request, reentry);
     }
 
     /** Gives the surrounding work a level of its own, unless that holds the lock on already. */
@@ -422,30 +414,25 @@ final class ReentrantHolds {
         ReleaseResult result = release(request);
         if (result == ReleaseResult.UNKNOWN) {
             DelegatingLease.logUnanswered(request.names());
-        } else if (result == ReleaseResult.LOST) {
-            LockOwner owner = knownThread();
-            if (request.names().stream().anyMatch(name -> find(owner, name, request.mode(), List.of()) == null)) {
-                // The last level tells: the caller of unlock() hears of it in no other way.
-                log.warn(
-                        "Lock '{}' had been lost, or its lease time was over, before it was unlocked",
-                        String.join("', '", request.names()));
-            }
+        } else if (result == ReleaseResult.LOST
+                && request.names().stream().anyMatch(name -> knownThread().find(name, request.mode()) == null)) {
+            // The last level tells: the caller of unlock() hears of it in no other way.
+            log.warn(
+                    "Lock '{}' had been lost, or its lease time was over, before it was unlocked",
+                    String.join("', '", request.names()));
         }
     }
 
     /** Ends the last level that this thread locked with these names, as {@link #unlock}, but logs nothing. */
     ReleaseResult release(LockRequest request) {
         LockOwner.Locked locked = LockOwner.Locked.by(request);
-        LockOwner owner = knownThread();
-        if (owner != null) {
-            for (NestedLease level : owner.levels()) {
-                if (level.isLock() && level.locked().equals(locked)) {
-                    return level.release();
-                }
+        for (NestedLease level : knownThread().levels()) {
+            if (level.isLock() && level.locked().equals(locked)) {
+                return level.release();
             }
-            if (owner.takeOwed(locked)) {
-                return ReleaseResult.LOST;
-            }
+        }
+        if (knownThread().takeOwed(locked)) {
+            return ReleaseResult.LOST;
         }
         throw new IllegalMonitorStateException(
                 "Lock '" + String.join("', '", request.names()) + "' is not locked by this thread");
@@ -454,47 +441,40 @@ final class ReentrantHolds {
     /** Returns the lease under which a thread holds all names of a request; empty where it does not hold one of them. */
     Optional<LockLease> lease(Thread thread, LockRequest request) {
         LockOwner owner = knownThread(thread);
-        Set<LockLease> leases = new LinkedHashSet<>(2);
-        for (String name : request.names()) {
-            if (!isHeld(owner, name, request.mode())) {
-                return Optional.empty();
-            }
-            leases.add(Objects.requireNonNull(find(owner, name, request.mode(), List.of()))
-                    .lease());
+        if (holdCount(owner, request) == 0) {
+            return Optional.empty();
         }
-        return Optional.of(
-                leases.size() == 1
-                        ? leases.iterator().next()
-                        : new DelegatingLease.Joint(request, List.copyOf(leases)));
+        List<LockManager.Lease> leases = request.names().stream()
+                .map(name -> owner.find(name, request.mode()))
+                .filter(Objects::nonNull)
+                .map(ReentrantHold::lease)
+                .distinct()
+                .toList();
+        return leases.size() > 1
+                ? Optional.of(new DelegatingLease.Joint(request, leases))
+                : leases.stream().<LockLease>map(lease -> lease).findFirst();
     }
 
-    /** Returns how many levels this thread has of all names of a request together; 0 where it does not hold one of them. */
-    int holdCount(LockRequest request) {
-        LockOwner owner = knownThread();
+    /** Returns how many levels an owner has of all names of a request together; 0 where it does not hold one of them. */
+    int holdCount(LockOwner owner, LockRequest request) {
         return request.names().stream()
                 .mapToInt(name -> holdCount(owner, name, request.mode()))
                 .min()
                 .orElseThrow();
     }
 
-    private int holdCount(@Nullable LockOwner owner, String name, LockMode mode) {
-        ReentrantHold hold = owner == null ? null : owner.find(name, mode);
-        if (owner == null || hold == null || !hold.lease().isHeld()) {
-            return 0;
-        }
-        return (int) owner.levels().stream()
-                .filter(level -> level.isIn(hold) && level.reads() == (mode == LockMode.READ))
-                .count();
-    }
-
-    private boolean isHeld(@Nullable LockOwner owner, String name, LockMode mode) {
-        return holdCount(owner, name, mode) > 0;
+    private int holdCount(LockOwner owner, String name, LockMode mode) {
+        ReentrantHold hold = owner.find(name, mode);
+        return hold == null || !hold.lease().isHeld()
+                ? 0
+                : (int) owner.levels().stream()
+                        .filter(level -> level.isIn(hold) && level.reads() == (mode == LockMode.READ))
+                        .count();
     }
 
     /** Returns whether any name of a request is held; what this thread holds is known without asking the store. */
     boolean isLocked(LockRequest request) {
-        LockOwner owner = knownThread();
-        return request.names().stream().anyMatch(name -> isHeld(owner, name, request.mode()))
+        return request.names().stream().anyMatch(name -> holdCount(knownThread(), name, request.mode()) > 0)
                 || request.names().stream().anyMatch(name -> manager.isLocked(name, request.mode()));
     }
 }

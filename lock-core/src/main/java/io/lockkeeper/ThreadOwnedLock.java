@@ -5,7 +5,6 @@ import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.Condition;
 
 /** The {@link java.util.concurrent.locks.Lock} view of a lock: each level that a thread enters is a level of its hold. */
 final class ThreadOwnedLock implements DistributedLock {
@@ -21,15 +20,7 @@ final class ThreadOwnedLock implements DistributedLock {
     /** Makes a view. How long to wait, each call says itself: what the request says of waiting and of retries is left out. */
     ThreadOwnedLock(ReentrantHolds holds, LockRequest request) {
         this.holds = holds;
-        this.request = new LockRequest(
-                request.names(),
-                request.mode(),
-                null,
-                request.leaseTime(),
-                0,
-                null,
-                request.minHoldTime(),
-                request.label());
+        this.request = request.withoutWaiting();
     }
 
     @Override
@@ -88,18 +79,8 @@ final class ThreadOwnedLock implements DistributedLock {
     }
 
     @Override
-    public Condition newCondition() {
-        throw new UnsupportedOperationException("A distributed lock has no conditions");
-    }
-
-    @Override
     public boolean isLocked() {
         return holds.isLocked(request);
-    }
-
-    @Override
-    public boolean isHeldByCurrentThread() {
-        return isHeldByThread(Thread.currentThread());
     }
 
     @Override
@@ -110,12 +91,7 @@ final class ThreadOwnedLock implements DistributedLock {
 
     @Override
     public int getHoldCount() {
-        return holds.holdCount(request);
-    }
-
-    @Override
-    public Duration remaining() {
-        return currentLease().map(LockLease::remaining).orElse(Duration.ZERO);
+        return holds.holdCount(holds.knownThread(), request);
     }
 
     @Override

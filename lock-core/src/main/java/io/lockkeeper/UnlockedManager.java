@@ -6,7 +6,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.Consumer;
 import java.util.function.Function;
 
 /** Locking switched off: every caller has every lock at once, any number of callers together. */
@@ -89,21 +88,6 @@ final class UnlockedManager implements LockManager {
         }
 
         @Override
-        public long acquisition() {
-            return 0;
-        }
-
-        @Override
-        public boolean isFixed() {
-            return false;
-        }
-
-        @Override
-        public boolean hasEndedAsAsked() {
-            return false;
-        }
-
-        @Override
         public CompletableFuture<ReleaseResult> closeAsync() {
             return CompletableFuture.completedFuture(release());
         }
@@ -116,16 +100,6 @@ final class UnlockedManager implements LockManager {
         @Override
         public CompletableFuture<?> downgrade() {
             return CompletableFuture.completedFuture(null);
-        }
-
-        @Override
-        public void forget(Consumer<LockLostException> callback) {
-            // Nothing is kept that could be called.
-        }
-
-        @Override
-        public void giveBack() {
-            release();
         }
 
         @Override

@@ -4,7 +4,7 @@ package io.lockkeeper.autoconfigure;
 import io.lockkeeper.LockInspector;
 import io.lockkeeper.LockListener;
 import io.lockkeeper.LockOperations;
-import io.lockkeeper.LockSurroundings;
+import io.lockkeeper.AcquisitionInterceptor;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.autoconfigure.ConditionalOnSwitch.Switch;
 import io.lockkeeper.store.LockStore;
@@ -158,7 +158,7 @@ public final class LockkeeperAutoConfiguration {
                 LockkeeperProperties properties,
                 ObjectProvider<LockStore> stores,
                 ObjectProvider<LockListener> listeners,
-                ObjectProvider<LockSurroundings> surroundings,
+                ObjectProvider<AcquisitionInterceptor> interceptor,
                 ObjectProvider<TaskDecorator> decorators,
                 @Qualifier(EXECUTOR) ObjectProvider<Executor> executor,
                 Environment environment) {
@@ -177,7 +177,7 @@ public final class LockkeeperAutoConfiguration {
                     .shutdownWait(properties.shutdown().waitTime())
                     .instanceName(name == null ? environment.getProperty("spring.application.name", "") : name);
             listeners.orderedStream().forEach(builder::listener);
-            surroundings.ifAvailable(builder::surroundings);
+            interceptor.ifAvailable(builder::interceptor);
             executor.ifAvailable(builder::executor);
             builder.taskDecorator(decorator(decorators));
             return builder.build();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.autoconfigure;
 
-import io.lockkeeper.LockSurroundings;
+import io.lockkeeper.AcquisitionInterceptor;
 import io.lockkeeper.interceptor.CommitGuard;
 import java.util.Arrays;
 import org.springframework.beans.factory.BeanFactoryUtils;
@@ -63,7 +63,7 @@ final class TransactionGuard implements TransactionExecutionListener {
 
         @Bean
         @ConditionalOnMissingBean
-        LockSurroundings lockSurroundings(LockkeeperProperties properties) {
+        AcquisitionInterceptor acquisitionInterceptor(LockkeeperProperties properties) {
             return new TransactionSurroundings(properties.insideTransaction());
         }
 

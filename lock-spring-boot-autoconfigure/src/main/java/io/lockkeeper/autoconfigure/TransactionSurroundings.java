@@ -3,7 +3,7 @@ package io.lockkeeper.autoconfigure;
 
 import io.lockkeeper.LockLease;
 import io.lockkeeper.LockRequest;
-import io.lockkeeper.LockSurroundings;
+import io.lockkeeper.AcquisitionInterceptor;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.autoconfigure.LockkeeperProperties.InsideTransaction;
 import io.lockkeeper.interceptor.CommitGuard;
@@ -26,7 +26,7 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
  * Reacts to locks that are taken inside an open transaction: a lock that ends before the commit lets the next holder in
  * before it can see what was written.
  */
-final class TransactionSurroundings implements LockSurroundings {
+final class TransactionSurroundings implements AcquisitionInterceptor {
 
     private static final Logger log = LoggerFactory.getLogger(LockTemplate.class);
 

@@ -9,10 +9,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * What goes on around an acquisition on the calling thread, such as a database transaction. It may refuse the
  * acquisition, and it may hold the lock on when its caller has released it. See
- * {@link LockTemplate.Builder#surroundings}.
+ * {@link LockTemplate.Builder#interceptor}.
  */
 @FunctionalInterface
-public interface LockSurroundings {
+public interface AcquisitionInterceptor {
 
     /**
      * Asked on the calling thread before it asks for a lock in any form.

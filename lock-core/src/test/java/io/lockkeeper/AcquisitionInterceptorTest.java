@@ -24,13 +24,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-class LockSurroundingsTest {
+class AcquisitionInterceptorTest {
 
     private final MemoryLockStore store = new MemoryLockStore();
     private final List<LockLease> kept = new CopyOnWriteArrayList<>();
     private final List<Boolean> reentries = new ArrayList<>();
     private final LockTemplate template = LockTemplate.builder(store)
-            .surroundings((request, reentry) -> {
+            .interceptor((request, reentry) -> {
                 reentries.add(reentry);
                 return kept::add;
             })
@@ -163,7 +163,7 @@ class LockSurroundingsTest {
         };
         try (LockTemplate template = LockTemplate.builder(other)
                 .listener(losing)
-                .surroundings((request, reentry) -> kept::add)
+                .interceptor((request, reentry) -> kept::add)
                 .build()) {
             own.set(template);
             assertThat(template.executeStage(
@@ -179,7 +179,7 @@ class LockSurroundingsTest {
     void whatSurroundsMayRefuse() {
         IllegalStateException refusal = new IllegalStateException("not here");
         try (LockTemplate refusing = LockTemplate.builder(store.peer())
-                .surroundings((request, reentry) -> {
+                .interceptor((request, reentry) -> {
                     throw refusal;
                 })
                 .build()) {
@@ -195,7 +195,7 @@ class LockSurroundingsTest {
     @Test
     void whatCannotBeKeptIsReleased() {
         try (LockTemplate failing = LockTemplate.builder(store.peer())
-                .surroundings((request, reentry) -> lease -> {
+                .interceptor((request, reentry) -> lease -> {
                     lease.close();
                     throw new IllegalStateException("full");
                 })
@@ -223,7 +223,7 @@ class LockSurroundingsTest {
         try (LockTemplate keeping = LockTemplate.builder(counting)
                 .executor(one)
                 .shutdownWait(Duration.ZERO)
-                .surroundings((request, reentry) -> kept::add)
+                .interceptor((request, reentry) -> kept::add)
                 .build()) {
             LockRequest request = LockRequest.of("stock").withLeaseTime(Duration.ofSeconds(20));
             CompletableFuture<?> done = form.lockAndRelease(keeping, request);
@@ -271,7 +271,7 @@ class LockSurroundingsTest {
     void aKeeperThatThrowsReachesTheCallerAndTheLockIsFree(Form form) {
         IllegalStateException failure = new IllegalStateException("no transaction takes it, as the test wants it");
         try (LockTemplate refusing = LockTemplate.builder(store.peer())
-                .surroundings((request, reentry) -> lease -> {
+                .interceptor((request, reentry) -> lease -> {
                     throw failure;
                 })
                 .build()) {
