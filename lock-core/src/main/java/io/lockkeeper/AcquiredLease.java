@@ -23,8 +23,7 @@ final class AcquiredLease extends DelegatingLease {
     private static final AtomicLong LOOKS = new AtomicLong(System.nanoTime() - LOOKS_AT_ONCE * LOOK_NANOS);
 
     /** What stands on the stack between here and a caller. */
-    private static final Set<Class<?>> OWN =
-            Set.of(
+    private static final Set<Class<?>> OWN = Set.of(
             AcquiredLease.class,
             ReentrantHolds.class,
             LockTemplate.class,

@@ -342,7 +342,8 @@ final class ReentrantHolds {
     }
 
     private boolean isNested(LockOwner owner, Collection<? extends LockLease> around) {
-        return owner.isInside() || levels(around).findAny().isPresent();
+        return owner.isInside()
+                || (!around.isEmpty() && levels(around).findAny().isPresent());
     }
 
     private @Nullable ReentrantHold find(
