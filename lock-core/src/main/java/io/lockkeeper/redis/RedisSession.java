@@ -12,6 +12,7 @@ import io.lockkeeper.store.StoredInstance;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
@@ -117,17 +118,28 @@ final class RedisSession {
         }
     }
 
-    /** Runs a script over locks of one slot. */
+    /** Runs a script over locks of one slot, and goes on with it where that leaves more to do. */
     CompletableFuture<ScriptReply> eval(LuaScript script, List<String> lockNames, List<byte[]> argv) {
+        return once(script, lockNames, argv)
+                .thenCompose(first -> first.leavesMore()
+                        ? goOn(script, end(), () -> once(script, lockNames, argv)
+                                        .thenApply(next -> Optional.of(next).filter(rest -> !rest.leavesMore())))
+                                .thenApply(last -> first)
+                        : CompletableFuture.completedFuture(first));
+    }
+
+    private CompletableFuture<ScriptReply> once(LuaScript script, List<String> lockNames, List<byte[]> argv) {
         return driver.eval(script, lockNames.stream().map(names::lock).toList(), argv)
-                .thenCompose(raw -> {
+                .thenApply(raw -> {
                     ScriptReply reply = new ScriptReply(raw);
                     clocks.told(serverOf(lockNames), reply.serverMicros());
                     reply.refuseForeign();
-                    return reply.leavesMore()
-                            ? eval(script, lockNames, argv).thenApply(rest -> reply)
-                            : CompletableFuture.completedFuture(reply);
+                    return reply;
                 });
+    }
+
+    private long end() {
+        return System.nanoTime() + traits.commandTimeout().toNanos();
     }
 
     /** Runs a script over keys of one slot, whose reply begins with the server's time. */
@@ -140,40 +152,57 @@ final class RedisSession {
 
     /**
      * Runs a script that the server refuses when it comes too late, and sends it again when that happened only because the
-     * estimate of the server's clock was wrong: the reply has told the time. All of that takes one command timeout at most.
+     * estimate of the server's clock was wrong (the reply has told the time), or because it has to go on with the places of
+     * waiters that are gone. All of that takes one command timeout at most.
      *
      * @param argv makes the arguments from the server's time
      */
     CompletableFuture<ScriptReply> evalInTime(
             LuaScript script, List<String> lockNames, LongFunction<List<byte[]>> argv) {
-        return evalInTime(
-                script,
-                lockNames,
-                argv,
-                System.nanoTime() + traits.commandTimeout().toNanos());
+        long endNanos = end();
+        Supplier<CompletableFuture<Optional<ScriptReply>>> send = () -> {
+            long sent = clocks.micros(serverOf(lockNames));
+            return eval(script, lockNames, argv.apply(sent))
+                    .thenApply(
+                            reply -> reply.is("AGAIN") || isTooLate(reply, sent) || isOldRun(serverOf(lockNames), reply)
+                                    ? Optional.empty()
+                                    : Optional.of(reply));
+        };
+        return send.get().thenCompose(reply -> reply.map(CompletableFuture::completedFuture)
+                .orElseGet(() -> goOn(script, endNanos, send)));
     }
 
-    private CompletableFuture<ScriptReply> evalInTime(
-            LuaScript script, List<String> lockNames, LongFunction<List<byte[]>> argv, long endNanos) {
-        long sent = clocks.micros(serverOf(lockNames));
-        return eval(script, lockNames, argv.apply(sent)).thenCompose(reply -> {
-            if (reply.is("AGAIN")) {
-                return evalInTime(script, lockNames, argv, endNanos);
+    /** Sends a command again until it has an answer. The timer ends this: a thread that waits has a time for each command. */
+    private CompletableFuture<ScriptReply> goOn(
+            LuaScript script, long endNanos, Supplier<CompletableFuture<Optional<ScriptReply>>> send) {
+        Duration left = Duration.ofNanos(endNanos - System.nanoTime());
+        if (left.isNegative()) {
+            return CompletableFuture.failedFuture(
+                    new StoreException("Redis is so slow that commands reach it after the command timeout", null));
+        }
+        CompletableFuture<ScriptReply> answer = new CompletableFuture<>();
+        new CommandTimeout(timer).watch(answer, script.name(), left, () -> {});
+        sendUntil(answer, send);
+        return answer;
+    }
+
+    /** A loop, because a recursion would use up the stack where replies are there at once. */
+    private static void sendUntil(
+            CompletableFuture<ScriptReply> answer, Supplier<CompletableFuture<Optional<ScriptReply>>> send) {
+        while (!answer.isDone()) {
+            CompletableFuture<Void> taken = CallerThread.notWaiting(send).handle((reply, failure) -> {
+                if (failure != null) {
+                    answer.completeExceptionally(failure);
+                } else {
+                    reply.ifPresent(answer::complete);
+                }
+                return null;
+            });
+            if (!taken.isDone()) {
+                taken.thenRun(() -> sendUntil(answer, send));
+                return;
             }
-            if (!isTooLate(reply, sent) && !isOldRun(serverOf(lockNames), reply)) {
-                return CompletableFuture.completedFuture(reply);
-            }
-            Duration left = Duration.ofNanos(endNanos - System.nanoTime());
-            if (left.isNegative()) {
-                return CompletableFuture.failedFuture(
-                        new StoreException("Redis is so slow that commands reach it after the command timeout", null));
-            }
-            // The timer ends this: a thread that waits has a time for each command, not for all.
-            CompletableFuture<ScriptReply> again = CallerThread.notWaiting(
-                    () -> evalInTime(script, lockNames, argv, endNanos).copy());
-            new CommandTimeout(timer).watch(again, script.name(), left, () -> {});
-            return again;
-        });
+        }
     }
 
     /** Returns whether a command was refused for its time, and not because others had the lock since it was sent. */
