@@ -65,7 +65,7 @@ class ArchitectureTest {
     void storesKnowOnlyTheStoreInterface() {
         noClasses()
                 .that()
-                .resideInAnyPackage("io.lockkeeper.redis", "io.lockkeeper.memory")
+                .resideInAnyPackage("io.lockkeeper.redis..", "io.lockkeeper.memory")
                 .should()
                 .dependOnClassesThat()
                 .resideInAnyPackage("io.lockkeeper", "io.lockkeeper.engine")

@@ -2,7 +2,6 @@
 package io.lockkeeper.redis;
 
 import io.lockkeeper.store.DaemonThreads;
-import io.lockkeeper.store.StoreException;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -32,18 +31,22 @@ final class CommandThreads {
 
     private final RedisConnectionFactory connections;
     private final CommandTimeout timeouts;
-    private volatile Consumer<RedisConnection> onUsed = used -> {};
+    private final Consumer<RedisConnection> onUsed;
     private final Map<String, ExecutorService> threads = new ConcurrentHashMap<>();
     private volatile boolean closed;
 
-    CommandThreads(RedisConnectionFactory connections, ScheduledExecutorService timer) {
+    /**
+     * Creates it without a thread yet.
+     *
+     * @param connections where connections come from
+     * @param timer ends what lasts too long
+     * @param onUsed told of each connection over which a command was answered, on the thread of that command
+     */
+    CommandThreads(
+            RedisConnectionFactory connections, ScheduledExecutorService timer, Consumer<RedisConnection> onUsed) {
         this.connections = connections;
         this.timeouts = new CommandTimeout(timer);
-    }
-
-    /** Has a connection looked at each time that a command was answered over it, on the thread of that command. */
-    void onUsed(Consumer<RedisConnection> look) {
-        onUsed = look;
+        this.onUsed = onUsed;
     }
 
     /**
@@ -57,14 +60,12 @@ final class CommandThreads {
     <T> CompletableFuture<T> call(
             String server, String what, Duration limit, Function<RedisConnection, @Nullable T> command) {
         CompletableFuture<T> result = new CompletableFuture<>();
-        Future<?> running;
         try {
-            running = threadsOf(server).submit(() -> run(result, what, command));
+            Future<?> running = threadsOf(server).submit(() -> run(result, what, command));
+            timeouts.watch(result, what, limit, () -> running.cancel(true));
         } catch (RejectedExecutionException refusal) {
-            result.completeExceptionally(new StoreException("the lock store is closed", refusal));
-            return result;
+            result.completeExceptionally(Failures.closed());
         }
-        timeouts.watch(result, what, limit, () -> running.cancel(true));
         return result;
     }
 
@@ -90,11 +91,8 @@ final class CommandThreads {
         try (RedisConnection connection = connections.getConnection()) {
             result.complete(command.apply(connection));
             onUsed.accept(connection);
-        } catch (StoreException failure) {
-            result.completeExceptionally(failure);
         } catch (RuntimeException | Error failure) {
-            result.completeExceptionally(
-                    new StoreException("Redis failed at " + what + ": " + Failures.rootMessage(failure), failure));
+            result.completeExceptionally(Failures.at(what, failure));
         }
     }
 }

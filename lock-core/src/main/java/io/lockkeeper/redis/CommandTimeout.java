@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.redis;
 
-import io.lockkeeper.store.StoreException;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ScheduledExecutorService;
@@ -11,29 +10,27 @@ import java.util.concurrent.TimeUnit;
 /**
  * Fails the answers that do not come.
  *
+ * <p>Internal: public for the packages of the drivers alone, and may change in any release.
+ *
  * @param timer on which that happens
  */
-record CommandTimeout(ScheduledExecutorService timer) {
+public record CommandTimeout(ScheduledExecutorService timer) {
 
     /**
      * Fails an answer after a while, unless it is there by then.
      *
      * @param answer the answer to come
-     * @param what the command, for messages
+     * @param command for messages
      * @param limit after which the answer fails
      * @param onSilence runs after it was failed
      */
-    void watch(CompletableFuture<?> answer, String what, Duration limit, Runnable onSilence) {
-        ScheduledFuture<?> timeout = timer.schedule(
-                () -> {
-                    StoreException silent = new StoreException(
-                            "Redis did not answer to " + what + " within " + limit.toMillis() + " ms", null);
-                    if (answer.completeExceptionally(silent)) {
-                        onSilence.run();
-                    }
-                },
-                limit.toNanos(),
-                TimeUnit.NANOSECONDS);
+    public void watch(CompletableFuture<?> answer, String command, Duration limit, Runnable onSilence) {
+        Runnable end = () -> {
+            if (answer.completeExceptionally(Failures.silence(command, limit))) {
+                onSilence.run();
+            }
+        };
+        ScheduledFuture<?> timeout = timer.schedule(end, limit.toNanos(), TimeUnit.NANOSECONDS);
         answer.whenComplete((reply, failure) -> timeout.cancel(false));
     }
 }

@@ -1,20 +1,48 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.redis;
 
+import io.lockkeeper.store.StoreException;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
-/** What clients throw: the server's answer, wrapped differently by each of them. */
-final class Failures {
+/**
+ * What servers and clients say of failures: the server's answer, wrapped differently by each client.
+ *
+ * <p>Internal: public for the packages of the drivers alone, and may change in any release.
+ */
+public final class Failures {
+
+    private static final byte[] NOT_HELD = RedisNames.bytes("NOT_HELD");
 
     private Failures() {}
 
     /** Returns the message of the innermost cause; its type where it has none. */
-    static String rootMessage(Throwable failure) {
+    public static String rootMessage(Throwable failure) {
         Throwable root = failure;
         while (root.getCause() != null) {
             root = root.getCause();
         }
         return root.getMessage() == null ? root.toString() : root.getMessage();
+    }
+
+    /** Returns a failure of a command as one of the store. */
+    public static StoreException at(String command, Throwable failure) {
+        return failure instanceof StoreException explained
+                ? explained
+                : new StoreException("Redis failed at " + command + ": " + rootMessage(failure), failure);
+    }
+
+    /** Returns the failure of a command to which no answer came in time. */
+    public static StoreException silence(String command, Duration limit) {
+        return new StoreException("Redis did not answer to " + command + " within " + limit.toMillis() + " ms", null);
+    }
+
+    /** Returns the failure of a command after the end. */
+    public static StoreException closed() {
+        return new StoreException("the lock store is closed", null);
     }
 
     /** Returns whether nothing was heard of the server: it may only be slow. */
@@ -32,13 +60,37 @@ final class Failures {
         return false;
     }
 
-    /** Returns whether one of the causes has a text in its message. */
-    static boolean says(Throwable failure, String text) {
-        for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+    /** Returns whether a reply is a failure, and one of its causes has a text in its message. */
+    public static boolean says(@Nullable Object reply, String text) {
+        for (Throwable cause = reply instanceof Throwable failure ? failure : null; cause != null; ) {
             if (cause.getMessage() != null && cause.getMessage().contains(text)) {
                 return true;
             }
+            cause = cause.getCause();
         }
         return false;
+    }
+
+    /** Returns whether a command names several keys of a slot that is on its way to another master: neither takes it. */
+    static boolean isOfMovingSlot(Throwable failure, List<?> keys) {
+        return keys.size() > 1 && says(failure, "TRYAGAIN");
+    }
+
+    /**
+     * Returns whether a script says that its attempt does not hold the lock. Of a command that was sent twice that is no
+     * answer: the first copy may have ended the hold, and the next holder may have come and gone since.
+     */
+    public static boolean isNotHeld(@Nullable Object reply) {
+        return reply instanceof List<?> values
+                && !values.isEmpty()
+                && values.get(0) instanceof byte[] status
+                && Arrays.equals(status, NOT_HELD);
+    }
+
+    /** Returns the failure of a command that was sent twice, and of which the second copy {@linkplain #isNotHeld was late}. */
+    public static StoreException mayHaveRunBefore() {
+        return new StoreException(
+                "the connection was lost, and Redis does not know whether the first copy of the command ended the hold",
+                null);
     }
 }

@@ -2,14 +2,17 @@
 package io.lockkeeper.redis;
 
 import io.lockkeeper.store.DaemonThreads;
+import io.lockkeeper.store.Grant;
+import io.lockkeeper.store.StoreListener;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.springframework.beans.factory.DisposableBean;
 import org.springframework.data.redis.connection.Message;
 import org.springframework.data.redis.connection.MessageListener;
 import org.springframework.data.redis.connection.RedisConnection;
@@ -24,7 +27,7 @@ import org.springframework.data.redis.connection.SubscriptionListener;
  * <p>Not the listener container of spring-data-redis: that gives up for good at an answer such as LOADING or NOPERM, and
  * keeps the connection.
  */
-final class GrantSubscription {
+final class GrantSubscription implements MessageListener, SubscriptionListener {
 
     private static final Logger log = LoggerFactory.getLogger(GrantSubscription.class);
     private static final byte[] NOTHING = {};
@@ -33,38 +36,35 @@ final class GrantSubscription {
     private static final long LOOK_MILLIS = 500;
     private static final int UNSUBSCRIBE_ATTEMPTS = 100;
 
-    private final RedisConnectionFactory connections;
+    private final Clients clients;
+    private final RedisNames names;
+    private final byte[] channel;
+    private final StoreListener listener;
     private final CountDownLatch closed = new CountDownLatch(1);
+    private final Thread thread =
+            DaemonThreads.factory("lockkeeper-subscription").newThread(this::keepSubscribed);
     private volatile @Nullable RedisConnection current;
     private volatile @Nullable Instant since;
     private volatile boolean reported;
-    private @Nullable Thread thread;
+    private @Nullable RedisConnectionFactory connections;
 
-    GrantSubscription(RedisConnectionFactory connections) {
-        this.connections = connections;
+    GrantSubscription(Clients clients, RedisNames names, String clientId, StoreListener listener) {
+        this.clients = clients;
+        this.names = names;
+        this.channel = names.channel(clientId);
+        this.listener = listener;
     }
 
     /** Begins to subscribe in the background. */
-    synchronized void start(byte[] channel, Consumer<byte[]> onMessage, Runnable onSubscribed) {
-        Listener listener = new Listener(onMessage, () -> {
-            since = Instant.now();
-            if (reported) {
-                reported = false;
-                log.info("The subscription for grants works again");
-            }
-            onSubscribed.run();
-        });
-        Thread subscriber =
-                DaemonThreads.factory("lockkeeper-subscription").newThread(() -> keepSubscribed(channel, listener));
-        thread = subscriber;
-        subscriber.start();
+    void start() {
+        thread.start();
     }
 
-    private void keepSubscribed(byte[] channel, Listener listener) {
+    private void keepSubscribed() {
         long pause = MIN_PAUSE_MILLIS;
         while (!isClosed(0)) {
             try {
-                subscribe(channel, listener);
+                subscribe();
                 pause = MIN_PAUSE_MILLIS;
             } catch (Throwable failure) {
                 // An error, too: without a subscription no grant comes any more.
@@ -75,25 +75,39 @@ final class GrantSubscription {
                                     + " notice a free lock only when they poll: {}{}",
                             Failures.rootMessage(failure),
                             Failures.says(failure, "NOPERM")
-                                    ? ". Give its user all rights that are needed: "
-                                            + RedisNames.ofChannel(channel).rights()
+                                    ? ". Give its user all rights that are needed: " + names.rights()
                                     : "");
                     log.debug("The subscription for grants failed", failure);
                 }
                 pause = Math.min(MAX_PAUSE_MILLIS, 2 * pause);
             }
-            if (isClosed(pause)) {
-                return;
+            isClosed(pause);
+        }
+        if (connections instanceof DisposableBean own && connections != clients.factory()) {
+            try {
+                own.destroy();
+            } catch (Exception failure) {
+                log.debug("The connections for grants did not end in order", failure);
             }
         }
     }
 
-    private void subscribe(byte[] channel, Listener listener) {
-        requirePermission(channel);
-        try (RedisConnection connection = connections.getConnection()) {
+    private void subscribe() {
+        RedisConnectionFactory factory = connections;
+        if (factory == null) {
+            factory = clients.outsideOfThePool();
+            connections = factory;
+        }
+        // In a way that may be refused: a refused SUBSCRIBE makes Jedis send an UNSUBSCRIBE over a connection that is
+        // in its
+        // pool again, whose next user would read the answer to it.
+        try (RedisConnection connection = factory.getConnection()) {
+            connection.publish(channel, NOTHING);
+        }
+        try (RedisConnection connection = factory.getConnection()) {
             current = connection;
             // Jedis returns when the subscription has ended, Lettuce when it has begun.
-            connection.subscribe(listener, channel);
+            connection.subscribe(this, channel);
             // Lettuce restores a lost connection by itself: there is nothing to do but to look.
             boolean alive = connection.isSubscribed();
             while (alive) {
@@ -111,16 +125,6 @@ final class GrantSubscription {
         return since;
     }
 
-    /**
-     * Asks for the channel in a way that may be refused: a refused SUBSCRIBE makes Jedis send an UNSUBSCRIBE over a
-     * connection that is in its pool again, whose next user would read the answer to it.
-     */
-    private void requirePermission(byte[] channel) {
-        try (RedisConnection connection = connections.getConnection()) {
-            connection.publish(channel, NOTHING);
-        }
-    }
-
     private boolean isClosed(long waitMillis) {
         try {
             return closed.await(waitMillis, TimeUnit.MILLISECONDS);
@@ -133,30 +137,23 @@ final class GrantSubscription {
     /** Ends the subscription, but waits no longer than a given time for a server that does not answer. */
     void close(Duration patience) {
         closed.countDown();
-        Thread subscriber;
-        synchronized (this) {
-            subscriber = thread;
-        }
-        if (subscriber == null) {
-            return;
-        }
-        Thread stopping =
-                DaemonThreads.factory("lockkeeper-unsubscribe").newThread(() -> unsubscribeUntilEnded(subscriber));
-        stopping.start();
+        DaemonThreads.factory("lockkeeper-unsubscribe")
+                .newThread(this::unsubscribeUntilEnded)
+                .start();
         try {
-            subscriber.join(patience.toMillis());
+            thread.join(patience.toMillis());
         } catch (InterruptedException interrupt) {
             Thread.currentThread().interrupt();
         }
-        subscriber.interrupt();
+        thread.interrupt();
     }
 
     /** The subscription may only be beginning: it is ended as soon as it is there. */
-    private void unsubscribeUntilEnded(Thread subscriber) {
+    private void unsubscribeUntilEnded() {
         try {
-            for (int i = 0; i < UNSUBSCRIBE_ATTEMPTS && subscriber.isAlive(); i++) {
+            for (int i = 0; i < UNSUBSCRIBE_ATTEMPTS && thread.isAlive(); i++) {
                 unsubscribe();
-                subscriber.join(MIN_PAUSE_MILLIS);
+                thread.join(MIN_PAUSE_MILLIS);
             }
         } catch (InterruptedException interrupt) {
             Thread.currentThread().interrupt();
@@ -175,21 +172,39 @@ final class GrantSubscription {
         }
     }
 
-    private record Listener(Consumer<byte[]> onMessage, Runnable onSubscribed)
-            implements MessageListener, SubscriptionListener {
-
-        @Override
-        public void onMessage(Message message, byte @Nullable [] pattern) {
-            try {
-                onMessage.accept(message.getBody());
-            } catch (Throwable failure) {
-                log.warn("A message on the grant channel was not understood", failure);
-            }
+    @Override
+    public void onChannelSubscribed(byte[] subscribed, long count) {
+        since = Instant.now();
+        if (reported) {
+            reported = false;
+            log.info("The subscription for grants works again");
         }
+        listener.channelRestored();
+    }
 
-        @Override
-        public void onChannelSubscribed(byte[] channel, long count) {
-            onSubscribed.run();
+    @Override
+    public void onMessage(Message message, byte @Nullable [] pattern) {
+        try {
+            tell(new String(message.getBody(), StandardCharsets.UTF_8).split(" ", 5));
+        } catch (Throwable failure) {
+            log.warn("A message on the grant channel was not understood", failure);
+        }
+    }
+
+    /**
+     * Tells of {@code grant attempt token until key}, {@code revoke attempt key}, {@code free-at attempt milliseconds key} or
+     * {@code awaited attempt key}; not of a message that only a later version knows.
+     */
+    private void tell(String[] parts) {
+        if (parts.length == 5 && parts[0].equals("grant")) {
+            long token = Long.parseLong(parts[2]);
+            listener.granted(new Grant(parts[1], names.lockName(parts[4]), token, Long.parseLong(parts[3])));
+        } else if (parts.length >= 3 && parts[0].equals("revoke")) {
+            listener.revoked(parts[1]);
+        } else if (parts.length >= 4 && parts[0].equals("free-at")) {
+            listener.freeIn(parts[1], Long.parseLong(parts[2]));
+        } else if (parts.length >= 3 && parts[0].equals("awaited")) {
+            listener.awaited(parts[1]);
         }
     }
 }

@@ -11,20 +11,20 @@ import java.util.concurrent.CompletableFuture;
  * One search for keys: on all servers at once, a page at a time, until enough keys are found or there are no more.
  *
  * <p>Not with the cursors of spring-data-redis: the one over a Jedis cluster goes on to read from a connection that it has
- * given back to the pool, and so takes the answers that belong to somebody else.
+ * given back to the pool, and so takes the answers of other commands.
  */
 final class KeyScan {
 
     private static final byte[] START = {'0'};
     private static final byte[] PAGE = RedisNames.bytes("500");
 
-    private final RedisDriver driver;
+    private final RedisCommands commands;
     private final byte[] pattern;
     private final int limit;
     private final Set<ByteBuffer> found = new LinkedHashSet<>();
 
-    KeyScan(RedisDriver driver, byte[] pattern, int limit) {
-        this.driver = driver;
+    KeyScan(RedisCommands commands, byte[] pattern, int limit) {
+        this.commands = commands;
         this.pattern = pattern;
         this.limit = limit;
     }
@@ -32,17 +32,13 @@ final class KeyScan {
     /** Returns the keys found on the servers of some keys. */
     CompletableFuture<List<byte[]>> onServersOf(List<byte[]> routes) {
         CompletableFuture<?>[] ends = routes.stream()
-                .map(route -> {
-                    CompletableFuture<Void> end = new CompletableFuture<>();
-                    readFrom(START, route, end);
-                    return end;
-                })
+                .map(route -> readFrom(START, route, new CompletableFuture<>()))
                 .toArray(CompletableFuture[]::new);
         return CompletableFuture.allOf(ends).thenApply(done -> keys());
     }
 
-    private void readFrom(byte[] cursor, byte[] route, CompletableFuture<Void> end) {
-        driver.eval(LuaScript.SCAN, List.of(route), List.of(cursor, pattern, PAGE))
+    private CompletableFuture<Void> readFrom(byte[] cursor, byte[] route, CompletableFuture<Void> end) {
+        commands.eval(LuaScript.SCAN, List.of(route), List.of(cursor, pattern, PAGE))
                 .thenApply(this::take)
                 .whenComplete((next, failure) -> {
                     if (failure != null) {
@@ -53,20 +49,24 @@ final class KeyScan {
                         readFrom(next, route, end);
                     }
                 });
+        return end;
     }
 
     /** Takes the keys of a page and returns the cursor of the next one. */
-    private synchronized byte[] take(List<Object> page) {
-        for (Object key : (List<?>) page.get(1)) {
-            if (found.size() >= limit) {
-                return START;
+    private byte[] take(List<Object> page) {
+        synchronized (found) {
+            for (Object key : (List<?>) page.get(1)) {
+                if (found.size() < limit) {
+                    found.add(ByteBuffer.wrap((byte[]) key));
+                }
             }
-            found.add(ByteBuffer.wrap((byte[]) key));
+            return found.size() >= limit ? START : (byte[]) page.get(0);
         }
-        return found.size() >= limit ? START : (byte[]) page.get(0);
     }
 
-    private synchronized List<byte[]> keys() {
-        return found.stream().map(ByteBuffer::array).toList();
+    private List<byte[]> keys() {
+        synchronized (found) {
+            return found.stream().map(ByteBuffer::array).toList();
+        }
     }
 }

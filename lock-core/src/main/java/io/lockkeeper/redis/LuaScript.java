@@ -16,16 +16,18 @@ import java.util.stream.Stream;
  * A script of the store: the parts that all have in common, and a file of its own. Those that every acquisition needs begin
  * with fast paths, because the rest costs Redis two or three times as much.
  *
+ * <p>Internal: public for the packages of the drivers alone, and may change in any release.
+ *
  * @param name the file's name
  * @param source the text that Redis runs
  * @param sha1 the hash under which Redis knows it
  */
-record LuaScript(String name, String source, String sha1) {
+public record LuaScript(String name, String source, String sha1) {
 
-    static final LuaScript ACQUIRE = load("acquire", "acquire-fast");
+    public static final LuaScript ACQUIRE = load("acquire", "acquire-fast");
     static final LuaScript RELEASE = load("release", "grant-next", "release-fast");
-    static final LuaScript HANDOVER = load("handover", "grant-next", "handover-fast");
-    static final LuaScript RENEW = load("renew", "renew-fast");
+    public static final LuaScript HANDOVER = load("handover", "grant-next", "handover-fast");
+    public static final LuaScript RENEW = load("renew", "renew-fast");
     static final LuaScript INSPECT = load("inspect");
     static final LuaScript REVOKE = load("revoke");
     /** Need nothing of the record. */
@@ -33,9 +35,9 @@ record LuaScript(String name, String source, String sha1) {
 
     static final LuaScript RIGHTS = of("rights", read("rights"));
     /** Is sent as its text: it is short. */
-    static final LuaScript REPLICAS = of("replicas", read("replicas"));
+    public static final LuaScript REPLICAS = of("replicas", read("replicas"));
 
-    static final List<LuaScript> ALL = List.of(ACQUIRE, RELEASE, HANDOVER, RENEW, INSPECT, REVOKE);
+    public static final List<LuaScript> ALL = List.of(ACQUIRE, RELEASE, HANDOVER, RENEW, INSPECT, REVOKE);
 
     /** Returns a script that begins with its fast paths, and goes on with what it shares with the others. */
     private static LuaScript load(String name, String... fastPaths) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.redis;
 
+import io.lockkeeper.redis.replication.ReplicaAcks;
 import io.lockkeeper.store.AcquireCommand;
 import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.GrantChannel;
@@ -14,6 +15,7 @@ import io.lockkeeper.store.StoreListener;
 import io.lockkeeper.store.StoreTraits;
 import io.lockkeeper.store.StoredInstance;
 import io.lockkeeper.store.StoredLock;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
@@ -49,24 +51,26 @@ public class RedisLockStore implements LockStore {
         if (session != null) {
             throw new IllegalStateException("This RedisLockStore serves a LockTemplate already: make one for each");
         }
-        RedisSession opened = new RedisSession(connections, options, instance.clientId(), leaseTime);
+        RedisSession opened = new RedisSession(connections, options, instance.clientId(), leaseTime, listener);
         session = opened;
-        opened.start(instance, listener);
-        return opened.traits();
+        opened.start(instance);
+        return opened.traits;
     }
 
     @Override
     public CompletableFuture<AcquireReply> acquire(AcquireCommand command) {
         RedisSession open = session();
-        CompletableFuture<AcquireReply> reply = open.afterPreparation(() -> new SlotRuns(open).acquire(command));
+        CompletableFuture<AcquireReply> reply = open.afterPreparation(() -> new SlotGroups(open).acquire(command));
         return options.restartGuard() ? RestartGuard.explain(reply) : reply;
     }
 
     @Override
     public CompletableFuture<HandOverReply> handOver(HandOverCommand command) {
         RedisSession open = session();
-        return open.evalInTime(LuaScript.HANDOVER, List.of(command.next().name()), sent -> open.arguments()
-                        .handOver(command, sent))
+        return open.evalInTime(
+                        LuaScript.HANDOVER,
+                        List.of(command.next().name()),
+                        sent -> open.arguments.handOver(command, sent))
                 .thenApply(reply -> reply.is("NOT_HELD")
                         ? new HandOverReply(false, new AcquireReply.Ended())
                         : new HandOverReply(
@@ -75,12 +79,12 @@ public class RedisLockStore implements LockStore {
 
     @Override
     public CompletableFuture<ReleaseReply> release(ReleaseCommand command) {
-        return new SlotRuns(session()).release(command);
+        return new SlotGroups(session()).release(command);
     }
 
     @Override
     public List<CompletableFuture<Boolean>> renew(List<RenewCommand> commands) {
-        return Renewals.inBatches(commands, session());
+        return new SlotGroups(session()).renew(commands);
     }
 
     @Override
@@ -91,16 +95,16 @@ public class RedisLockStore implements LockStore {
     @Override
     public CompletableFuture<List<String>> find(String pattern, int limit) {
         RedisSession open = session();
-        return open.driver().scan(open.names().lockPattern(pattern), limit).thenApply(keys -> keys.stream()
-                .map(key -> open.names().lockName(key))
+        return open.commands.scan(open.names.lockPattern(pattern), limit).thenApply(keys -> keys.stream()
+                .map(key -> open.names.lockName(new String(key, StandardCharsets.UTF_8)))
                 .toList());
     }
 
     @Override
     public CompletableFuture<List<StoredInstance>> instances(List<String> clientIds) {
         RedisSession open = session();
-        return open.driver()
-                .get(clientIds.stream().map(open.names()::instance).toList())
+        return open.commands
+                .get(clientIds.stream().map(open.names::instance).toList())
                 .thenApply(descriptions -> descriptions.stream()
                         .flatMap(description -> InstanceDescription.parse(description).stream())
                         .toList());
@@ -110,14 +114,13 @@ public class RedisLockStore implements LockStore {
     public CompletableFuture<Boolean> revoke(String name) {
         RedisSession open = session();
         String request = UUID.randomUUID().toString();
-        return open.evalInTime(LuaScript.REVOKE, List.of(name), sent -> open.arguments()
-                        .revoke(request, sent))
+        return open.evalInTime(LuaScript.REVOKE, List.of(name), sent -> open.arguments.revoke(request, sent))
                 .thenApply(reply -> reply.is("REVOKED"));
     }
 
     @Override
     public GrantChannel grantChannel() {
-        return new GrantChannel(true, session().driver().subscribedSince());
+        return session().grantChannel();
     }
 
     @Override
@@ -190,86 +193,48 @@ public class RedisLockStore implements LockStore {
 
         /** Returns these options with another key prefix. */
         public Options withKeyPrefix(String prefix) {
-            return new Options(
-                    prefix,
-                    commandTimeout,
-                    grantTime,
-                    pollInterval,
-                    tombstoneTime,
-                    restartGuard,
-                    replicaAcks,
-                    replicaAckTimeout);
+            return copy(prefix, commandTimeout, grantTime, pollInterval, tombstoneTime, restartGuard);
         }
 
         /** Returns these options with another command timeout. */
         public Options withCommandTimeout(Duration time) {
-            return new Options(
-                    keyPrefix,
-                    time,
-                    grantTime,
-                    pollInterval,
-                    tombstoneTime,
-                    restartGuard,
-                    replicaAcks,
-                    replicaAckTimeout);
+            return copy(keyPrefix, time, grantTime, pollInterval, tombstoneTime, restartGuard);
         }
 
         /** Returns these options with another grant time. */
         public Options withGrantTime(Duration time) {
-            return new Options(
-                    keyPrefix,
-                    commandTimeout,
-                    time,
-                    pollInterval,
-                    tombstoneTime,
-                    restartGuard,
-                    replicaAcks,
-                    replicaAckTimeout);
+            return copy(keyPrefix, commandTimeout, time, pollInterval, tombstoneTime, restartGuard);
         }
 
         /** Returns these options with another poll interval. */
         public Options withPollInterval(Duration time) {
-            return new Options(
-                    keyPrefix,
-                    commandTimeout,
-                    grantTime,
-                    time,
-                    tombstoneTime,
-                    restartGuard,
-                    replicaAcks,
-                    replicaAckTimeout);
+            return copy(keyPrefix, commandTimeout, grantTime, time, tombstoneTime, restartGuard);
         }
 
         /** Returns these options with another tombstone time. */
         public Options withTombstoneTime(Duration time) {
-            return new Options(
-                    keyPrefix,
-                    commandTimeout,
-                    grantTime,
-                    pollInterval,
-                    time,
-                    restartGuard,
-                    replicaAcks,
-                    replicaAckTimeout);
+            return copy(keyPrefix, commandTimeout, grantTime, pollInterval, time, restartGuard);
         }
 
         /** Returns these options with another restart guard. */
         public Options withRestartGuard(boolean guard) {
-            return new Options(
-                    keyPrefix,
-                    commandTimeout,
-                    grantTime,
-                    pollInterval,
-                    tombstoneTime,
-                    guard,
-                    replicaAcks,
-                    replicaAckTimeout);
+            return copy(keyPrefix, commandTimeout, grantTime, pollInterval, tombstoneTime, guard);
         }
 
         /** Returns these options with acks of replicas: a number or {@code all}, and how long to wait for them. */
         public Options withReplicaAcks(String acks, Duration timeout) {
             return new Options(
                     keyPrefix, commandTimeout, grantTime, pollInterval, tombstoneTime, restartGuard, acks, timeout);
+        }
+
+        private Options copy(
+                String prefix,
+                @Nullable Duration command,
+                @Nullable Duration grant,
+                @Nullable Duration poll,
+                Duration tombstone,
+                boolean guard) {
+            return new Options(prefix, command, grant, poll, tombstone, guard, replicaAcks, replicaAckTimeout);
         }
 
         ReplicaAcks acks() {

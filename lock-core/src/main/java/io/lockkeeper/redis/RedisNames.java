@@ -4,12 +4,14 @@ package io.lockkeeper.redis;
 import java.nio.charset.StandardCharsets;
 import java.util.regex.Pattern;
 
-/** The names that the store uses in Redis. */
-final class RedisNames {
+/**
+ * The names that the store uses in Redis.
+ *
+ * <p>Internal: public for the packages of the drivers alone, and may change in any release.
+ */
+public final class RedisNames {
 
     private static final Pattern GLOB = Pattern.compile("[*?\\[\\]\\\\]");
-
-    private static final String GRANTS = ":grants:";
 
     private final String prefix;
     private final String locks;
@@ -19,14 +21,8 @@ final class RedisNames {
     RedisNames(String prefix) {
         this.prefix = prefix;
         locks = prefix + ":lock:";
-        channels = prefix + GRANTS;
+        channels = prefix + ":grants:";
         instances = prefix + ":instance:";
-    }
-
-    /** Returns the names of which one is the channel of a client. */
-    static RedisNames ofChannel(byte[] channel) {
-        String name = new String(channel, StandardCharsets.UTF_8);
-        return new RedisNames(name.substring(0, name.lastIndexOf(GRANTS)));
     }
 
     /** Returns the pattern of all keys, for people. */
@@ -50,10 +46,6 @@ final class RedisNames {
         return key.substring(locks.length());
     }
 
-    String lockName(byte[] key) {
-        return lockName(new String(key, StandardCharsets.UTF_8));
-    }
-
     /** Returns the pattern of keys for one of names; the prefix itself is no pattern. */
     byte[] lockPattern(String namePattern) {
         return bytes(GLOB.matcher(locks).replaceAll("\\\\$0") + namePattern);
@@ -71,7 +63,8 @@ final class RedisNames {
         return bytes(instances + clientId);
     }
 
-    static byte[] bytes(String text) {
+    /** Returns a text as Redis keeps it. */
+    public static byte[] bytes(String text) {
         return text.getBytes(StandardCharsets.UTF_8);
     }
 }

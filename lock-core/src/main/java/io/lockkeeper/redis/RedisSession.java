@@ -4,6 +4,7 @@ package io.lockkeeper.redis;
 import io.lockkeeper.redis.RedisLockStore.Options;
 import io.lockkeeper.store.CallerThread;
 import io.lockkeeper.store.DaemonThreads;
+import io.lockkeeper.store.GrantChannel;
 import io.lockkeeper.store.StoreException;
 import io.lockkeeper.store.StoreListener;
 import io.lockkeeper.store.StoreNotReadyException;
@@ -18,7 +19,6 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.LongFunction;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -26,7 +26,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 
-/** What an open store works with: the driver, the server's clock, and the description of this instance. */
+/** What an open store works with: its commands, the server's clock, and the description of this instance. */
 final class RedisSession {
 
     private static final Logger log = LoggerFactory.getLogger(RedisLockStore.class);
@@ -36,22 +36,27 @@ final class RedisSession {
     private static final long DESCRIPTION_REFRESH_SECONDS = 20;
 
     private final String clientId;
-    private final StoreTraits traits;
-    private final RedisNames names;
+    final StoreTraits traits;
+    final RedisNames names;
     private final RedisEndpoint endpoint;
-    private final Arguments arguments;
+    final Arguments arguments;
     private final @Nullable RestartGuard guard;
-    private final ServerClocks clocks = new ServerClocks();
+    private final ServerClock.All clocks = new ServerClock.All();
     private final ScheduledThreadPoolExecutor timer =
             new ScheduledThreadPoolExecutor(1, DaemonThreads.factory("lockkeeper-redis-timer"));
-    private final RedisDriver driver;
-    private final StartupDoctor doctor;
-    private final AtomicReference<@Nullable CompletableFuture<?>> examination = new AtomicReference<>();
+    final RedisCommands commands;
+    private final GrantSubscription subscription;
+    private final ServerChecks checks;
     private CompletableFuture<Long> prepared;
     private CompletableFuture<?> described = CompletableFuture.completedFuture(null);
     private boolean closed;
 
-    RedisSession(RedisConnectionFactory connections, Options options, String clientId, Duration leaseTime) {
+    RedisSession(
+            RedisConnectionFactory connections,
+            Options options,
+            String clientId,
+            Duration leaseTime,
+            StoreListener listener) {
         this.clientId = clientId;
         this.traits = options.traits(leaseTime);
         this.names = new RedisNames(options.keyPrefix());
@@ -59,33 +64,15 @@ final class RedisSession {
         this.arguments = new Arguments(traits, options, names, leaseTime);
         this.guard = options.guard(leaseTime);
         timer.setRemoveOnCancelPolicy(true);
-        this.driver = RedisDrivers.over(connections, traits.commandTimeout(), timer, options.acks());
-        this.doctor = new StartupDoctor(driver, names, clientId, options.acks().isWanted(), InstantSource.system());
+        this.commands = new RedisCommands(connections, traits.commandTimeout(), timer, options.acks());
+        this.subscription = new GrantSubscription(commands.clients(), names, clientId, listener);
+        this.checks = new ServerChecks(commands, names, clientId, options.acks().isWanted(), InstantSource.system());
         this.prepared = prepare();
     }
 
-    StoreTraits traits() {
-        return traits;
-    }
-
-    RedisNames names() {
-        return names;
-    }
-
-    Arguments arguments() {
-        return arguments;
-    }
-
-    RedisDriver driver() {
-        return driver;
-    }
-
     /** Listens to the grants of this client, describes it, and waits a moment for the first connection. */
-    void start(StoredInstance instance, StoreListener listener) {
-        driver.subscribe(
-                names.channel(clientId),
-                message -> ChannelMessage.tell(message, names, listener),
-                listener::channelRestored);
+    void start(StoredInstance instance) {
+        subscription.start();
         describe(instance);
         awaitWarmConnection();
     }
@@ -94,7 +81,12 @@ final class RedisSession {
     private void awaitWarmConnection() {
         try {
             preparation().get(traits.commandTimeout().toMillis(), TimeUnit.MILLISECONDS);
-            awaitExamination();
+            // What is said of the servers should come before the application's own lines, and not while others count
+            // requests.
+            checks.examine()
+                    .copy()
+                    .completeOnTimeout(null, LONGEST_EXAMINATION_MILLIS, TimeUnit.MILLISECONDS)
+                    .get();
         } catch (TimeoutException silent) {
             log.warn("Redis does not answer yet, and locks are refused until it does. {}", endpoint.advice());
         } catch (ExecutionException failure) {
@@ -107,15 +99,8 @@ final class RedisSession {
         }
     }
 
-    /** What is said of the servers should come before the application's own lines, and not while others count requests. */
-    private void awaitExamination() throws ExecutionException, InterruptedException {
-        CompletableFuture<?> examining = examination.get();
-        if (examining != null) {
-            examining
-                    .copy()
-                    .completeOnTimeout(null, LONGEST_EXAMINATION_MILLIS, TimeUnit.MILLISECONDS)
-                    .get();
-        }
+    GrantChannel grantChannel() {
+        return new GrantChannel(true, subscription.since());
     }
 
     /** Runs a script over locks of one slot, and goes on with it where that leaves more to do. */
@@ -129,10 +114,10 @@ final class RedisSession {
     }
 
     private CompletableFuture<ScriptReply> once(LuaScript script, List<String> lockNames, List<byte[]> argv) {
-        return driver.eval(script, lockNames.stream().map(names::lock).toList(), argv)
+        return commands.eval(script, lockNames.stream().map(names::lock).toList(), argv)
                 .thenApply(raw -> {
                     ScriptReply reply = new ScriptReply(raw);
-                    clocks.told(serverOf(lockNames), reply.serverMicros());
+                    clocks.of(serverOf(lockNames)).told(reply.serverMicros());
                     reply.refuseForeign();
                     return reply;
                 });
@@ -144,8 +129,8 @@ final class RedisSession {
 
     /** Runs a script over keys of one slot, whose reply begins with the server's time. */
     CompletableFuture<List<Object>> evalTimed(LuaScript script, List<byte[]> keys, List<byte[]> argv) {
-        return driver.eval(script, keys, argv).thenApply(raw -> {
-            clocks.told(driver.serverOf(keys.get(0)), ScriptReply.toNumber(raw.get(0)));
+        return commands.eval(script, keys, argv).thenApply(raw -> {
+            clocks.of(commands.serverOf(keys.get(0))).told(ScriptReply.toNumber(raw.get(0)));
             return raw;
         });
     }
@@ -223,7 +208,7 @@ final class RedisSession {
     }
 
     private String serverOf(List<String> lockNames) {
-        return driver.serverOf(names.lock(lockNames.get(0)));
+        return commands.serverOf(names.lock(lockNames.get(0)));
     }
 
     /**
@@ -231,7 +216,7 @@ final class RedisSession {
      * fails as one that was not sent, and who waits may give it again.
      */
     <T> CompletableFuture<T> afterPreparation(Supplier<CompletableFuture<T>> command) {
-        if (clocks.isKnown()) {
+        if (clocks.first().isKnown()) {
             return command.get();
         }
         return preparation()
@@ -270,11 +255,9 @@ final class RedisSession {
     }
 
     private CompletableFuture<Long> prepare() {
-        return driver.prepare(LuaScript.ALL).thenApply(time -> {
-            clocks.told(TimeUnit.MILLISECONDS.toMicros(time));
-            if (examination.get() == null) {
-                examination.set(doctor.examine());
-            }
+        return commands.prepare(LuaScript.ALL).thenApply(time -> {
+            clocks.first().told(TimeUnit.MILLISECONDS.toMicros(time));
+            checks.examine();
             return time;
         });
     }
@@ -285,13 +268,14 @@ final class RedisSession {
         if (guard != null) {
             // A restart must be seen although no lock is asked for: the time of the new run counts from here.
             timer.scheduleWithFixedDelay(
-                    () -> driver.info().thenAccept(guard::saw), 0, DESCRIPTION_REFRESH_SECONDS, TimeUnit.SECONDS);
+                    () -> commands.info().thenAccept(guard::saw), 0, DESCRIPTION_REFRESH_SECONDS, TimeUnit.SECONDS);
         }
     }
 
     private synchronized void describe(byte[] json) {
         if (!closed) {
-            described = driver.set(names.instance(clientId), json, DESCRIPTION_LIFE)
+            commands.keepAlive();
+            described = commands.set(names.instance(clientId), json, DESCRIPTION_LIFE)
                     .exceptionally(failure -> {
                         log.debug("The description of this instance could not be written", failure);
                         return null;
@@ -307,10 +291,11 @@ final class RedisSession {
     void close() {
         // Commands may overtake each other: a description that is being written must not come after its end.
         lastDescription()
-                .thenCompose(done -> driver.delete(names.instance(clientId)))
+                .thenCompose(done -> commands.delete(names.instance(clientId)))
                 .exceptionally(gone -> null)
                 .join();
-        driver.close();
+        subscription.close(traits.commandTimeout());
+        commands.close();
         timer.shutdownNow();
     }
 }

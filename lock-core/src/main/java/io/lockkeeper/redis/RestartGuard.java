@@ -70,21 +70,16 @@ final class RestartGuard {
 
     /** Explains the one failure that only a store with a restart guard has: its acquire script runs INFO. */
     static <T> CompletableFuture<T> explain(CompletableFuture<T> answer) {
-        return answer.exceptionally(failure -> {
-            throw explained(failure);
+        return answer.exceptionallyCompose(failure -> {
+            Throwable cause =
+                    failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
+            String message = String.valueOf(cause.getMessage());
+            boolean refused = REFUSALS.stream().anyMatch(message::contains);
+            String advice =
+                    "the restart guard of a quorum asks each master by INFO how long it has run: permit its Redis"
+                            + " user to run INFO (ACL +info). " + message;
+            return CompletableFuture.failedFuture(refused ? new StoreException(advice, cause) : cause);
         });
-    }
-
-    private static RuntimeException explained(Throwable failure) {
-        Throwable cause =
-                failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
-        String message = String.valueOf(cause.getMessage());
-        return REFUSALS.stream().anyMatch(message::contains)
-                ? new StoreException(
-                        "the restart guard of a quorum asks each master by INFO how long it has run: permit its Redis"
-                                + " user to run INFO (ACL +info). " + message,
-                        cause)
-                : new CompletionException(cause);
     }
 
     /** One run of a server, and since when it is known to last. */

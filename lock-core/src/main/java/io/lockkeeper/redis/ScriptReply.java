@@ -7,11 +7,9 @@ import io.lockkeeper.store.ReleaseReply;
 import io.lockkeeper.store.StoreException;
 import io.lockkeeper.store.StoredLock;
 import java.nio.charset.StandardCharsets;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.IntStream;
-import org.jspecify.annotations.Nullable;
 
 /**
  * What a script answered: a status, the server's time, and what belongs to the status. The usual reply may be the time alone.
@@ -19,7 +17,6 @@ import org.jspecify.annotations.Nullable;
 final class ScriptReply {
 
     private static final int ATTEMPT = 20;
-    private static final byte[] NOT_HELD = RedisNames.bytes("NOT_HELD");
     private static final String AS_USUAL = "the usual";
 
     private final List<Object> raw;
@@ -32,23 +29,6 @@ final class ScriptReply {
 
     boolean is(String expected) {
         return status.equals(expected);
-    }
-
-    /**
-     * Returns whether a script says that its attempt does not hold the lock. Of a command that was sent twice that is no
-     * answer: the first copy may have ended the hold, and the next holder may have come and gone since.
-     */
-    static boolean isNotHeld(@Nullable Object reply) {
-        return reply instanceof List<?> values
-                && !values.isEmpty()
-                && values.get(0) instanceof byte[] status
-                && Arrays.equals(status, NOT_HELD);
-    }
-
-    static StoreException mayHaveRunBefore() {
-        return new StoreException(
-                "the connection was lost, and Redis does not know whether the first copy of the command ended the hold",
-                null);
     }
 
     long serverMicros() {

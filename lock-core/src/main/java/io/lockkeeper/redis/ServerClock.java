@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.redis;
 
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.LongSupplier;
@@ -54,6 +56,27 @@ final class ServerClock {
             long passed = TimeUnit.NANOSECONDS.toMicros(now - nanos);
             // What the server did when it told the time is over: the next command comes at least 1 us later
             return serverMicros + 1 + passed - passed / DRIFT;
+        }
+    }
+
+    /**
+     * The clocks of all servers: each master of a cluster has its own.
+     *
+     * @param first the clock of any of them, for those that have said nothing yet
+     * @param others by the servers' names
+     */
+    record All(ServerClock first, Map<String, ServerClock> others) {
+
+        All() {
+            this(new ServerClock(System::nanoTime), new ConcurrentHashMap<>());
+        }
+
+        ServerClock of(String server) {
+            return others.computeIfAbsent(server, name -> new ServerClock(System::nanoTime));
+        }
+
+        long micros(String server) {
+            return of(server).isKnown() ? of(server).micros() : first.micros();
         }
     }
 }

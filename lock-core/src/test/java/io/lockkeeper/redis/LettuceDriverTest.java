@@ -6,6 +6,7 @@ import static org.assertj.core.api.InstanceOfAssertFactories.LIST;
 
 import io.lockkeeper.LockLease;
 import io.lockkeeper.LockTemplate;
+import io.lockkeeper.redis.replication.ReplicaAcks;
 import io.lockkeeper.testing.RedisServer;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -102,8 +103,8 @@ class LettuceDriverTest {
     void theReplyOfAScriptMayBeEmpty() {
         LettuceConnectionFactory factory = factory(true);
         ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
-        RedisDriver driver =
-                RedisDrivers.over(factory, Duration.ofSeconds(2), timer, ReplicaAcks.of("0", Duration.ZERO));
+        RedisCommands driver =
+                new RedisCommands(factory, Duration.ofSeconds(2), timer, ReplicaAcks.of("0", Duration.ZERO));
         List<byte[]> noLock = List.of("lockkeeper:lock:".getBytes(StandardCharsets.UTF_8));
         try {
             driver.prepare(LuaScript.ALL).join();
@@ -124,8 +125,8 @@ class LettuceDriverTest {
     void whatIsUnderWayFailsWhenTheDriverIsClosed() {
         LettuceConnectionFactory factory = factory(true);
         ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
-        RedisDriver driver =
-                RedisDrivers.over(factory, Duration.ofSeconds(30), timer, ReplicaAcks.of("0", Duration.ZERO));
+        RedisCommands driver =
+                new RedisCommands(factory, Duration.ofSeconds(30), timer, ReplicaAcks.of("0", Duration.ZERO));
         byte[] key = "lockkeeper:lock:stock".getBytes(StandardCharsets.UTF_8);
         try {
             driver.prepare(LuaScript.ALL).join();

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.redis;
+
+import io.lockkeeper.redis.jedis.JedisConnections;
+import io.lockkeeper.redis.jedis.JedisScripts;
+import io.lockkeeper.redis.lettuce.LettuceConnections;
+import io.lockkeeper.redis.lettuce.LettuceScripts;
+import io.lockkeeper.redis.replication.DedicatedConnection;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.springframework.data.redis.connection.RedisClusterConfiguration;
+import org.springframework.data.redis.connection.RedisConfiguration;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
+import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+
+/**
+ * What the client behind a connection factory can do beside spring-data-redis.
+ *
+ * @param factory the application's factory
+ * @param kind of which client it is
+ * @param plain whether it is no subclass, which may connect in its own way
+ * @param limit within which a command must be answered
+ */
+record Clients(RedisConnectionFactory factory, Kind kind, boolean plain, Duration limit) {
+
+    /** By their names, because a class cannot be loaded where its client is absent. */
+    enum Kind {
+        JEDIS("org.springframework.data.redis.connection.jedis.JedisConnectionFactory"),
+        LETTUCE("org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory"),
+        OTHER("");
+
+        private final String factory;
+
+        Kind(String factory) {
+            this.factory = factory;
+        }
+
+        static Kind of(RedisConnectionFactory connections) {
+            for (Class<?> type = connections.getClass(); type != null; type = type.getSuperclass()) {
+                for (Kind kind : values()) {
+                    if (type.getName().equals(kind.factory)) {
+                        return kind;
+                    }
+                }
+            }
+            return OTHER;
+        }
+    }
+
+    static Clients of(RedisConnectionFactory factory, Duration limit) {
+        Kind kind = Kind.of(factory);
+        return new Clients(factory, kind, factory.getClass().getName().equals(kind.factory), limit);
+    }
+
+    /** Returns the best way for scripts, which may be the general one. */
+    ScriptRunner scripts(ScheduledExecutorService timer, ScriptRunner general) {
+        ScriptRunner own = null;
+        if (plain && kind == Kind.JEDIS) {
+            own = JedisScripts.over((JedisConnectionFactory) factory, limit, timer);
+        } else if (plain && ((LettuceConnectionFactory) factory).getShareNativeConnection()) {
+            own = new LettuceScripts(limit, timer, general);
+        }
+        return own == null ? general : own;
+    }
+
+    /** Returns what a factory of a known client was told of its servers; null: it is not known. */
+    static @Nullable RedisConfiguration serversOf(RedisConnectionFactory factory) {
+        return switch (Kind.of(factory)) {
+            case JEDIS -> {
+                JedisConnectionFactory jedis = (JedisConnectionFactory) factory;
+                yield first(
+                        jedis.getClusterConfiguration(),
+                        jedis.getSentinelConfiguration(),
+                        jedis.getStandaloneConfiguration());
+            }
+            case LETTUCE -> {
+                LettuceConnectionFactory lettuce = (LettuceConnectionFactory) factory;
+                yield first(
+                        lettuce.getClusterConfiguration(),
+                        lettuce.getSentinelConfiguration(),
+                        lettuce.getSocketConfiguration(),
+                        lettuce.getStandaloneConfiguration());
+            }
+            case OTHER -> null;
+        };
+    }
+
+    private static @Nullable RedisConfiguration first(@Nullable RedisConfiguration... configurations) {
+        return Stream.of(configurations).filter(Objects::nonNull).findFirst().orElse(null);
+    }
+
+    /**
+     * Returns a factory for a connection that is taken for good: several stores must not use up the application's pool. It is
+     * the application's own where that has none, or connects in its own way.
+     */
+    RedisConnectionFactory outsideOfThePool() {
+        RedisConfiguration servers = serversOf(factory);
+        if (!plain || servers == null) {
+            return factory;
+        }
+        return kind == Kind.JEDIS
+                ? JedisConnections.like((JedisConnectionFactory) factory, servers, limit)
+                : LettuceConnections.outsideOfThePool((LettuceConnectionFactory) factory, servers, limit);
+    }
+
+    /** Checks that there can be dedicated connections. */
+    void requireDedicated() {
+        RedisConfiguration servers = serversOf(factory);
+        if (servers == null || RedisConfiguration.isDomainSocketConfiguration(servers)) {
+            throw new IllegalArgumentException(
+                    "Replica acks need a connection factory of Jedis or Lettuce to one server, to Sentinel or to a cluster,"
+                            + " but this is " + factory + ": use one of these, or set replica acks to 0");
+        }
+    }
+
+    /** Returns a connection to a server of the cluster by its address, or to the only master. */
+    DedicatedConnection dedicated(String name) {
+        RedisConfiguration servers = Objects.requireNonNull(serversOf(factory), "the client is known");
+        if (servers instanceof RedisClusterConfiguration cluster) {
+            int colon = name.lastIndexOf(':');
+            RedisStandaloneConfiguration server = new RedisStandaloneConfiguration(
+                    name.substring(0, colon), Integer.parseInt(name.substring(colon + 1)));
+            server.setUsername(cluster.getUsername());
+            server.setPassword(cluster.getPassword());
+            servers = server;
+        }
+        return kind == Kind.JEDIS
+                ? JedisConnections.dedicated((JedisConnectionFactory) factory, servers, limit)
+                : LettuceConnections.dedicated((LettuceConnectionFactory) factory, servers, limit);
+    }
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.redis;
+
+import io.lockkeeper.store.StoreException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+import org.springframework.data.redis.connection.ClusterSlotHashUtil;
+import org.springframework.data.redis.connection.RedisClusterConnection;
+import org.springframework.data.redis.connection.RedisClusterNode;
+import org.springframework.data.redis.connection.RedisConnection;
+
+/**
+ * What is known of the servers behind a connection factory: that there is only one, or which masters of a cluster have
+ * which slots. This may be out of date and costs nothing but speed then, because clients find the server of a key by
+ * themselves.
+ */
+final class ClusterTopology {
+
+    /** The name of a server that is not known yet, or does not matter. */
+    static final String ANY = "";
+
+    private static final long REFRESH_NANOS = TimeUnit.SECONDS.toNanos(10);
+    private static final long MIN_REFRESH_NANOS = TimeUnit.MILLISECONDS.toNanos(300);
+
+    /** So many keys hit each of the 16,384 slots almost certainly. */
+    private static final int ROUTES_TRIED = 200_000;
+
+    private final AtomicLong learned = new AtomicLong(System.nanoTime() - REFRESH_NANOS);
+    private volatile boolean single;
+    private volatile List<Master> masters = List.of();
+
+    /** Takes in what a connection knows, which may mean to ask a server, and returns the masters; empty: no cluster. */
+    List<Master> learn(RedisConnection connection) {
+        learned.set(System.nanoTime());
+        if (connection instanceof RedisClusterConnection cluster) {
+            List<Master> found = new ArrayList<>();
+            for (RedisClusterNode node : cluster.clusterGetNodes()) {
+                if (node.isMaster() && !node.getSlotRange().getSlots().isEmpty()) {
+                    found.add(new Master(node.asString(), node));
+                }
+            }
+            masters = List.copyOf(found);
+        } else {
+            single = true;
+        }
+        return masters;
+    }
+
+    /** Returns whether the caller is the one that should let this learn anew now; soon, but not in quick turns after a failure. */
+    boolean isOld(boolean afterFailure) {
+        long last = learned.get();
+        long now = System.nanoTime();
+        long age = afterFailure ? MIN_REFRESH_NANOS : REFRESH_NANOS;
+        return !single && now - last >= age && learned.compareAndSet(last, now);
+    }
+
+    boolean isSingle() {
+        return single;
+    }
+
+    /** Returns the servers to ask where all are asked. */
+    List<Master> servers() {
+        return single ? List.of(new Master(ANY, null)) : masters;
+    }
+
+    /** Returns the slot of a key; the same for all keys if there is only one server. */
+    int slot(byte[] key) {
+        return single ? 0 : ClusterSlotHashUtil.calculateSlot(key);
+    }
+
+    /** Returns the name of the server that has a key. */
+    String serverOf(byte[] key) {
+        List<Master> known = masters;
+        if (known.isEmpty()) {
+            return ANY;
+        }
+        int slot = slot(key);
+        for (Master master : known) {
+            if (master.serves(slot)) {
+                return master.name;
+            }
+        }
+        return ANY;
+    }
+
+    /**
+     * Returns for each server one key that it has and that begins as all matches of a pattern do. A server that can have
+     * no such key is left out: it has no match either.
+     */
+    List<byte[]> routes(byte[] pattern) {
+        byte[] begin = literalBegin(pattern);
+        if (single) {
+            return List.of(begin);
+        }
+        List<Master> missing = new ArrayList<>(masters);
+        if (missing.isEmpty()) {
+            throw new StoreException("the masters of the cluster are not known", null);
+        }
+        // Only a hash tag gives two keys with different last bits one slot.
+        if (slot(append(begin, 0)) == slot(append(begin, 1))) {
+            return List.of(begin);
+        }
+        List<byte[]> routes = new ArrayList<>();
+        for (int i = 0; i < ROUTES_TRIED && !missing.isEmpty(); i++) {
+            byte[] key = append(begin, i);
+            if (missing.removeIf(master -> master.serves(slot(key)))) {
+                routes.add(key);
+            }
+        }
+        return routes;
+    }
+
+    private static byte[] literalBegin(byte[] pattern) {
+        int length = 0;
+        while (length < pattern.length && "*?[\\".indexOf(pattern[length]) < 0) {
+            length++;
+        }
+        return Arrays.copyOf(pattern, length);
+    }
+
+    private static byte[] append(byte[] begin, int number) {
+        byte[] digits = RedisNames.bytes(Integer.toString(number));
+        byte[] key = Arrays.copyOf(begin, begin.length + digits.length);
+        System.arraycopy(digits, 0, key, begin.length, digits.length);
+        return key;
+    }
+
+    /** A master of a cluster under the name of its address, or the only server. */
+    record Master(String name, @Nullable RedisClusterNode node) {
+
+        boolean serves(int slot) {
+            return node != null && node.servesSlot(slot);
+        }
+    }
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.redis;
+
+import io.lockkeeper.redis.ClusterTopology.Master;
+import io.lockkeeper.redis.replication.DedicatedConnection;
+import io.lockkeeper.redis.replication.ReplicaAcks;
+import io.lockkeeper.redis.replication.ReplicatedCommands;
+import io.lockkeeper.store.StoreException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.data.redis.connection.RedisClusterConnection;
+import org.springframework.data.redis.connection.RedisConnection;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.connection.ReturnType;
+
+/**
+ * The few things that the store needs of Redis, over spring-data-redis with every client and topology that it has; scripts
+ * over the {@linkplain Clients best way} that there is. Every future is completed within the command timeout, with the
+ * reply or with a {@link StoreException}.
+ */
+final class RedisCommands implements AutoCloseable, ReplicatedCommands.Masters {
+
+    private static final Logger log = LoggerFactory.getLogger(RedisCommands.class);
+    private static final int PREPARATION_FACTOR = 5;
+
+    private final Duration commandTimeout;
+    private final CommandThreads threads;
+    private final ClusterTopology topology = new ClusterTopology();
+    private final ScriptRunner scripts;
+    private final Clients clients;
+
+    RedisCommands(
+            RedisConnectionFactory connections,
+            Duration commandTimeout,
+            ScheduledExecutorService timer,
+            ReplicaAcks acks) {
+        this.commandTimeout = commandTimeout;
+        this.clients = Clients.of(connections, commandTimeout);
+        this.threads = new CommandThreads(connections, timer, this::used);
+        ScriptRunner general = new ThroughSpringData();
+        if (acks.isWanted()) {
+            clients.requireDedicated();
+            this.scripts = new ReplicatedCommands(acks, commandTimeout, timer, general, this);
+        } else {
+            this.scripts = clients.scripts(timer, general);
+        }
+    }
+
+    Clients clients() {
+        return clients;
+    }
+
+    private void used(RedisConnection connection) {
+        scripts.used(connection);
+    }
+
+    /** Runs a script; see {@link ScriptRunner#eval}. */
+    CompletableFuture<List<Object>> eval(LuaScript script, List<byte[]> keys, List<byte[]> arguments) {
+        refreshIf(topology.isOld(false));
+        return scripts.eval(script, keys, arguments);
+    }
+
+    /**
+     * Makes scripts known to all servers, so that the first run of each needs one request, and returns the clock of one
+     * that answers, in ms. May take longer than the command timeout.
+     */
+    CompletableFuture<Long> prepare(List<LuaScript> all) {
+        // Opens the first connection, which may need more than a command: classes are loaded, names resolved.
+        Duration patience = commandTimeout.multipliedBy(PREPARATION_FACTOR);
+        return threads.<CompletableFuture<Long>>call(ClusterTopology.ANY, "prepare", patience, connection -> {
+                    if (!topology.learn(connection).isEmpty()) {
+                        return prepareCluster(all, patience);
+                    }
+                    // First: a server that wants a password breaks the connection at so long a text as a script, and
+                    // says so to a short command. TIME, because its right is needed anyway.
+                    time(connection, null);
+                    all.forEach(script -> load(connection, script));
+                    return CompletableFuture.completedFuture(time(connection, null));
+                })
+                .thenCompose(Function.identity())
+                // So that the first lock finds a warm connection. Whether it works is the first lock's affair.
+                .thenCompose(time -> scripts.keepAlive().handle((warm, failure) -> time));
+    }
+
+    /** A master that does not answer must not keep the locks of the others: it learns the scripts when it runs them. */
+    private CompletableFuture<Long> prepareCluster(List<LuaScript> all, Duration patience) {
+        CompletableFuture<?> loaded = all(all.stream()
+                .map(script -> threads.call(
+                        ClusterTopology.ANY, "prepare", commandTimeout, connection -> load(connection, script))));
+        return threads.call(ClusterTopology.ANY, "prepare", commandTimeout, connection -> time(connection, null))
+                // Not the first way, because Lettuce opens further connections for it.
+                .exceptionallyCompose(silent -> firstTime(patience))
+                .thenCompose(time -> loaded.handle((done, failure) -> time));
+    }
+
+    private CompletableFuture<Long> firstTime(Duration patience) {
+        CompletableFuture<Long> first = new CompletableFuture<>();
+        all(topology.servers().stream().map(master -> threads.call(
+                                master.name(), "prepare", patience, connection -> time(connection, master))
+                        .thenAccept(first::complete)
+                        .exceptionally(failure -> null)))
+                .thenRun(() ->
+                        first.completeExceptionally(new StoreException("no master of the cluster answers", null)));
+        return first;
+    }
+
+    private static CompletableFuture<?> all(Stream<? extends CompletableFuture<?>> futures) {
+        return CompletableFuture.allOf(futures.toArray(CompletableFuture[]::new));
+    }
+
+    /** A user who may not load scripts sends their text now and then. */
+    private static Boolean load(RedisConnection connection, LuaScript script) {
+        try {
+            return connection.scriptingCommands().scriptLoad(RedisNames.bytes(script.source())) != null;
+        } catch (RuntimeException failure) {
+            if (Failures.says(failure, "NOPERM")) {
+                return false;
+            }
+            throw failure;
+        }
+    }
+
+    private static Long time(RedisConnection connection, @Nullable Master master) {
+        Long time = master == null || master.node() == null
+                ? connection.serverCommands().time(TimeUnit.MILLISECONDS)
+                : ((RedisClusterConnection) connection).serverCommands().time(master.node(), TimeUnit.MILLISECONDS);
+        if (time == null) {
+            throw new StoreException("the server did not tell its time", null);
+        }
+        return time;
+    }
+
+    /** Returns the slot of a key: a script may name several keys if they have the same. On a single server all have. */
+    int slot(byte[] key) {
+        return topology.slot(key);
+    }
+
+    /** Returns the name of the server that has a key, as far as that is known: servers have clocks of their own. */
+    String serverOf(byte[] key) {
+        return topology.serverOf(key);
+    }
+
+    /**
+     * Finds keys on all servers, masters of a cluster, without keeping any of them busy for long. Takes as many commands
+     * as there are keys on a server by 500, and fails if one of them does.
+     *
+     * @param pattern what the keys look like, as SCAN takes it
+     * @param limit how many keys are enough
+     * @return different keys, in no order
+     */
+    CompletableFuture<List<byte[]>> scan(byte[] pattern, int limit) {
+        CompletableFuture<?> known = topology.isSingle() ? CompletableFuture.completedFuture(null) : learn();
+        return known.thenCompose(masters -> new KeyScan(this, pattern, limit).onServersOf(topology.routes(pattern)));
+    }
+
+    /**
+     * Reads texts, wherever they are. Fails if one of the servers does.
+     *
+     * @return the value of each key in their order; null where there is none, or something else
+     */
+    CompletableFuture<List<byte @Nullable []>> get(List<byte[]> keys) {
+        byte @Nullable [][] values = new byte[keys.size()][];
+        return all(SlotGroups.of(keys, topology::slot).stream().map(group -> {
+                    byte[][] names = IntStream.of(group).mapToObj(keys::get).toArray(byte[][]::new);
+                    return call(names[0], "get", connection -> connection
+                                    .stringCommands()
+                                    .mGet(names))
+                            .thenAccept(found ->
+                                    IntStream.range(0, group.length).forEach(i -> values[group[i]] = found.get(i)));
+                }))
+                .thenApply(done -> Arrays.asList(values));
+    }
+
+    /**
+     * Asks servers about themselves (INFO): all masters of a cluster. Those that do not answer are left out.
+     *
+     * @return what each of them says, by its name; that of the only server is empty
+     */
+    CompletableFuture<Map<String, Properties>> info() {
+        Map<String, Properties> answers = new ConcurrentHashMap<>();
+        return all(topology.servers().stream().map(master -> threads.call(
+                                master.name(), "info", commandTimeout, connection -> info(connection, master))
+                        .thenAccept(info -> answers.put(master.name(), info))
+                        .exceptionally(failure -> {
+                            log.debug("Redis {} does not tell about itself", master.name(), failure);
+                            return null;
+                        })))
+                .thenApply(done -> Map.copyOf(answers));
+    }
+
+    private static @Nullable Properties info(RedisConnection connection, Master master) {
+        return master.node() == null
+                ? connection.serverCommands().info()
+                : ((RedisClusterConnection) connection).serverCommands().info(master.node());
+    }
+
+    /** Sets a key that expires. */
+    CompletableFuture<Void> set(byte[] key, byte[] value, Duration timeToLive) {
+        return call(key, "set", connection -> connection
+                        .stringCommands()
+                        .setEx(key, Math.max(1, timeToLive.toSeconds()), value))
+                .thenAccept(done -> {});
+    }
+
+    /** Deletes a key. */
+    CompletableFuture<Void> delete(byte[] key) {
+        return call(key, "delete", connection -> connection.keyCommands().del(key))
+                .thenAccept(done -> {});
+    }
+
+    /** Uses the connection for scripts, before it is idle for too long. */
+    void keepAlive() {
+        scripts.keepAlive();
+    }
+
+    /** Refuses further commands. */
+    @Override
+    public void close() {
+        scripts.close();
+        threads.close();
+    }
+
+    private <T> CompletableFuture<T> call(byte[] key, String what, Function<RedisConnection, @Nullable T> command) {
+        refreshIf(topology.isOld(false));
+        return threads.call(topology.serverOf(key), what, commandTimeout, command);
+    }
+
+    private void refreshIf(boolean old) {
+        if (old) {
+            learn().whenComplete((masters, failure) -> {
+                if (failure != null) {
+                    log.debug("The masters of the cluster are not known", failure);
+                }
+            });
+        }
+    }
+
+    private CompletableFuture<List<Master>> learn() {
+        return threads.call(
+                ClusterTopology.ANY, "cluster nodes", commandTimeout, connection -> topology.learn(connection));
+    }
+
+    // ---- what replica acks need to know of the masters ----
+
+    @Override
+    public CompletableFuture<String> masterOf(byte[] key) {
+        String server = topology.serverOf(key);
+        if (topology.isSingle() || !server.equals(ClusterTopology.ANY)) {
+            return CompletableFuture.completedFuture(server);
+        }
+        return learn().thenApply(masters -> {
+            String found = topology.serverOf(key);
+            if (found.equals(ClusterTopology.ANY) && !topology.isSingle()) {
+                throw new StoreException("no master of the cluster serves this key", null);
+            }
+            return found;
+        });
+    }
+
+    @Override
+    public DedicatedConnection connectionTo(String server) {
+        return clients.dedicated(server);
+    }
+
+    @Override
+    public void failed() {
+        refreshIf(topology.isOld(true));
+    }
+
+    /** Runs scripts over spring-data-redis. In a cluster the client sends a script to the master of its first key. */
+    private final class ThroughSpringData implements ScriptRunner {
+
+        @Override
+        public CompletableFuture<List<Object>> eval(LuaScript script, List<byte[]> keys, List<byte[]> arguments) {
+            List<byte[]> all = new ArrayList<>(keys);
+            all.addAll(arguments);
+            byte[][] keysAndArguments = all.toArray(byte[][]::new);
+            return call(
+                    keys.get(0), script.name(), connection -> run(connection, script, keys.size(), keysAndArguments));
+        }
+
+        private List<Object> run(RedisConnection connection, LuaScript script, int keys, byte[][] arguments) {
+            List<Object> reply;
+            try {
+                reply = connection.scriptingCommands().evalSha(script.sha1(), ReturnType.MULTI, keys, arguments);
+            } catch (RuntimeException failure) {
+                if (!Failures.says(failure, "NOSCRIPT")) {
+                    throw failure;
+                }
+                // Refused before it ran, so it is safe to send again.
+                byte[] source = RedisNames.bytes(script.source());
+                reply = connection.scriptingCommands().eval(source, ReturnType.MULTI, keys, arguments);
+            }
+            if (reply == null) {
+                throw new StoreException(
+                        "script " + script.name() + " gave no reply: is the connection in a transaction?", null);
+            }
+            return reply;
+        }
+
+        @Override
+        public void close() {
+            // The threads are closed with the commands.
+        }
+    }
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.redis.jedis;
+
+import io.lockkeeper.redis.replication.DedicatedConnection;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
+import org.jspecify.annotations.Nullable;
+import org.springframework.data.redis.connection.RedisClusterConfiguration;
+import org.springframework.data.redis.connection.RedisConfiguration;
+import org.springframework.data.redis.connection.RedisConnection;
+import org.springframework.data.redis.connection.RedisPipelineException;
+import org.springframework.data.redis.connection.RedisSentinelConfiguration;
+import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
+import org.springframework.data.redis.connection.jedis.JedisClientConfiguration;
+import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
+
+/**
+ * Makes connections as an application makes its own, but outside of its pool.
+ *
+ * <p>Internal: public for the package of the store alone, and may change in any release.
+ */
+public final class JedisConnections {
+
+    /** One that is taken for good, and one for what goes on beside it. */
+    private static final int LARGEST_POOL = 2;
+
+    private JedisConnections() {}
+
+    /**
+     * Returns a started factory that connects as another one does.
+     *
+     * @param original the application's factory
+     * @param servers to which it leads
+     * @param limit how long it waits for a connection and for an answer
+     */
+    public static JedisConnectionFactory like(
+            JedisConnectionFactory original, RedisConfiguration servers, Duration limit) {
+        JedisClientConfiguration client = client(original.getClientConfiguration(), limit);
+        JedisConnectionFactory factory;
+        if (servers instanceof RedisClusterConfiguration cluster) {
+            factory = new JedisConnectionFactory(cluster, client);
+        } else if (servers instanceof RedisSentinelConfiguration sentinel) {
+            factory = new JedisConnectionFactory(sentinel, client);
+        } else {
+            factory = new JedisConnectionFactory((RedisStandaloneConfiguration) servers, client);
+        }
+        factory.afterPropertiesSet();
+        factory.start();
+        return factory;
+    }
+
+    @SuppressWarnings("deprecation") // The customizer has this name in spring-data-redis 3.
+    private static JedisClientConfiguration client(JedisClientConfiguration original, Duration limit) {
+        GenericObjectPoolConfig<Object> pool = new GenericObjectPoolConfig<>();
+        pool.setMaxTotal(LARGEST_POOL);
+        pool.setMaxWait(limit);
+        pool.setJmxEnabled(false);
+        JedisClientConfiguration.JedisClientConfigurationBuilder client =
+                JedisClientConfiguration.builder().connectTimeout(limit).readTimeout(limit);
+        original.getClientName().ifPresent(client::clientName);
+        original.getCustomizer().ifPresent(client::customize);
+        customizeClient(original, client);
+        if (original.isUseSsl()) {
+            JedisClientConfiguration.JedisSslClientConfigurationBuilder tls = client.useSsl();
+            original.getSslSocketFactory().ifPresent(tls::sslSocketFactory);
+            original.getSslParameters().ifPresent(tls::sslParameters);
+            original.getHostnameVerifier().ifPresent(tls::hostnameVerifier);
+        }
+        return client.usePooling().poolConfig(pool).and().build();
+    }
+
+    private static void customizeClient(
+            JedisClientConfiguration original, JedisClientConfiguration.JedisClientConfigurationBuilder client) {
+        try {
+            original.getClientCustomizer().ifPresent(client::customizeClient);
+        } catch (NoSuchMethodError olderSpringData) {
+            // It has none.
+            return;
+        }
+    }
+
+    /** Returns a connection of its own. Pipelines of Jedis keep one connection, and nothing is sent twice. */
+    public static DedicatedConnection dedicated(
+            JedisConnectionFactory original, RedisConfiguration servers, Duration limit) {
+        return new DedicatedConnection(() -> like(original, servers, limit)) {
+            @Override
+            protected List<@Nullable Object> exchange(RedisConnection connection, List<byte[][]> commands) {
+                connection.openPipeline();
+                for (byte[][] command : commands) {
+                    byte[][] arguments = Arrays.copyOfRange(command, 1, command.length);
+                    connection.execute(new String(command[0], StandardCharsets.US_ASCII), arguments);
+                }
+                List<?> replies;
+                try {
+                    replies = connection.closePipeline();
+                } catch (RedisPipelineException refusals) {
+                    replies = refusals.getPipelineResult();
+                }
+                if (replies.size() != commands.size()) {
+                    throw new IllegalStateException("Redis gave " + replies.size() + " replies to " + commands.size());
+                }
+                return new ArrayList<@Nullable Object>(replies);
+            }
+        };
+    }
+}

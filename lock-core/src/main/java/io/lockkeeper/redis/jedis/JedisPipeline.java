@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.redis.jedis;
+
+import io.lockkeeper.redis.Failures;
+import io.lockkeeper.store.DaemonThreads;
+import io.lockkeeper.store.StoreException;
+import java.time.Duration;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One connection to a server for all threads. A caller that finds it free leads: it writes the commands that wait, reads
+ * the replies and goes; callers that come meanwhile wait, and one of them leads next. So an uncontended caller does its own
+ * I/O, and concurrent callers share system calls (flat combining: Hendler, Incze, Shavit and Tzafrir, SPAA 2010).
+ *
+ * <p>Where no caller waits a helper thread leads. It also makes the connection, which may take longer than a caller may
+ * wait. After a failure the next leader sends again what had no answer. A timer ends what takes too long, and frees a
+ * leader that was interrupted, by cutting the connection.
+ */
+final class JedisPipeline {
+
+    private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+    private static final AtomicIntegerFieldUpdater<JedisPipeline> LED =
+            AtomicIntegerFieldUpdater.newUpdater(JedisPipeline.class, "led");
+    private static final AtomicIntegerFieldUpdater<JedisPipeline> WATCHED =
+            AtomicIntegerFieldUpdater.newUpdater(JedisPipeline.class, "watched");
+
+    /** A caller that must go sooner leaves the reading to the helper: a slow server must not cost the connection. */
+    private static final long SHORTEST_LEAD_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
+
+    private final Duration limit;
+    private final long shortestLead;
+    private final Supplier<JedisLink> connect;
+    private final ScheduledExecutorService timer;
+    private final Executor answers;
+    private final ExecutorService helper = DaemonThreads.limited("lockkeeper-redis", 1);
+    private final Queue<PipelinedCommand> waiting = new ConcurrentLinkedQueue<>();
+
+    /** 1: there is a leader. Fields, because after an error there may be no room for a call. */
+    private volatile int led;
+
+    /** 1: a look is scheduled. */
+    private volatile int watched;
+
+    private volatile @Nullable JedisLink link;
+
+    /** What is under way; without a leader, what an error left undone: the next leader begins with that. */
+    private volatile @Nullable Batch batch;
+
+    private volatile boolean closed;
+
+    /**
+     * Creates a pipeline whose connection is made when it is needed.
+     *
+     * @param limit within which every command is answered, or fails
+     * @param connect makes a connection
+     * @param timer looks after commands that are under way
+     * @param answers completes the futures of commands for which no caller waits
+     */
+    JedisPipeline(Duration limit, Supplier<JedisLink> connect, ScheduledExecutorService timer, Executor answers) {
+        this.limit = limit;
+        this.shortestLead = Math.min(SHORTEST_LEAD_NANOS, limit.toNanos() / 2);
+        this.connect = connect;
+        this.timer = timer;
+        this.answers = answers;
+    }
+
+    /** Sends a command; where its caller waits, the answer is there when this returns, or the caller's time is over. */
+    CompletableFuture<@Nullable Object> call(PipelinedCommand command) {
+        // Asked first: as soon as it is in the queue, another thread may answer it and take its caller out.
+        boolean waits = command.caller() != null;
+        waiting.add(command);
+        watch();
+        if (closed) {
+            refuse();
+        } else if (waits) {
+            await(command);
+        } else if (led == 0) {
+            help();
+        }
+        return command.result;
+    }
+
+    private void await(PipelinedCommand own) {
+        while (!own.isOver() && own.callerNanos() > 0 && !Thread.currentThread().isInterrupted()) {
+            boolean mayLead = link != null && own.callerNanos() >= shortestLead;
+            if (mayLead && LED.compareAndSet(this, 0, 1)) {
+                lead(own);
+            } else if (!mayLead && led == 0) {
+                help();
+            }
+            if (!own.isOver()) {
+                LockSupport.parkNanos(this, own.callerNanos());
+            }
+        }
+        if (!own.expire(answers)) {
+            own.leave();
+            // It may have been this caller's turn to lead.
+            handOn();
+        }
+        own.complete();
+    }
+
+    /** Sends what waits and reads the replies. The caller leads, and does not any more afterwards. */
+    private void lead(@Nullable PipelinedCommand own) {
+        try {
+            if (batch != null) {
+                recover(new StoreException("an error came while Redis answered", null));
+            }
+            exchange(own);
+        } catch (Throwable failure) {
+            recover(failure);
+        } finally {
+            led = 0;
+            handOn();
+        }
+    }
+
+    private void exchange(@Nullable PipelinedCommand own) {
+        JedisLink open = link;
+        if (open == null && own != null) {
+            // The helper connects.
+            return;
+        }
+        if (open == null) {
+            open = connect();
+        }
+        Batch current = new Batch(own);
+        batch = current;
+        current.takeFrom(waiting, answers);
+        current.begin();
+        // A look that came just before this has seen nothing to look after.
+        watch();
+        for (PipelinedCommand command : current.commands()) {
+            open.send(command.send());
+        }
+        readReplies(open, current);
+        batch = null;
+    }
+
+    private void readReplies(JedisLink open, Batch current) {
+        boolean demoted = false;
+        for (PipelinedCommand command = current.next(); command != null; command = current.next()) {
+            Object reply = open.read();
+            current.nextIsAnswered();
+            demoted |= Failures.says(reply, "READONLY");
+            answered(command, reply);
+        }
+        if (demoted) {
+            // Whatever has this address now, this connection leads to a server that was a master once.
+            drop();
+        }
+    }
+
+    private void answered(PipelinedCommand command, @Nullable Object reply) {
+        if (Failures.says(reply, "NOSCRIPT") && command.toText()) {
+            // Refused before it ran, so it is safe to send again.
+            waiting.add(command);
+        } else if (reply instanceof RuntimeException error) {
+            command.fail(error, answers);
+        } else if (command.mayHaveRun() && Failures.isNotHeld(reply)) {
+            command.fail(Failures.mayHaveRunBefore(), answers);
+        } else {
+            command.answer(reply, answers);
+        }
+    }
+
+    /** What waits for a connection that cannot be made fails, and is not tried again at once. */
+    private JedisLink connect() {
+        try {
+            JedisLink made = connect.get();
+            link = made;
+            if (closed) {
+                drop();
+                throw Failures.closed();
+            }
+            return made;
+        } catch (RuntimeException | Error failure) {
+            for (PipelinedCommand next = waiting.poll(); next != null; next = waiting.poll()) {
+                next.fail(failure, answers);
+            }
+            throw failure;
+        }
+    }
+
+    /** Ends the connection of a batch that failed, over which the next reply may belong to any of its commands. */
+    private void recover(Throwable failure) {
+        Batch left = batch;
+        if (left == null) {
+            return;
+        }
+        JedisLink open = link;
+        drop();
+        for (PipelinedCommand command = left.next(); command != null; command = left.next()) {
+            if (left.wasAbandoned()) {
+                command.notAwaited();
+            }
+            if (open != null && !closed && command.maySend()) {
+                waiting.add(command);
+            } else if (!command.expire(answers)) {
+                command.fail(closed ? Failures.closed() : failure, answers);
+            }
+            left.nextIsAnswered();
+        }
+        batch = null;
+    }
+
+    private void drop() {
+        JedisLink open = link;
+        link = null;
+        if (open != null) {
+            open.cut();
+        }
+    }
+
+    /** Lets the first one lead that waits. */
+    private void handOn() {
+        PipelinedCommand next = waiting.peek();
+        while (next != null && next.isOver()) {
+            waiting.remove(next);
+            next = waiting.peek();
+        }
+        Thread caller = next == null ? null : next.caller();
+        if (led == 0 && caller != null && link != null && batch == null) {
+            LockSupport.unpark(caller);
+        } else if (led == 0 && (next != null || batch != null)) {
+            help();
+        }
+    }
+
+    private void help() {
+        try {
+            helper.execute(() -> {
+                if ((!waiting.isEmpty() || batch != null) && LED.compareAndSet(this, 0, 1)) {
+                    lead(null);
+                }
+            });
+        } catch (RejectedExecutionException afterClose) {
+            refuse();
+        } catch (Error noThread) {
+            // What waits is looked after until there is one.
+            watch();
+        }
+    }
+
+    private void watch() {
+        if (watched == 0 && WATCHED.compareAndSet(this, 0, 1)) {
+            boolean scheduled = false;
+            try {
+                timer.schedule(this::look, LOOK_NANOS, TimeUnit.NANOSECONDS);
+                scheduled = true;
+            } catch (RejectedExecutionException afterClose) {
+                closed = true;
+            } finally {
+                if (!scheduled) {
+                    watched = 0;
+                }
+            }
+        }
+    }
+
+    private void look() {
+        try {
+            waiting.forEach(command -> command.expire(answers));
+            Batch current = batch;
+            if (current != null && current.hasBegun()) {
+                current.commands().forEach(command -> command.expire(answers));
+                JedisLink open = link;
+                if (current.isStuck(limit.toNanos()) && open != null && batch == current) {
+                    open.cut();
+                }
+            }
+            // The last leader may have had no room to hand on.
+            handOn();
+        } finally {
+            watched = 0;
+            // What has begun meanwhile may have taken this look for its own.
+            if (batch != null || !waiting.isEmpty()) {
+                watch();
+            }
+        }
+    }
+
+    /** Fails what waits. */
+    private void refuse() {
+        for (PipelinedCommand next = waiting.poll(); next != null; next = waiting.poll()) {
+            next.fail(Failures.closed(), answers);
+            next.complete();
+        }
+    }
+
+    /** Refuses further commands and cuts the connection. */
+    void close() {
+        closed = true;
+        helper.shutdown();
+        drop();
+        refuse();
+    }
+}

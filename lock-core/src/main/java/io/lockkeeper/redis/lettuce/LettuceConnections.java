@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.redis.lettuce;
+
+import io.lettuce.core.ClientOptions;
+import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.RedisException;
+import io.lettuce.core.RedisFuture;
+import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import io.lettuce.core.codec.ByteArrayCodec;
+import io.lettuce.core.output.CommandOutput;
+import io.lettuce.core.output.IntegerOutput;
+import io.lettuce.core.output.NestedMultiOutput;
+import io.lettuce.core.output.StatusOutput;
+import io.lettuce.core.protocol.CommandArgs;
+import io.lettuce.core.protocol.CommandType;
+import io.lockkeeper.redis.replication.DedicatedConnection;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
+import org.springframework.data.redis.connection.RedisConfiguration;
+import org.springframework.data.redis.connection.RedisConnection;
+import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
+import org.springframework.data.redis.connection.lettuce.LettuceClientConfiguration;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+import org.springframework.data.redis.connection.lettuce.LettucePoolingClientConfiguration;
+
+/**
+ * Makes connections as an application makes its own, but outside of its pool.
+ *
+ * <p>Internal: public for the package of the store alone, and may change in any release.
+ */
+public final class LettuceConnections {
+
+    private LettuceConnections() {}
+
+    /** Returns a factory that has no pool, and leads to the same servers: the original one where that has none. */
+    public static LettuceConnectionFactory outsideOfThePool(
+            LettuceConnectionFactory original, RedisConfiguration servers, Duration limit) {
+        boolean pooled = original.getClientConfiguration() instanceof LettucePoolingClientConfiguration;
+        // A factory for a static list of master and replicas tells the default, and nothing of the list.
+        return pooled && !servers.equals(new RedisStandaloneConfiguration())
+                ? like(original, servers, limit, true)
+                : original;
+    }
+
+    private static LettuceConnectionFactory like(
+            LettuceConnectionFactory original, RedisConfiguration servers, Duration limit, boolean restored) {
+        LettuceConnectionFactory factory =
+                new LettuceConnectionFactory(servers, client(original.getClientConfiguration(), limit, restored));
+        factory.setShareNativeConnection(false);
+        factory.afterPropertiesSet();
+        factory.start();
+        return factory;
+    }
+
+    private static LettuceClientConfiguration client(
+            LettuceClientConfiguration original, Duration limit, boolean restored) {
+        LettuceClientConfiguration.LettuceClientConfigurationBuilder client = LettuceClientConfiguration.builder()
+                .commandTimeout(limit)
+                .shutdownTimeout(original.getShutdownTimeout())
+                .shutdownQuietPeriod(original.getShutdownQuietPeriod());
+        ClientOptions options = original.getClientOptions().orElseGet(ClientOptions::create);
+        client.clientOptions(
+                restored ? options : options.mutate().autoReconnect(false).build());
+        original.getClientResources().ifPresent(client::clientResources);
+        original.getClientName().ifPresent(client::clientName);
+        original.getRedisCredentialsProviderFactory().ifPresent(client::redisCredentialsProviderFactory);
+        if (original.isUseSsl()) {
+            LettuceClientConfiguration.LettuceSslClientConfigurationBuilder tls =
+                    client.useSsl().verifyPeer(original.getVerifyMode());
+            if (original.isStartTls()) {
+                tls.startTls();
+            }
+        }
+        return client.build();
+    }
+
+    /**
+     * Returns a connection of its own. It is not restored when it is lost: what it would send again on a new connection
+     * would be WAIT alone.
+     */
+    public static DedicatedConnection dedicated(
+            LettuceConnectionFactory original, RedisConfiguration servers, Duration limit) {
+        return new DedicatedConnection(() -> like(original, servers, limit, false)) {
+            @Override
+            @SuppressWarnings("unchecked") // The factory was made for byte arrays and one server.
+            protected List<@Nullable Object> exchange(RedisConnection connection, List<byte[][]> requests) {
+                var commands = (RedisClusterAsyncCommands<byte[], byte[]>) connection.getNativeConnection();
+                List<RedisFuture<?>> answers = requests.stream()
+                        .<RedisFuture<?>>map(request -> dispatch(commands, request))
+                        .toList();
+                long end = System.nanoTime() + limit.toNanos();
+                List<@Nullable Object> replies = new ArrayList<>();
+                for (RedisFuture<?> answer : answers) {
+                    replies.add(reply(answer, end));
+                }
+                return replies;
+            }
+        };
+    }
+
+    private static RedisFuture<?> dispatch(RedisClusterAsyncCommands<byte[], byte[]> commands, byte[][] request) {
+        CommandType type = CommandType.valueOf(new String(request[0], StandardCharsets.US_ASCII));
+        CommandArgs<byte[], byte[]> arguments = new CommandArgs<>(ByteArrayCodec.INSTANCE);
+        for (int i = 1; i < request.length; i++) {
+            arguments.add(request[i]);
+        }
+        CommandOutput<byte[], byte[], ?> output =
+                switch (type) {
+                    case WAIT -> new IntegerOutput<>(ByteArrayCodec.INSTANCE);
+                    case ASKING -> new StatusOutput<>(ByteArrayCodec.INSTANCE);
+                    default -> new NestedMultiOutput<>(ByteArrayCodec.INSTANCE);
+                };
+        return commands.dispatch(type, output, arguments);
+    }
+
+    private static @Nullable Object reply(RedisFuture<?> answer, long end) {
+        try {
+            return answer.get(Math.max(0, end - System.nanoTime()), TimeUnit.NANOSECONDS);
+        } catch (ExecutionException failure) {
+            if (failure.getCause() instanceof RedisCommandExecutionException refusal) {
+                return refusal;
+            }
+            throw new RedisException(failure.getCause());
+        } catch (TimeoutException silence) {
+            throw new RedisException("no answer in time", silence);
+        } catch (InterruptedException interrupt) {
+            Thread.currentThread().interrupt();
+            throw new RedisException(interrupt);
+        }
+    }
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.redis.lettuce;
+
+import io.lettuce.core.RedisChannelHandler;
+import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.RedisConnectionStateListener;
+import io.lettuce.core.RedisException;
+import io.lettuce.core.RedisFuture;
+import io.lettuce.core.ScriptOutputType;
+import io.lettuce.core.api.StatefulConnection;
+import io.lettuce.core.api.async.RedisAsyncCommands;
+import io.lettuce.core.cluster.api.async.RedisAdvancedClusterAsyncCommands;
+import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import io.lockkeeper.redis.CommandTimeout;
+import io.lockkeeper.redis.Failures;
+import io.lockkeeper.redis.LuaScript;
+import io.lockkeeper.redis.ScriptRunner;
+import java.time.Duration;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+import org.springframework.data.redis.connection.RedisConnection;
+
+/**
+ * Runs scripts over the application's shared connection of Lettuce itself, where no thread waits for the answer. Whenever that
+ * connection fails, the next script goes over spring-data-redis, on a thread that may wait until there is a connection again.
+ *
+ * <p>Internal: public for the package of the store alone, and may change in any release.
+ */
+public final class LettuceScripts implements ScriptRunner {
+
+    private final Duration limit;
+    private final CommandTimeout timeouts;
+    private final ScriptRunner general;
+    private final Set<Call> underWay = ConcurrentHashMap.newKeySet();
+
+    /** The shared connection; null where it is not known to work. */
+    private volatile @Nullable RedisClusterAsyncCommands<byte[], byte[]> shared;
+
+    /** How often connections were lost, after which Lettuce sends again what had no answer. */
+    private final AtomicLong losses = new AtomicLong();
+
+    private final RedisConnectionStateListener listener = new RedisConnectionStateListener() {
+        @Override
+        public void onRedisDisconnected(RedisChannelHandler<?, ?> connection) {
+            losses.incrementAndGet();
+        }
+    };
+    private volatile boolean closed;
+
+    /**
+     * Creates it without a connection yet.
+     *
+     * @param limit after which an answer has failed
+     * @param timer ends what lasts too long
+     * @param general runs scripts while no connection is known to work
+     */
+    public LettuceScripts(Duration limit, ScheduledExecutorService timer, ScriptRunner general) {
+        this.limit = limit;
+        this.timeouts = new CommandTimeout(timer);
+        this.general = general;
+    }
+
+    @Override
+    public CompletableFuture<List<Object>> eval(LuaScript script, List<byte[]> keys, List<byte[]> arguments) {
+        RedisClusterAsyncCommands<byte[], byte[]> open = shared;
+        if (open == null || !isOpen(open)) {
+            shared = null;
+            return general.eval(script, keys, arguments);
+        }
+        Call call = new Call(script, keys, arguments, losses.get());
+        underWay.add(call);
+        // Told after this: what asks again at once must not meet the same connection.
+        CompletableFuture<List<Object>> answer = call.result.whenComplete((reply, failure) -> {
+            underWay.remove(call);
+            if (failure != null && !(failure.getCause() instanceof RedisCommandExecutionException)) {
+                shared = null;
+            }
+        });
+        if (closed) {
+            call.result.completeExceptionally(Failures.closed());
+        } else {
+            timeouts.watch(call.result, script.name(), limit, () -> {});
+            send(open, call, false);
+        }
+        return answer;
+    }
+
+    /** Sends the script's hash, and its text where the server does not know that. */
+    private void send(RedisClusterAsyncCommands<byte[], byte[]> commands, Call call, boolean text) {
+        try {
+            LuaScript script = call.script;
+            RedisFuture<List<Object>> sent = text
+                    ? commands.eval(script.source(), ScriptOutputType.MULTI, call.keys, call.arguments)
+                    : commands.evalsha(script.sha1(), ScriptOutputType.MULTI, call.keys, call.arguments);
+            sent.whenComplete((reply, failure) -> {
+                if (!text && Failures.says(failure, "NOSCRIPT")) {
+                    // Refused before it ran, so it is safe to send again.
+                    send(commands, call, true);
+                } else {
+                    answered(call, reply, failure);
+                }
+            });
+            // Takes the command back where Lettuce still keeps it for a connection to come.
+            call.result.whenComplete((reply, failure) -> sent.cancel(true));
+        } catch (RuntimeException refusal) {
+            answered(call, null, refusal);
+        }
+    }
+
+    private void answered(Call call, @Nullable List<Object> reply, @Nullable Throwable failure) {
+        Throwable cause =
+                failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
+        if (cause != null) {
+            call.result.completeExceptionally(Failures.at(call.script.name(), cause));
+        } else if (reply == null) {
+            call.result.completeExceptionally(Failures.at(call.script.name(), new RedisException("it gave no reply")));
+        } else if (Failures.isNotHeld(reply) && losses.get() != call.lossesBefore) {
+            call.result.completeExceptionally(Failures.mayHaveRunBefore());
+        } else {
+            call.result.complete(reply);
+        }
+    }
+
+    private static boolean isOpen(RedisClusterAsyncCommands<byte[], byte[]> commands) {
+        StatefulConnection<?, ?> connection = connectionOf(commands);
+        return connection != null && connection.isOpen();
+    }
+
+    @SuppressWarnings("deprecation") // Spring Data gives nothing else that knows it.
+    private static @Nullable StatefulConnection<?, ?> connectionOf(RedisClusterAsyncCommands<byte[], byte[]> commands) {
+        return commands instanceof RedisAdvancedClusterAsyncCommands<byte[], byte[]> cluster
+                ? cluster.getStatefulConnection()
+                : commands instanceof RedisAsyncCommands<byte[], byte[]> single ? single.getStatefulConnection() : null;
+    }
+
+    @Override
+    @SuppressWarnings("unchecked") // What Lettuce is given and gives are byte arrays.
+    public void used(RedisConnection connection) {
+        if (shared == null && !closed) {
+            var commands = (RedisClusterAsyncCommands<byte[], byte[]>) connection.getNativeConnection();
+            // Lettuce tells a listener once for each time that it was added.
+            StatefulConnection<?, ?> open = connectionOf(commands);
+            if (open != null) {
+                open.removeListener(listener);
+                open.addListener(listener);
+            }
+            shared = commands;
+        }
+        if (closed) {
+            shared = null;
+        }
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+        shared = null;
+        underWay.forEach(call -> call.result.completeExceptionally(Failures.closed()));
+    }
+
+    /** One run of a script. */
+    private static final class Call {
+
+        final CompletableFuture<List<Object>> result = new CompletableFuture<>();
+        final LuaScript script;
+        final byte[][] keys;
+        final byte[][] arguments;
+        final long lossesBefore;
+
+        Call(LuaScript script, List<byte[]> keys, List<byte[]> arguments, long lossesBefore) {
+            this.script = script;
+            this.keys = keys.toArray(byte[][]::new);
+            this.arguments = arguments.toArray(byte[][]::new);
+            this.lossesBefore = lossesBefore;
+        }
+    }
+}

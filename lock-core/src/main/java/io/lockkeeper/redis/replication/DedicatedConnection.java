@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.redis.replication;
+
+import java.util.List;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.DisposableBean;
+import org.springframework.data.redis.connection.RedisConnection;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+
+/**
+ * A connection to one server, used by one thread at a time. What is sent over it runs in this order, and is never sent again
+ * by the client. So an answer to WAIT is about the commands before it, which it would not be on another connection: that
+ * has written nothing, and waits for nothing.
+ *
+ * <p>Internal: public for the packages of the drivers alone, and may change in any release.
+ */
+public abstract class DedicatedConnection {
+
+    private final Supplier<? extends RedisConnectionFactory> factories;
+    private @Nullable RedisConnectionFactory factory;
+    private @Nullable RedisConnection open;
+
+    /**
+     * Creates it without a connection yet.
+     *
+     * @param factories makes a factory that has no other user
+     */
+    protected DedicatedConnection(Supplier<? extends RedisConnectionFactory> factories) {
+        this.factories = factories;
+    }
+
+    /**
+     * Sends commands together, in this order, and waits for all replies.
+     *
+     * @param connection which has no other user
+     * @param commands names and arguments; EVALSHA, EVAL, WAIT and ASKING are known
+     * @return the replies in their order: what a script or command answers, or the exception of one that was refused
+     * @throws RuntimeException if the connection failed: nothing is known of the commands then
+     */
+    protected abstract List<@Nullable Object> exchange(RedisConnection connection, List<byte[][]> commands);
+
+    final List<@Nullable Object> exchange(List<byte[][]> commands) {
+        RedisConnection connection = open;
+        if (connection == null) {
+            RedisConnectionFactory made = factory;
+            if (made == null) {
+                made = factories.get();
+                factory = made;
+            }
+            connection = made.getConnection();
+            open = connection;
+        }
+        return exchange(connection, commands);
+    }
+
+    /** Ends the connection; the next command makes another one. */
+    final void disconnect() {
+        RedisConnection connection = open;
+        open = null;
+        if (connection != null) {
+            try {
+                connection.close();
+            } catch (RuntimeException ignored) {
+                // It is as good as closed.
+            }
+        }
+    }
+
+    final void close() {
+        disconnect();
+        try {
+            if (factory instanceof DisposableBean made) {
+                made.destroy();
+            }
+        } catch (Exception ignored) {
+            // It is as good as closed.
+        }
+    }
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.redis.replication;
+
+import io.lockkeeper.redis.CommandTimeout;
+import io.lockkeeper.redis.Failures;
+import io.lockkeeper.redis.LuaScript;
+import io.lockkeeper.redis.ScriptRunner;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.function.Function;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * Runs scripts whose writes must be on replicas, on the master of their keys. Scripts that are not of the protocol run where
+ * all others do.
+ *
+ * <p>Internal: public for the package of the store alone, and may change in any release.
+ */
+public final class ReplicatedCommands implements ScriptRunner {
+
+    /**
+     * What a holder believes in. The end of a hold may be lost: it ends by itself then. But it goes the same way: while one
+     * master takes the place of another, two connections may lead to different ones.
+     */
+    private static final List<LuaScript> COUNTED = List.of(LuaScript.ACQUIRE, LuaScript.HANDOVER, LuaScript.RENEW);
+
+    private static final Pattern REDIRECTION = Pattern.compile("\\b(MOVED|ASK) \\d+ (\\S*:\\d+)");
+
+    private final ReplicaAcks acks;
+    private final Duration limit;
+    private final CommandTimeout timeouts;
+    private final ScriptRunner general;
+    private final Masters masters;
+    private final Map<String, ReplicatedMaster> servers = new ConcurrentHashMap<>();
+
+    /** What is known of the masters. */
+    public interface Masters {
+
+        /** Returns the name of the server that has a key, which may have to be asked for. */
+        CompletableFuture<String> masterOf(byte[] key);
+
+        /** Connects to a server by its name. */
+        DedicatedConnection connectionTo(String server);
+
+        /** A server does not answer, or lacks replicas: another one may have its place. */
+        void failed();
+    }
+
+    /**
+     * Creates it without a connection yet.
+     *
+     * @param acks how many replicas must have what is written
+     * @param limit after which an answer has failed
+     * @param timer ends what lasts too long
+     * @param general runs other scripts
+     * @param masters what is known of them
+     */
+    public ReplicatedCommands(
+            ReplicaAcks acks, Duration limit, ScheduledExecutorService timer, ScriptRunner general, Masters masters) {
+        this.acks = acks;
+        this.limit = limit;
+        this.timeouts = new CommandTimeout(timer);
+        this.general = general;
+        this.masters = masters;
+    }
+
+    @Override
+    public CompletableFuture<List<Object>> eval(LuaScript script, List<byte[]> keys, List<byte[]> arguments) {
+        if (!LuaScript.ALL.contains(script)) {
+            return general.eval(script, keys, arguments);
+        }
+        ReplicatedCommand command = new ReplicatedCommand(script, keys, arguments, COUNTED.contains(script));
+        return masters.masterOf(keys.get(0)).thenCompose(server -> {
+            timeouts.watch(command.result, command.name, limit, () -> {});
+            server(server).add(command);
+            return command.result;
+        });
+    }
+
+    private ReplicatedMaster server(String name) {
+        Function<String, ReplicatedMaster> made =
+                unknown -> new ReplicatedMaster(unknown, this, masters.connectionTo(unknown), acks);
+        return servers.computeIfAbsent(name, made);
+    }
+
+    /** A server has refused a command before it ran: it is sent again where that helps. */
+    void refused(ReplicatedCommand command, Throwable refusal, ReplicatedMaster server) {
+        Matcher redirection = REDIRECTION.matcher(Failures.rootMessage(refusal));
+        if (Failures.says(refusal, "NOSCRIPT")) {
+            command.toText();
+            if (command.maySend(refusal)) {
+                server.add(command);
+            }
+        } else if (redirection.find()) {
+            command.asking = redirection.group(1).equals("ASK");
+            if (command.maySend(refusal)) {
+                server(target(redirection.group(2), server.name())).add(command);
+            }
+            if (!command.asking) {
+                masters.failed();
+            }
+        } else {
+            masters.failed();
+            command.fail(refusal);
+        }
+    }
+
+    /** Returns the name of the server to which another one sends its callers; without a host it is on the same one. */
+    private static String target(String told, String teller) {
+        int colon = told.lastIndexOf(':');
+        String host = told.substring(0, colon);
+        boolean same = host.isEmpty() || host.equals("?");
+        return same ? teller.substring(0, teller.lastIndexOf(':')) + told.substring(colon) : told;
+    }
+
+    /** A server does not answer, or lacks replicas. */
+    void serverFailed() {
+        masters.failed();
+    }
+
+    @Override
+    public void close() {
+        servers.values().forEach(ReplicatedMaster::close);
+    }
+}

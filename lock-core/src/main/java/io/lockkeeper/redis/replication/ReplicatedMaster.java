@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.redis.replication;
+
+import io.lockkeeper.redis.Failures;
+import io.lockkeeper.redis.LuaScript;
+import io.lockkeeper.redis.RedisNames;
+import io.lockkeeper.store.DaemonThreads;
+import io.lockkeeper.store.StoreException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One connection to a master, over which commands go together with one WAIT behind them: those that come while the
+ * replicas are waited for make up the next batch. So one slow replica costs each of them at most two waits.
+ */
+final class ReplicatedMaster {
+
+    private final String name;
+    private final ReplicatedCommands commands;
+    private final DedicatedConnection connection;
+    private final ReplicaAcks acks;
+    private final Queue<ReplicatedCommand> waiting = new ConcurrentLinkedQueue<>();
+    private final ExecutorService thread;
+    private ReplicaCount replicas;
+
+    ReplicatedMaster(String name, ReplicatedCommands commands, DedicatedConnection connection, ReplicaAcks acks) {
+        this.name = name;
+        this.commands = commands;
+        this.connection = connection;
+        this.acks = acks;
+        this.replicas = new ReplicaCount("", acks.least());
+        this.thread = DaemonThreads.limited(("lockkeeper-redis-acks " + name).strip(), 1);
+    }
+
+    void add(ReplicatedCommand command) {
+        waiting.add(command);
+        try {
+            thread.execute(this::work);
+        } catch (RejectedExecutionException refusal) {
+            command.fail(Failures.closed());
+        }
+    }
+
+    private void work() {
+        List<ReplicatedCommand> batch = new ArrayList<>();
+        for (ReplicatedCommand next = waiting.poll(); next != null; next = waiting.poll()) {
+            if (!next.result.isDone()) {
+                batch.add(next);
+            }
+        }
+        if (batch.isEmpty()) {
+            return;
+        }
+        try {
+            run(batch);
+        } catch (RuntimeException | Error failure) {
+            connection.disconnect();
+            commands.serverFailed();
+            batch.forEach(command -> connectionFailed(command, failure));
+        }
+    }
+
+    private void connectionFailed(ReplicatedCommand command, Throwable failure) {
+        if (failure instanceof StoreException || command.retried) {
+            command.fail(failure);
+        } else if (command.maySend(failure)) {
+            // The connection may have been lost long before. A script that ran already does no harm a second time.
+            command.retried = true;
+            add(command);
+        }
+    }
+
+    private void run(List<ReplicatedCommand> batch) {
+        int awaited = batch.stream().anyMatch(command -> command.counts) ? replicas.most() : 0;
+        List<@Nullable Object> replies = send(batch, awaited);
+        List<Answer> written = takeReplies(batch, replies);
+        if (written.isEmpty()) {
+            return;
+        }
+        if (acks.all()) {
+            replicas = replicas.seen(replies.get(replies.size() - 2));
+        }
+        long count = count(replies.get(replies.size() - 1));
+        if (count < replicas.most() && awaited < replicas.most()) {
+            count = count(connection
+                    .exchange(List.<byte[][]>of(waitFor(replicas.most())))
+                    .get(0));
+        }
+        if (count >= replicas.most()) {
+            written.forEach(Answer::give);
+        } else {
+            tooFew(written, count);
+        }
+    }
+
+    /** Answers those that need no replicas, and returns the answers of the others. */
+    private List<Answer> takeReplies(List<ReplicatedCommand> batch, List<@Nullable Object> replies) {
+        int position = 0;
+        List<Answer> written = new ArrayList<>();
+        for (ReplicatedCommand command : batch) {
+            position += command.asking ? 1 : 0;
+            Object reply = replies.get(position++);
+            if (reply instanceof Throwable refusal && Failures.says(refusal, "READONLY")) {
+                // It was the master once, and did not run the command.
+                connection.disconnect();
+                connectionFailed(command, refusal);
+            } else if (reply instanceof Throwable refusal) {
+                commands.refused(command, refusal, this);
+            } else if (command.counts) {
+                written.add(new Answer(command, answer(reply)));
+            } else {
+                command.result.complete(answer(reply));
+            }
+        }
+        return written;
+    }
+
+    private void tooFew(List<Answer> written, long count) {
+        // This may be a master that was cut off: whoever knows of another one is asked again.
+        connection.disconnect();
+        commands.serverFailed();
+        StoreException few = new StoreException(
+                "only " + count + " of " + replicas.most() + " replicas had the lock within "
+                        + acks.timeout().toMillis() + " ms",
+                null);
+        written.forEach(answer -> answer.command.fail(few));
+    }
+
+    private List<@Nullable Object> send(List<ReplicatedCommand> batch, int awaited) {
+        List<byte[][]> requests = new ArrayList<>();
+        batch.forEach(command -> command.appendTo(requests));
+        if (awaited > 0) {
+            if (acks.all()) {
+                requests.add(bytes("EVAL", LuaScript.REPLICAS.source(), "0"));
+            }
+            requests.add(waitFor(awaited));
+        }
+        return connection.exchange(requests);
+    }
+
+    private byte[][] waitFor(int count) {
+        return bytes("WAIT", "" + count, "" + acks.timeout().toMillis());
+    }
+
+    private static byte[][] bytes(String... words) {
+        return Stream.of(words).map(RedisNames::bytes).toArray(byte[][]::new);
+    }
+
+    @SuppressWarnings("unchecked") // What a script answers.
+    private static List<Object> answer(@Nullable Object reply) {
+        if (reply instanceof List<?> list) {
+            return (List<Object>) list;
+        }
+        throw new StoreException("a script gave no reply", null);
+    }
+
+    private static long count(@Nullable Object reply) {
+        if (reply instanceof Long count) {
+            return count;
+        }
+        throw new StoreException(
+                "Redis does not wait for replicas (WAIT), which replica acks need: "
+                        + (reply instanceof Throwable refusal ? Failures.rootMessage(refusal) : reply),
+                reply instanceof Throwable refusal ? refusal : null);
+    }
+
+    String name() {
+        return name;
+    }
+
+    void close() {
+        thread.execute(connection::close);
+        thread.shutdown();
+    }
+
+    private record Answer(ReplicatedCommand command, List<Object> reply) {
+
+        void give() {
+            command.result.complete(reply);
+        }
+    }
+}

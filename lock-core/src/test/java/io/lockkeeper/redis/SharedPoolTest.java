@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lockkeeper.LockLease;
+import io.lockkeeper.LockRequest;
+import io.lockkeeper.LockTemplate;
+import io.lockkeeper.testing.RedisServer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.springframework.beans.factory.DisposableBean;
+import org.springframework.data.redis.connection.RedisConnection;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
+import org.springframework.data.redis.connection.jedis.JedisClientConfiguration;
+import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+import org.springframework.data.redis.connection.lettuce.LettucePoolingClientConfiguration;
+
+/** More templates than the application's pool has connections. */
+@Timeout(60)
+class SharedPoolTest {
+
+    private static final int TEMPLATES = 10;
+    private static final int POOL = 8;
+
+    /** Clients with a pool. */
+    enum Pooled {
+        JEDIS {
+            @Override
+            RedisConnectionFactory to(RedisStandaloneConfiguration server) {
+                GenericObjectPoolConfig<Object> pool = new GenericObjectPoolConfig<>();
+                pool.setMaxTotal(POOL);
+                JedisClientConfiguration client = JedisClientConfiguration.builder()
+                        .usePooling()
+                        .poolConfig(pool)
+                        .build();
+                JedisConnectionFactory factory = new JedisConnectionFactory(server, client);
+                factory.afterPropertiesSet();
+                factory.start();
+                return factory;
+            }
+        },
+        LETTUCE {
+            @Override
+            RedisConnectionFactory to(RedisStandaloneConfiguration server) {
+                GenericObjectPoolConfig<io.lettuce.core.api.StatefulConnection<?, ?>> pool =
+                        new GenericObjectPoolConfig<>();
+                pool.setMaxTotal(POOL);
+                LettuceConnectionFactory factory = new LettuceConnectionFactory(
+                        server,
+                        LettucePoolingClientConfiguration.builder()
+                                .poolConfig(pool)
+                                .build());
+                factory.afterPropertiesSet();
+                factory.start();
+                return factory;
+            }
+        };
+
+        abstract RedisConnectionFactory to(RedisStandaloneConfiguration server);
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void allTemplatesLockAndListenAndTheApplicationHasItsPool(Pooled client) throws Exception {
+        RedisConnectionFactory connections = null;
+        List<LockTemplate> templates = new ArrayList<>();
+        try (RedisServer server = RedisServer.start()) {
+            connections = client.to(new RedisStandaloneConfiguration(server.host(), server.port()));
+            RedisLockStore.Options options = RedisLockStore.Options.defaults().withPollInterval(Duration.ofSeconds(15));
+            for (int i = 0; i < TEMPLATES; i++) {
+                templates.add(LockTemplate.builder(new RedisLockStore(connections, options))
+                        .shutdownWait(Duration.ZERO)
+                        .build());
+            }
+            Awaitility.await()
+                    .atMost(Duration.ofSeconds(20))
+                    .until(() -> server.command("PUBSUB", "CHANNELS") instanceof List<?> channels
+                            && channels.size() == TEMPLATES);
+            List<RedisConnection> taken = new ArrayList<>();
+            for (int i = 0; i < POOL; i++) {
+                taken.add(connections.getConnection());
+                assertThat(taken.get(i).ping()).isEqualTo("PONG");
+            }
+            taken.forEach(RedisConnection::close);
+            LockLease held = templates.get(0).acquire("stock");
+            List<CompletableFuture<LockLease>> waiting = new ArrayList<>();
+            for (LockTemplate template : templates.subList(1, TEMPLATES)) {
+                waiting.add(template.acquireAsync(LockRequest.of("stock").withWaitTime(Duration.ofSeconds(30))));
+            }
+            Awaitility.await().until(() -> server.waiting("lockkeeper:lock:stock") == TEMPLATES - 1);
+            held.close();
+            waiting.forEach(next -> next.thenAccept(LockLease::close));
+            // Sooner than a poll: each of them heard of its grant.
+            CompletableFuture.allOf(waiting.toArray(CompletableFuture[]::new)).get(12, TimeUnit.SECONDS);
+        } finally {
+            templates.forEach(LockTemplate::close);
+            if (connections instanceof DisposableBean factory) {
+                factory.destroy();
+            }
+        }
+    }
+}
