@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.memory;
 
-import io.lockkeeper.memory.MemoryScripts.Sending;
 import io.lockkeeper.store.AcquireCommand;
 import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.GrantChannel;
@@ -19,38 +18,84 @@ import io.lockkeeper.store.StoredLock;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.Function;
+import java.util.function.BiFunction;
+import java.util.function.Consumer;
+import java.util.function.LongSupplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Keeps locks inside the JVM, with the behaviour of the Redis store: for tests, and for applications that run as one
+ * Keeps locks inside the JVM, with the promises of the Redis store: for tests, and for applications that run as one
  * process. Several stores made with {@link #peer()} share their locks as instances of an application do.
  */
 public class MemoryLockStore implements LockStore {
 
     private static final int ALIVE_POLLS = 4;
+    private static final int CLIENT_ID_LENGTH = 12;
 
-    private final MemoryLocks locks;
-    private @Nullable StoreTraits traits;
-    private @Nullable Instant opened;
-    private String clientId = "";
-    private boolean closed;
+    private final Heap heap;
+    private volatile @Nullable StoreTraits traits;
+    private volatile @Nullable Instant opened;
+    private volatile String clientId = "";
+    private volatile boolean closed;
+
+    private record Client(StoredInstance description, StoreListener listener) {}
+
+    /** What peers share; its monitor guards all of it. */
+    private static final class Heap {
+
+        private final LongSupplier micros;
+        private final Map<String, MemoryLock> locks = new HashMap<>();
+        private final Map<String, Client> clients = new HashMap<>();
+        private final List<Runnable> messages = new ArrayList<>();
+        private long lastToken;
+
+        Heap(LongSupplier micros) {
+            this.micros = micros;
+        }
+
+        MemoryLock lock(String name) {
+            return locks.computeIfAbsent(name, key -> new MemoryLock(key, lastToken, this::send));
+        }
+
+        void send(String attempt, Consumer<StoreListener> message) {
+            Client client = clients.get(attempt.substring(0, CLIENT_ID_LENGTH));
+            if (client != null) {
+                messages.add(() -> message.accept(client.listener()));
+            }
+        }
+
+        void dropUnused(MemoryLock lock) {
+            lastToken = Math.max(lastToken, lock.token());
+            if (lock.isUnused()) {
+                locks.remove(lock.name);
+            }
+        }
+    }
 
     /** Creates a store with locks of its own. */
     public MemoryLockStore() {
-        this(new MemoryLocks(() -> ChronoUnit.MICROS.between(Instant.EPOCH, Instant.now())));
+        this(() -> ChronoUnit.MICROS.between(Instant.EPOCH, Instant.now()));
     }
 
-    MemoryLockStore(MemoryLocks locks) {
-        this.locks = locks;
+    MemoryLockStore(LongSupplier micros) {
+        this(new Heap(micros));
+    }
+
+    private MemoryLockStore(Heap heap) {
+        this.heap = heap;
     }
 
     /** Returns another store over the same locks, for another template. */
     public MemoryLockStore peer() {
-        return new MemoryLockStore(locks);
+        return new MemoryLockStore(heap);
     }
 
     @Override
@@ -59,79 +104,165 @@ public class MemoryLockStore implements LockStore {
             throw new IllegalStateException(
                     "This MemoryLockStore serves a LockTemplate already: use peer() for another");
         }
-        traits = new StoreTraits(
+        StoreTraits times = new StoreTraits(
                 min(Duration.ofSeconds(2), leaseTime.dividedBy(3)),
                 min(Duration.ofSeconds(5), leaseTime.dividedBy(2)),
                 min(Duration.ofSeconds(3), leaseTime.dividedBy(2)),
                 true);
+        traits = times;
         clientId = instance.clientId();
         opened = Instant.now();
-        locks.join(instance, listener);
-        return traits;
+        synchronized (heap) {
+            heap.clients.put(clientId, new Client(instance, listener));
+        }
+        return times;
     }
 
     @Override
     public CompletableFuture<AcquireReply> acquire(AcquireCommand command) {
-        Sending sending = sending(command);
-        return apply(command.names(), records -> MemoryScripts.acquire(records, command, sending, locks.micros())
-                .orElseThrow(MemoryLockStore::late));
+        return apply(command.names(), (locks, micros) -> acquire(locks, command, micros));
+    }
+
+    private AcquireReply acquire(List<MemoryLock> locks, AcquireCommand command, long micros) {
+        String me = command.attempt();
+        if (locks.stream().anyMatch(lock -> lock.hasEnded(me))) {
+            return new AcquireReply.Ended();
+        }
+        locks.forEach(lock -> lock.serve(me, micros));
+        int blocked = 0;
+        while (blocked < locks.size()
+                && (locks.get(blocked).isHolder(me) || locks.get(blocked).canHave(command, false))) {
+            blocked++;
+        }
+        long now = micros / 1_000;
+        if (blocked == locks.size()) {
+            // One that completes a set of locks begins anew; a repeated command must not shorten what was extended.
+            boolean fresh = !locks.stream().allMatch(lock -> lock.isHolder(me));
+            long end = now + command.leaseMillis();
+            return new AcquireReply.Acquired(
+                    command.leaseMillis(),
+                    locks.stream()
+                            .map(lock -> hold(lock, command, end, fresh, micros))
+                            .toList());
+        }
+        // What is held while the attempt waits must last until it asks again.
+        long waiting = now + Math.max(command.leaseMillis(), aliveMillis());
+        for (int i = 0; i < locks.size(); i++) {
+            if (i > blocked) {
+                locks.get(i).letGo(me, micros);
+            } else if (command.queue() && i < blocked) {
+                hold(locks.get(i), command, waiting, false, micros);
+            } else if (command.queue()) {
+                enqueue(locks.get(i), command, now);
+            }
+        }
+        MemoryLock busy = locks.get(blocked);
+        return command.queue()
+                ? new AcquireReply.Queued(busy.holder(), busy.end() - now, now)
+                : new AcquireReply.Busy(busy.holder());
+    }
+
+    private static long hold(MemoryLock lock, AcquireCommand command, long end, boolean exact, long micros) {
+        if (lock.isHolder(command.attempt())) {
+            return lock.prolong(command.attempt(), end, exact);
+        }
+        long token = lock.take(command, end, micros);
+        lock.serve(null, micros);
+        return token;
+    }
+
+    private void enqueue(MemoryLock lock, AcquireCommand claim, long now) {
+        long grant = Math.min(claim.leaseMillis(), traits().grantTime().toMillis());
+        lock.enqueue(claim, now + aliveMillis(), grant);
     }
 
     @Override
     public CompletableFuture<HandOverReply> handOver(HandOverCommand command) {
-        Sending sending = sending(command.next());
-        return apply(command.next().names(), records -> MemoryScripts.handOver(
-                        records.get(0), command, sending, locks.micros())
-                .orElseThrow(MemoryLockStore::late));
+        return apply(command.next().names(), (locks, micros) -> handOver(locks.get(0), command, micros));
+    }
+
+    private HandOverReply handOver(MemoryLock lock, HandOverCommand command, long micros) {
+        AcquireCommand next = command.next();
+        boolean repeated = lock.isHolder(next.attempt()) || lock.isQueued(next.attempt());
+        if (!repeated && (lock.hasEnded(next.attempt()) || !lock.isHolder(command.attempt()))) {
+            return new HandOverReply(false, new AcquireReply.Ended());
+        }
+        long now = micros / 1_000;
+        if (lock.isHolder(command.attempt())) {
+            lock.end(command.attempt(), command.lastToken(), 0);
+        }
+        if (!command.ahead()) {
+            lock.serve(next.attempt(), micros);
+        }
+        if (lock.isHolder(next.attempt()) || lock.canHave(next, command.ahead())) {
+            long token = hold(lock, next, now + next.leaseMillis(), false, micros);
+            return new HandOverReply(true, new AcquireReply.Acquired(next.leaseMillis(), List.of(token)));
+        }
+        enqueue(lock, next, now);
+        return new HandOverReply(true, new AcquireReply.Queued(lock.holder(), lock.end() - now, now));
     }
 
     @Override
     public CompletableFuture<ReleaseReply> release(ReleaseCommand command) {
-        return apply(
-                command.names(),
-                records -> MemoryScripts.release(
-                        records, command.attempt(), command.lastToken(), command.keepMillis(), locks.micros()));
+        return apply(command.names(), (locks, micros) -> {
+            List<ReleaseReply> replies = new ArrayList<>();
+            for (MemoryLock lock : locks) {
+                long lastToken = replies.isEmpty() ? command.lastToken() : 0;
+                replies.add(lock.release(command.attempt(), lastToken, command.keepMillis(), micros));
+            }
+            return Collections.max(replies);
+        });
     }
 
     @Override
     public List<CompletableFuture<Boolean>> renew(List<RenewCommand> commands) {
         return commands.stream()
-                .map(command ->
-                        applyOne(command.name(), record -> MemoryScripts.renew(record, command, locks.micros())))
+                .map(command -> apply(
+                        List.of(command.name()), (locks, micros) -> locks.get(0).renew(command, micros / 1_000)))
                 .toList();
     }
 
     @Override
     public CompletableFuture<Optional<StoredLock>> inspect(String name) {
-        return applyOne(name, record -> record.inspect(locks.micros() / 1_000));
+        return apply(List.of(name), (locks, micros) -> locks.get(0).describe(micros / 1_000));
     }
 
     @Override
     public CompletableFuture<List<String>> find(String pattern, int limit) {
-        Glob glob = new Glob(pattern);
-        return CompletableFuture.completedFuture(
-                locks.names().stream().filter(glob::matches).limit(limit).toList());
+        synchronized (heap) {
+            return CompletableFuture.completedFuture(heap.locks.keySet().stream()
+                    .filter(Glob.of(pattern))
+                    .limit(limit)
+                    .toList());
+        }
     }
 
     @Override
     public CompletableFuture<List<StoredInstance>> instances(List<String> clientIds) {
-        return CompletableFuture.completedFuture(locks.instances(clientIds));
+        synchronized (heap) {
+            return CompletableFuture.completedFuture(clientIds.stream()
+                    .flatMap(id -> Stream.ofNullable(heap.clients.get(id)))
+                    .map(Client::description)
+                    .toList());
+        }
     }
 
     @Override
     public CompletableFuture<Boolean> revoke(String name) {
-        return applyOne(name, record -> MemoryScripts.revoke(record, locks.micros()));
+        return apply(List.of(name), (locks, micros) -> locks.get(0).revoke(micros));
     }
 
     @Override
-    public synchronized GrantChannel grantChannel() {
+    public GrantChannel grantChannel() {
         return new GrantChannel(true, closed ? null : opened);
     }
 
     @Override
-    public synchronized void close() {
+    public void close() {
         closed = true;
-        locks.leave(clientId);
+        synchronized (heap) {
+            heap.clients.remove(clientId);
+        }
     }
 
     @Override
@@ -139,39 +270,37 @@ public class MemoryLockStore implements LockStore {
         return "the memory of this process";
     }
 
-    private <T> CompletableFuture<T> applyOne(String name, Function<MemoryRecord, T> command) {
-        return apply(List.of(name), records -> command.apply(records.get(0)));
+    /** Applies a command to locks at the present time, us, and then tells whom it concerns. */
+    private <T> CompletableFuture<T> apply(List<String> names, BiFunction<List<MemoryLock>, Long, T> command) {
+        if (closed) {
+            return CompletableFuture.failedFuture(new StoreException("the lock store is closed", null));
+        }
+        T reply;
+        List<Runnable> due;
+        synchronized (heap) {
+            long micros = heap.micros.getAsLong();
+            List<MemoryLock> locks = names.stream().map(heap::lock).toList();
+            locks.forEach(lock -> lock.expire(micros / 1_000));
+            reply = command.apply(locks, micros);
+            locks.forEach(heap::dropUnused);
+            due = List.copyOf(heap.messages);
+            heap.messages.clear();
+        }
+        due.forEach(Runnable::run);
+        return CompletableFuture.completedFuture(reply);
     }
 
-    private <T> CompletableFuture<T> apply(List<String> names, Function<List<MemoryRecord>, T> command) {
-        synchronized (this) {
-            if (closed) {
-                return CompletableFuture.failedFuture(new StoreException("the lock store is closed", null));
-            }
-        }
-        try {
-            return CompletableFuture.completedFuture(locks.apply(names, command));
-        } catch (StoreException failure) {
-            return CompletableFuture.failedFuture(failure);
-        }
-    }
-
-    private synchronized Sending sending(AcquireCommand command) {
-        if (traits == null) {
+    /** Not under the monitor of this store: commands ask for it under that of the heap. */
+    private StoreTraits traits() {
+        StoreTraits times = traits;
+        if (times == null) {
             throw new IllegalStateException("This MemoryLockStore is not open: build a LockTemplate with it");
         }
-        long micros = locks.micros();
-        long now = micros / 1_000;
-        return new Sending(
-                // What happened in this microsecond came before the call, which is no copy of another
-                micros + 1,
-                now + traits.commandTimeout().toMillis(),
-                ALIVE_POLLS * traits.pollInterval().toMillis(),
-                Math.min(command.leaseMillis(), traits.grantTime().toMillis()));
+        return times;
     }
 
-    private static StoreException late() {
-        return new StoreException("the command came after the command timeout: did the clock jump?", null);
+    private long aliveMillis() {
+        return ALIVE_POLLS * traits().pollInterval().toMillis();
     }
 
     private static Duration min(Duration a, Duration b) {

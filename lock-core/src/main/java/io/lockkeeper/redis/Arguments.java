@@ -1,119 +1,93 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.redis;
 
-import io.lockkeeper.redis.RedisLockStore.Options;
 import io.lockkeeper.store.AcquireCommand;
 import io.lockkeeper.store.ClaimMode;
 import io.lockkeeper.store.HandOverCommand;
 import io.lockkeeper.store.ReleaseCommand;
 import io.lockkeeper.store.RenewCommand;
 import io.lockkeeper.store.StoreTraits;
-import java.io.ByteArrayOutputStream;
-import java.time.Duration;
-import java.util.ArrayList;
+import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.List;
-import java.util.stream.LongStream;
 
-/**
- * The ARGV of each script, in the order in which its opening comment names them. What is the same in all commands is one
- * argument: Redis takes time for each.
- */
+/** The ARGV of each script, as its opening comment describes them: what belongs together is one text of fixed parts. */
 final class Arguments {
 
     /** A waiter that has not polled for so many intervals is taken for dead. */
     private static final int ALIVE_POLLS = 4;
 
-    private static final int MILLIS_DIGITS = 13;
-    private static final int MICROS_DIGITS = 16;
-    private static final int TOKENS_DIGITS = 5;
-    private static final byte[] YES = RedisNames.bytes("1");
-    private static final byte[] NO = RedisNames.bytes("0");
+    private static final int ATTEMPT = 20;
+    private static final int MILLIS = 13;
+    private static final int MICROS = 16;
+    private static final int TOKENS = 5;
+    private static final int CLAIM = ATTEMPT + 1 + MILLIS + TOKENS + 2 * MICROS + 1;
+    private static final int RENEWAL = ATTEMPT + MILLIS + 1 + MICROS;
 
-    private final StoreTraits traits;
-    private final byte[] settings;
-    private final long tombstoneMillis;
+    private final byte[] text;
+    private int end;
 
-    Arguments(StoreTraits traits, Options options, RedisNames names, Duration leaseTime) {
-        this.traits = traits;
-        this.tombstoneMillis = options.tombstoneTime().toMillis();
-        this.settings = settings(traits, options, names, leaseTime);
-    }
-
-    private static byte[] settings(StoreTraits traits, Options options, RedisNames names, Duration leaseTime) {
-        ByteArrayOutputStream settings = new ByteArrayOutputStream();
-        LongStream.of(
-                        leaseTime.toMillis(),
-                        options.tombstoneTime().toMillis(),
-                        ALIVE_POLLS * traits.pollInterval().toMillis(),
-                        traits.grantTime().toMillis())
-                .forEach(number -> {
-                    settings.writeBytes(digits(number, MILLIS_DIGITS));
-                    settings.write(' ');
-                });
-        settings.writeBytes(names.channelPrefix());
-        return settings.toByteArray();
+    private Arguments(int length) {
+        text = new byte[length];
     }
 
     /** Returns how long an attempt that waits keeps what it has without asking again. */
-    long aliveMillis() {
+    static long aliveMillis(StoreTraits traits) {
         return ALIVE_POLLS * traits.pollInterval().toMillis();
     }
 
-    List<byte[]> acquire(AcquireCommand command, long sent, String run) {
-        List<byte[]> arguments = new ArrayList<>(10);
-        claim(arguments, command);
-        arguments.add(digits(sent, MICROS_DIGITS));
-        arguments.add(notAfter(sent));
-        arguments.add(command.queue() ? YES : NO);
-        arguments.add(life(command));
-        arguments.add(RedisNames.bytes(run));
-        arguments.add(settings);
-        return arguments;
+    /**
+     * Returns the arguments of an acquisition.
+     *
+     * @param sent the server's time, us
+     * @param run the run id that the server must have; 0: any
+     */
+    static List<byte[]> acquire(AcquireCommand command, StoreTraits traits, long sent, String run) {
+        byte[] claim = new Arguments(CLAIM).claim(command, traits, sent).text;
+        return run.equals("0") ? List.of(claim) : List.of(claim, RedisNames.bytes(run));
     }
 
-    List<byte[]> handOver(HandOverCommand command, long sent) {
-        List<byte[]> arguments = new ArrayList<>(10);
-        arguments.add(RedisNames.bytes(command.attempt()));
-        add(arguments, command.lastToken());
-        claim(arguments, command.next());
-        arguments.add(notAfter(sent));
-        arguments.add(command.ahead() ? YES : NO);
-        arguments.add(life(command.next()));
-        arguments.add(settings);
-        return arguments;
+    static List<byte[]> handOver(HandOverCommand command, StoreTraits traits, long sent) {
+        Arguments arguments = new Arguments(CLAIM + ATTEMPT + MICROS + 1).claim(command.next(), traits, sent);
+        return List.of(arguments
+                .add(command.attempt(), ATTEMPT)
+                .add(command.lastToken(), MICROS)
+                .add(command.ahead() ? 1 : 0, 1)
+                .text);
     }
 
-    List<byte[]> release(ReleaseCommand command) {
-        List<byte[]> arguments = new ArrayList<>(4);
-        arguments.add(RedisNames.bytes(command.attempt()));
-        add(arguments, command.lastToken());
-        add(arguments, command.keepMillis());
-        arguments.add(settings);
-        return arguments;
+    static List<byte[]> release(ReleaseCommand command) {
+        return List.of(new Arguments(ATTEMPT + MICROS + MILLIS)
+                .add(command.attempt(), ATTEMPT)
+                .add(command.lastToken(), MICROS)
+                .add(command.keepMillis(), MILLIS)
+                .text);
     }
 
-    List<byte[]> renew(List<RenewCommand> commands) {
-        List<byte[]> arguments = new ArrayList<>(1 + 4 * commands.size());
+    static List<byte[]> renew(List<RenewCommand> commands) {
+        Arguments arguments = new Arguments(RENEWAL * commands.size());
         for (RenewCommand command : commands) {
-            arguments.add(RedisNames.bytes(command.attempt()));
-            arguments.add(digits(command.leaseMillis(), MILLIS_DIGITS));
-            arguments.add(command.exact() ? YES : NO);
-            add(arguments, command.leastToken());
+            arguments
+                    .add(command.attempt(), ATTEMPT)
+                    .add(command.leaseMillis(), MILLIS)
+                    .add(command.exact() ? 1 : 0, 1)
+                    .add(command.leastToken(), MICROS);
         }
-        arguments.add(settings);
-        return arguments;
+        return List.of(arguments.text);
     }
 
-    List<byte[]> revoke(String request, long sent) {
-        return List.of(RedisNames.bytes(request), notAfter(sent), settings);
+    static List<byte[]> revoke(String request, StoreTraits traits, long sent) {
+        return List.of(RedisNames.bytes(request), new Arguments(MICROS).add(notAfter(traits, sent), MICROS).text);
     }
 
-    private static void claim(List<byte[]> arguments, AcquireCommand command) {
-        arguments.add(RedisNames.bytes(command.attempt()));
-        arguments.add(RedisNames.bytes(letter(command.mode())));
-        arguments.add(digits(command.leaseMillis(), MILLIS_DIGITS));
-        arguments.add(digits(command.tokens(), TOKENS_DIGITS));
+    private Arguments claim(AcquireCommand command, StoreTraits traits, long sent) {
+        return add(command.attempt(), ATTEMPT)
+                .add(letter(command.mode()), 1)
+                .add(command.leaseMillis(), MILLIS)
+                .add(command.tokens(), TOKENS)
+                .add(sent, MICROS)
+                .add(notAfter(traits, sent), MICROS)
+                .add(command.queue() ? 1 : 0, 1);
     }
 
     private static String letter(ClaimMode mode) {
@@ -125,31 +99,30 @@ final class Arguments {
         };
     }
 
-    /** Returns how long a key lives while its lock is held for the lease, ms. */
-    private byte[] life(AcquireCommand command) {
-        return RedisNames.bytes(Long.toString(command.leaseMillis() + tombstoneMillis));
-    }
-
     /** Returns the last microsecond at which a command may run. */
-    private byte[] notAfter(long sent) {
-        return digits((sent / 1_000 + traits.commandTimeout().toMillis()) * 1_000 + 999, MICROS_DIGITS);
+    private static long notAfter(StoreTraits traits, long sent) {
+        return (sent / 1_000 + traits.commandTimeout().toMillis()) * 1_000 + 999;
     }
 
-    /** Returns a number in so many digits; one that has more is the largest that has as many. */
-    private static byte[] digits(long number, int width) {
-        byte[] digits = new byte[width];
+    private Arguments add(String part, int width) {
+        byte[] bytes = part.getBytes(StandardCharsets.ISO_8859_1);
+        System.arraycopy(bytes, 0, text, end, Math.min(bytes.length, width));
+        end += width;
+        return this;
+    }
+
+    /** Adds a number in so many digits; one that has more is the largest that has as many. */
+    private Arguments add(long number, int width) {
+        int begin = end;
+        end += width;
         long rest = number;
-        for (int i = width - 1; i >= 0; i--) {
-            digits[i] = (byte) ('0' + rest % 10);
+        for (int i = end - 1; i >= begin; i--) {
+            text[i] = (byte) ('0' + rest % 10);
             rest /= 10;
         }
         if (rest > 0) {
-            Arrays.fill(digits, (byte) '9');
+            Arrays.fill(text, begin, end, (byte) '9');
         }
-        return digits;
-    }
-
-    private static void add(List<byte[]> arguments, long number) {
-        arguments.add(RedisNames.bytes(Long.toString(number)));
+        return this;
     }
 }

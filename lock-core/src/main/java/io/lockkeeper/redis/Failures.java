@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Failures {
 
-    private static final byte[] NOT_HELD = RedisNames.bytes("NOT_HELD");
+    private static final byte[] NOT_HELD = RedisNames.bytes("NOT_HELD ");
 
     private Failures() {}
 
@@ -81,10 +81,8 @@ public final class Failures {
      * answer: the first copy may have ended the hold, and the next holder may have come and gone since.
      */
     public static boolean isNotHeld(@Nullable Object reply) {
-        return reply instanceof List<?> values
-                && !values.isEmpty()
-                && values.get(0) instanceof byte[] status
-                && Arrays.equals(status, NOT_HELD);
+        return reply instanceof byte[] text
+                && Arrays.equals(text, 0, Math.min(text.length, NOT_HELD.length), NOT_HELD, 0, NOT_HELD.length);
     }
 
     /** Returns the failure of a command that was sent twice, and of which the second copy {@linkplain #isNotHeld was late}. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.redis;
 
+import io.lockkeeper.store.StoreException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -9,12 +10,14 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
- * A script of the store: the parts that all have in common, and a file of its own. Those that every acquisition needs begin
- * with fast paths, because the rest costs Redis two or three times as much.
+ * A script of the store.
  *
  * <p>Internal: public for the packages of the drivers alone, and may change in any release.
  *
@@ -24,27 +27,43 @@ import java.util.stream.Stream;
  */
 public record LuaScript(String name, String source, String sha1) {
 
-    public static final LuaScript ACQUIRE = load("acquire", "acquire-fast");
-    static final LuaScript RELEASE = load("release", "grant-next", "release-fast");
-    public static final LuaScript HANDOVER = load("handover", "grant-next", "handover-fast");
-    public static final LuaScript RENEW = load("renew", "renew-fast");
-    static final LuaScript INSPECT = load("inspect");
-    static final LuaScript REVOKE = load("revoke");
-    /** Need nothing of the record. */
     static final LuaScript SCAN = of("scan", read("scan"));
-
     static final LuaScript RIGHTS = of("rights", read("rights"));
     /** Is sent as its text: it is short. */
     public static final LuaScript REPLICAS = of("replicas", read("replicas"));
 
-    public static final List<LuaScript> ALL = List.of(ACQUIRE, RELEASE, HANDOVER, RENEW, INSPECT, REVOKE);
+    private static final Set<String> OVER_LOCKS =
+            Set.of("acquire", "release", "handover", "renew", "inspect", "revoke");
 
-    /** Returns a script that begins with its fast paths, and goes on with what it shares with the others. */
-    private static LuaScript load(String name, String... fastPaths) {
+    /** Returns whether this is one of {@link LockScripts}, whose replies are texts; others give lists. */
+    public boolean isOverLocks() {
+        return OVER_LOCKS.contains(name);
+    }
+
+    /** Returns the reply of this script as a list: a text as its only element. */
+    @SuppressWarnings("unchecked") // What a script answers.
+    public List<Object> toList(@Nullable Object reply) {
+        if (reply instanceof byte[] text) {
+            return List.of(text);
+        } else if (reply instanceof List<?> values) {
+            return (List<Object>) values;
+        }
+        throw new StoreException("script " + name + " gave neither a text nor a list: " + reply, null);
+    }
+
+    /**
+     * Returns a script over locks, which begins with its fast paths and goes on with what it shares with the others.
+     *
+     * @param constants what stands in the text in place of what
+     */
+    static LuaScript load(String name, Map<String, String> constants, String... fastPaths) {
         String source = Stream.of(Stream.of("clock"), Stream.of(fastPaths), Stream.of("record", name))
                 .flatMap(part -> part)
                 .map(LuaScript::read)
                 .collect(Collectors.joining("\n"));
+        for (Map.Entry<String, String> constant : constants.entrySet()) {
+            source = source.replace(constant.getKey(), constant.getValue());
+        }
         return of(name, source);
     }
 

@@ -294,22 +294,23 @@ final class RedisCommands implements AutoCloseable, ReplicatedCommands.Masters {
         }
 
         private List<Object> run(RedisConnection connection, LuaScript script, int keys, byte[][] arguments) {
-            List<Object> reply;
+            ReturnType type = script.isOverLocks() ? ReturnType.VALUE : ReturnType.MULTI;
+            Object reply;
             try {
-                reply = connection.scriptingCommands().evalSha(script.sha1(), ReturnType.MULTI, keys, arguments);
+                reply = connection.scriptingCommands().evalSha(script.sha1(), type, keys, arguments);
             } catch (RuntimeException failure) {
                 if (!Failures.says(failure, "NOSCRIPT")) {
                     throw failure;
                 }
                 // Refused before it ran, so it is safe to send again.
                 byte[] source = RedisNames.bytes(script.source());
-                reply = connection.scriptingCommands().eval(source, ReturnType.MULTI, keys, arguments);
+                reply = connection.scriptingCommands().eval(source, type, keys, arguments);
             }
             if (reply == null) {
                 throw new StoreException(
                         "script " + script.name() + " gave no reply: is the connection in a transaction?", null);
             }
-            return reply;
+            return script.toList(reply);
         }
 
         @Override

@@ -68,9 +68,9 @@ public class RedisLockStore implements LockStore {
     public CompletableFuture<HandOverReply> handOver(HandOverCommand command) {
         RedisSession open = session();
         return open.evalInTime(
-                        LuaScript.HANDOVER,
+                        open.scripts.handOver(),
                         List.of(command.next().name()),
-                        sent -> open.arguments.handOver(command, sent))
+                        sent -> Arguments.handOver(command, open.traits, sent))
                 .thenApply(reply -> reply.is("NOT_HELD")
                         ? new HandOverReply(false, new AcquireReply.Ended())
                         : new HandOverReply(
@@ -89,7 +89,8 @@ public class RedisLockStore implements LockStore {
 
     @Override
     public CompletableFuture<Optional<StoredLock>> inspect(String name) {
-        return session().eval(LuaScript.INSPECT, List.of(name), List.of()).thenApply(reply -> reply.toStoredLock(name));
+        RedisSession open = session();
+        return open.eval(open.scripts.inspect(), List.of(name), List.of()).thenApply(reply -> reply.toStoredLock(name));
     }
 
     @Override
@@ -114,7 +115,8 @@ public class RedisLockStore implements LockStore {
     public CompletableFuture<Boolean> revoke(String name) {
         RedisSession open = session();
         String request = UUID.randomUUID().toString();
-        return open.evalInTime(LuaScript.REVOKE, List.of(name), sent -> open.arguments.revoke(request, sent))
+        return open.evalInTime(
+                        open.scripts.revoke(), List.of(name), sent -> Arguments.revoke(request, open.traits, sent))
                 .thenApply(reply -> reply.is("REVOKED"));
     }
 

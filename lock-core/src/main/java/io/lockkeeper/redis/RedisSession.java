@@ -39,7 +39,7 @@ final class RedisSession {
     final StoreTraits traits;
     final RedisNames names;
     private final RedisEndpoint endpoint;
-    final Arguments arguments;
+    final LockScripts scripts;
     private final @Nullable RestartGuard guard;
     private final ServerClock.All clocks = new ServerClock.All();
     private final ScheduledThreadPoolExecutor timer =
@@ -61,7 +61,7 @@ final class RedisSession {
         this.traits = options.traits(leaseTime);
         this.names = new RedisNames(options.keyPrefix());
         this.endpoint = RedisEndpoint.of(connections);
-        this.arguments = new Arguments(traits, options, names, leaseTime);
+        this.scripts = LockScripts.of(traits, options, names, leaseTime);
         this.guard = options.guard(leaseTime);
         timer.setRemoveOnCancelPolicy(true);
         this.commands = new RedisCommands(connections, traits.commandTimeout(), timer, options.acks());
@@ -128,10 +128,11 @@ final class RedisSession {
     }
 
     /** Runs a script over keys of one slot, whose reply begins with the server's time. */
-    CompletableFuture<List<Object>> evalTimed(LuaScript script, List<byte[]> keys, List<byte[]> argv) {
+    CompletableFuture<ScriptReply> evalTimed(LuaScript script, List<byte[]> keys, List<byte[]> argv) {
         return commands.eval(script, keys, argv).thenApply(raw -> {
-            clocks.of(commands.serverOf(keys.get(0))).told(ScriptReply.toNumber(raw.get(0)));
-            return raw;
+            ScriptReply reply = new ScriptReply(raw);
+            clocks.of(commands.serverOf(keys.get(0))).told(reply.serverMicros());
+            return reply;
         });
     }
 
@@ -255,7 +256,7 @@ final class RedisSession {
     }
 
     private CompletableFuture<Long> prepare() {
-        return commands.prepare(LuaScript.ALL).thenApply(time -> {
+        return commands.prepare(scripts.all()).thenApply(time -> {
             clocks.first().told(TimeUnit.MILLISECONDS.toMicros(time));
             checks.examine();
             return time;

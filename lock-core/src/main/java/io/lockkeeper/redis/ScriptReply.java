@@ -7,24 +7,26 @@ import io.lockkeeper.store.ReleaseReply;
 import io.lockkeeper.store.StoreException;
 import io.lockkeeper.store.StoredLock;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.IntStream;
 
 /**
- * What a script answered: a status, the server's time, and what belongs to the status. The usual reply may be the time alone.
+ * What a script over locks answered: a status, the server's time, and what belongs to the status, with blanks between. The
+ * usual reply may be the time alone.
  */
 final class ScriptReply {
 
     private static final int ATTEMPT = 20;
     private static final String AS_USUAL = "the usual";
 
-    private final List<Object> raw;
+    private final String[] parts;
     private final String status;
 
     ScriptReply(List<Object> raw) {
-        this.raw = raw;
-        this.status = raw.size() == 1 ? AS_USUAL : text(0);
+        this.parts = new String((byte[]) raw.get(0), StandardCharsets.UTF_8).split(" ", -1);
+        this.status = Character.isDigit(parts[0].charAt(0)) ? AS_USUAL : parts[0];
     }
 
     boolean is(String expected) {
@@ -37,14 +39,14 @@ final class ScriptReply {
 
     /** Returns whether there is more to do, which the same command goes on with. */
     boolean leavesMore() {
-        return raw.size() == 3 && raw.get(2) instanceof byte[] && text(2).equals("MORE");
+        return parts.length == 3 && parts[2].equals("MORE");
     }
 
     /** Throws where the key of a lock holds something that is not ours. */
     void refuseForeign() {
         if (is("FOREIGN")) {
             throw new StoreException(
-                    "the key '" + text(2)
+                    "the key '" + String.join(" ", Arrays.asList(parts).subList(2, parts.length))
                             + "' holds something else, or a lock record of another version: choose another"
                             + " lockkeeper.key-prefix, or remove the key",
                     null);
@@ -53,12 +55,12 @@ final class ScriptReply {
 
     /** Returns the run id of the server, of a reply that it is too young. */
     String runId() {
-        return text(2);
+        return parts[2];
     }
 
     /** Returns how long the server has run by its wall clock, of a reply that it is too young. */
     long uptimeSeconds() {
-        return Long.parseLong(text(3));
+        return number(3);
     }
 
     /**
@@ -70,8 +72,8 @@ final class ScriptReply {
         return switch (status) {
             case AS_USUAL -> new AcquireReply.Acquired(askedMillis, List.of(serverMicros()));
             case "ACQUIRED" -> new AcquireReply.Acquired(number(2), tokens());
-            case "QUEUED" -> new AcquireReply.Queued(text(2), number(3), serverMicros() / 1_000);
-            case "BUSY" -> new AcquireReply.Busy(text(2));
+            case "QUEUED" -> new AcquireReply.Queued(parts[2], number(3), serverMicros() / 1_000);
+            case "BUSY" -> new AcquireReply.Busy(parts[2]);
             // Others had the lock since the command was sent, so long ago that a hold would be too short to be of use.
             case "LATE" -> new AcquireReply.Busy("");
             case "ENDED" -> new AcquireReply.Ended();
@@ -83,7 +85,7 @@ final class ScriptReply {
     }
 
     private List<Long> tokens() {
-        return IntStream.range(3, raw.size()).mapToObj(this::number).toList();
+        return IntStream.range(3, parts.length).mapToObj(this::number).toList();
     }
 
     ReleaseReply toReleaseReply() {
@@ -100,9 +102,9 @@ final class ScriptReply {
         if (is("FREE")) {
             return Optional.empty();
         }
-        ClaimMode mode = mode(text(2));
+        ClaimMode mode = mode(parts[2]);
         return Optional.of(new StoredLock(
-                name, mode, attempts(text(5)), number(3), number(4), attempts(text(6)), (int) number(7)));
+                name, mode, attempts(parts[5]), number(3), number(4), attempts(parts[6]), (int) number(7)));
     }
 
     private static ClaimMode mode(String letter) {
@@ -125,18 +127,12 @@ final class ScriptReply {
         return new StoreException("a script answered " + status + ", which was not expected here", null);
     }
 
-    private String text(int position) {
-        return new String((byte[]) raw.get(position), StandardCharsets.UTF_8);
+    /** Returns a digit for each hold that was to be renewed, 1: it was. */
+    String renewed() {
+        return parts[1];
     }
 
     private long number(int position) {
-        return toNumber(raw.get(position));
-    }
-
-    /** Reads a number that a script may give as its digits. */
-    static long toNumber(Object number) {
-        return number instanceof Long whole
-                ? whole
-                : Long.parseLong(new String((byte[]) number, StandardCharsets.US_ASCII));
+        return Long.parseLong(parts[position]);
     }
 }

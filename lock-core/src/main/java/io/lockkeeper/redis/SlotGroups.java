@@ -83,9 +83,9 @@ final class SlotGroups {
 
     private CompletableFuture<AcquireReply> eval(AcquireCommand command) {
         return session.evalInTime(
-                        LuaScript.ACQUIRE,
+                        session.scripts.acquire(),
                         command.names(),
-                        sent -> session.arguments.acquire(command, sent, session.runOf(command.names())))
+                        sent -> Arguments.acquire(command, session.traits, sent, session.runOf(command.names())))
                 .thenApply(reply -> reply.toAcquireReply(command.leaseMillis()));
     }
 
@@ -134,7 +134,7 @@ final class SlotGroups {
         boolean last = index == groups.size() - 1;
         // What is held while the attempt waits for a later group must last until it asks again.
         long lease = command.queue() && !last
-                ? Math.max(command.leaseMillis(), session.arguments.aliveMillis())
+                ? Math.max(command.leaseMillis(), Arguments.aliveMillis(session.traits))
                 : command.leaseMillis();
         return new AcquireCommand(
                 groups.get(index), command.attempt(), command.mode(), lease, command.queue(), command.tokens());
@@ -161,7 +161,7 @@ final class SlotGroups {
             long lastToken = replies.isEmpty() ? command.lastToken() : 0;
             ReleaseCommand part = new ReleaseCommand(group, command.attempt(), lastToken, command.keepMillis());
             CompletableFuture<ReleaseReply> reply = session.eval(
-                            LuaScript.RELEASE, group, session.arguments.release(part))
+                            session.scripts.release(), group, Arguments.release(part))
                     .thenApply(ScriptReply::toReleaseReply);
             replies.add(reply.exceptionallyCompose(failure ->
                     Failures.isOfMovingSlot(failure, group) ? release(part, apart(List.of(group), 0)) : reply));
@@ -205,9 +205,8 @@ final class SlotGroups {
         List<byte[]> keys = commands.stream()
                 .map(command -> session.names.lock(command.name()))
                 .toList();
-        return session.evalTimed(LuaScript.RENEW, keys, session.arguments.renew(commands))
-                .thenApply(raw -> raw.subList(1, raw.size()).stream()
-                        .map(held -> held.equals(1L))
-                        .toList());
+        return session.evalTimed(session.scripts.renew(), keys, Arguments.renew(commands))
+                .thenApply(reply ->
+                        reply.renewed().chars().mapToObj(digit -> digit == '1').toList());
     }
 }

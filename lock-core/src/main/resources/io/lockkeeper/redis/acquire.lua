@@ -5,14 +5,15 @@
 -- none behind it; one that does not wait takes all of them or none.
 --
 -- KEYS[i]  the lock records
--- ARGV[1]  attempt                      ARGV[2]  mode: X exclusive, F fair, R read, W write
--- ARGV[3]  lease, ms, 13 digits         ARGV[4]  fencing tokens to reserve, 5 digits
--- ARGV[5]  the earliest server time at which this was sent, us, 16 digits
--- ARGV[6]  the last server time at which this may run, us, 16 digits
--- ARGV[7]  1: waits in the queue; 0: does not
--- ARGV[8]  life of the key of a lock that is held for the lease, ms
--- ARGV[9]  the run id that the server must have; 0: any
--- ARGV[10] settings: see record.lua
+-- ARGV[1]  what is asked for:
+--              1  attempt, 20 characters
+--             21  mode: X exclusive, F fair, R read, W write
+--             22  lease, ms, 13 digits
+--             35  fencing tokens to reserve, 5 digits
+--             40  the earliest server time at which this was sent, us, 16 digits
+--             56  the last server time at which this may run, us, 16 digits
+--             72  1: waits in the queue; 0: does not
+-- ARGV[2]  the run id that the server must have; none: any
 --
 -- Replies, each with the server time in us:
 --   ACQUIRED now lease_ms first_token...  the attempt holds the locks, for so long; the tokens are in the order of KEYS
@@ -25,21 +26,21 @@
 --   YOUNG now run_id uptime_s             the server has another run id; did nothing
 --   FOREIGN now key                       the key holds something that is not a lock record of this version
 
-local me, mode, lease_ms, tokens = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
-local sent, not_after, waits = tonumber(ARGV[5]), math.floor(ARGV[6] / 1000), ARGV[7] == '1'
+local lease_ms, tokens, sent = tonumber(lease), tonumber(tokens), tonumber(sent)
+local not_after, waits = math.floor(sub(claim, 56, 71) / 1000), sub(claim, 72) == '1'
 local asked_ms = lease_ms
 
 -- No holder can do anything in less: where the command timeout is shorter, a late copy may have one so long.
 local SHORTEST_MS = 250
 
 if now > not_after then
-  return { 'LATE', clock }
+  return 'LATE ' .. clock
 end
-if ARGV[9] ~= '0' then
+if ARGV[2] then
   local info = redis.call('INFO', 'server')
   local run = string.match(info, 'run_id:(%w+)')
-  if run ~= ARGV[9] then
-    return { 'YOUNG', clock, run, string.match(info, 'uptime_in_seconds:(%d+)') }
+  if run ~= ARGV[2] then
+    return 'YOUNG ' .. clock .. ' ' .. run .. ' ' .. string.match(info, 'uptime_in_seconds:(%d+)')
   end
 end
 
@@ -47,10 +48,10 @@ local records = {}
 for i, key in ipairs(KEYS) do
   local record = read_record(key)
   if not record then
-    return { 'FOREIGN', clock, key }
+    return 'FOREIGN ' .. clock .. ' ' .. key
   end
   if has_ended(record, me) then
-    return { 'ENDED', clock }
+    return 'ENDED ' .. clock
   end
   records[i] = record
 end
@@ -97,18 +98,18 @@ end
 -- Where it would take a lock, if only to hold it while it waits for the next one, that must last for a while.
 if too_short and (not blocked or (waits and blocked > 1)) then
   save_changed()
-  return { 'LATE', clock }
+  return 'LATE ' .. clock
 end
 if not blocked then
-  local reply = { 'ACQUIRED', clock, lease_ms }
-  for i, record in ipairs(records) do
+  local reply = 'ACQUIRED ' .. clock .. ' ' .. whole(lease_ms)
+  for _, record in ipairs(records) do
     if not is_holder(record, me) then
-      reply[3 + i] = whole(own(record, me, mode, lease_ms, tokens))
+      reply = reply .. ' ' .. whole(own(record, me, mode, lease_ms, tokens))
       serve(record)
     else
       -- A repeated command must not shorten a hold that was extended; one that completes a set of locks starts anew.
       prolong(record, me, fresh and now + lease_ms or math.max(end_of(record, me), now + lease_ms))
-      reply[3 + i] = whole(first_token(record, me))
+      reply = reply .. ' ' .. whole(first_token(record, me))
     end
     save(record)
   end
@@ -126,7 +127,7 @@ local function wait(record)
 end
 
 -- What may be a late copy holds nothing for long: the sender of a real command is told to ask again before that.
-local waiting_ms = doubtful and lease_ms or math.max(lease_ms, setting(29))
+local waiting_ms = doubtful and lease_ms or math.max(lease_ms, ALIVE)
 
 local function hold_while_waiting(record)
   local ends = now + waiting_ms
@@ -156,9 +157,9 @@ local remaining_ms = hold_end(busy) - now
 if doubtful and blocked > 1 then
   remaining_ms = math.min(remaining_ms, math.floor(lease_ms / 2))
 end
-local reply = { waits and 'QUEUED' or 'BUSY', clock, holder(busy), remaining_ms }
+local reply = (waits and 'QUEUED ' or 'BUSY ') .. clock .. ' ' .. holder(busy) .. ' ' .. whole(remaining_ms)
 if busy.unsettled and holder(busy) == '' then
-  reply = waits and { 'QUEUED', clock, me, 0 } or { 'AGAIN', clock }
+  reply = waits and 'QUEUED ' .. clock .. ' ' .. me .. ' 0' or 'AGAIN ' .. clock
 end
 for i, record in ipairs(records) do
   if i > blocked then

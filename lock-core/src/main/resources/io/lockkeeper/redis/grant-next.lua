@@ -1,22 +1,11 @@
 -- Shared by the fast paths of release.lua and handover.lua: what one attempt holds alone goes to the first who waits for it.
 
--- Returns the last fencing token that the owner has used, or keeps reserved.
-local function last_token(raw, used)
-  local first, count = sub(raw, 24, 39), sub(raw, 41, 45)
-  if used == first or (used == '0' and count == '00001') then
-    return first
-  end
-  local offset = used - first
-  return offset >= -1 and offset < count - 1 and used or string.format('%.0f', first + count - 1)
-end
-
 -- Ends the hold of one lock, grants the lock, and returns the new owner and for how long it has the lock, ms. Does nothing,
 -- and returns nothing, where anything is unusual.
 --   raw       what is known of the lock
 --   used      the last fencing token that was used
---   settings  those of all scripts
 --   another   an attempt of the same client that waits from now on behind all others, until when, and its entry; nil: none
-local function grant_next(key, me, raw, used, settings, another, alive, entry)
+local function grant_next(key, me, raw, used, another, alive, entry)
   local head, tail, waiting, latest, marked = string.match(raw, '^ (%d+) (%d+) (%d+) (%d+) (%d)$', 119)
   if marked ~= '0' then
     return nil
@@ -47,17 +36,16 @@ local function grant_next(key, me, raw, used, settings, another, alive, entry)
   end
   local lock = '2 ' .. sub(first, 1, 1) .. 'G- ' .. clock .. ' ' .. token .. ' ' .. sub(first, 48, 52) .. ' ' .. me .. ' '
     .. attempt .. ' ' .. clock .. ' ' .. grant .. queue
-  redis.call('PEXPIRE', key, grant + sub(settings, 15, 27))
+  redis.call('PEXPIRE', key, grant + TOMBSTONE)
   redis.call('HDEL', key, head, attempt)
   if another then
     redis.call('HSET', key, 'lock', lock, another, tail, tail, entry)
   else
     redis.call('HSET', key, 'lock', lock)
   end
-  redis.pcall('PUBLISH', sub(settings, 57) .. sub(attempt, 1, 12), 'grant ' .. attempt .. ' ' .. token .. ' ' .. ends .. ' ' .. key)
+  redis.pcall('PUBLISH', CHANNELS .. sub(attempt, 1, 12), 'grant ' .. attempt .. ' ' .. token .. ' ' .. ends .. ' ' .. key)
   if follows then
-    redis.pcall('PUBLISH', sub(settings, 57) .. sub(follows, 2, 13),
-      'free-at ' .. sub(follows, 2, 21) .. ' ' .. grant + 0 .. ' ' .. key)
+    redis.pcall('PUBLISH', CHANNELS .. sub(follows, 2, 13), 'free-at ' .. sub(follows, 2, 21) .. ' ' .. grant + 0 .. ' ' .. key)
   end
   return attempt, grant + 0
 end

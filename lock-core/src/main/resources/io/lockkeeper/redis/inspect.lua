@@ -15,7 +15,7 @@ local FIRST = 100
 
 local record = read_record(KEYS[1])
 if not record then
-  return { 'FOREIGN', clock, KEYS[1] }
+  return 'FOREIGN ' .. clock .. ' ' .. KEYS[1]
 end
 end_lapsed_holds(record)
 local held, waiting = { record.owner }, {}
@@ -38,6 +38,8 @@ end
 local all = #waiting < FIRST and record.tail - record.head <= 2 * FIRST and #waiting or record.waiting
 local holders = table.concat(held)
 if holders == '' and all == 0 then
-  return { 'FREE', clock }
+  return 'FREE ' .. clock
 end
-return { 'LOCK', clock, record.mode, whole(record.token), math.max(0, hold_end(record) - now), holders, table.concat(waiting), all }
+return table.concat({
+  'LOCK', clock, record.mode, whole(record.token), whole(math.max(0, hold_end(record) - now)), holders, table.concat(waiting), whole(all),
+}, ' ')

@@ -32,14 +32,6 @@ local LATEST = 9999999999999
 
 local micros, now = tonumber(clock), tonumber(sub(clock, 1, 13))
 
--- What the scripts have in common, the last of their arguments, each of 13 digits, ms: 1 default lease, 15 life of a tombstone,
--- 29 how long a place is kept, 43 grant time; 57 prefix of the grant channels.
-local settings = ARGV[#ARGV]
-
-local function setting(place)
-  return tonumber(sub(settings, place, place + 12))
-end
-
 local function whole(number)
   return string.format('%.0f', number)
 end
@@ -189,7 +181,7 @@ end
 -- takes the rest. Messages come last: a server that takes no writes, such as a deposed master, would still publish them, and
 -- a grant that was not written would make a holder that no client knows of.
 local function save(record)
-  local life = math.max(0, hold_end(record) - now) + setting(15)
+  local life = math.max(0, hold_end(record) - now) + TOMBSTONE
   local write, delete = { 'HSET', record.key, 'lock', state_of(record) }, { 'HDEL', record.key }
   if record.exists then
     redis.call('PEXPIRE', record.key, life)
@@ -227,8 +219,7 @@ end
 -- Puts an attempt at the end of the queue, or tells that one in the queue is still alive, which need not be written each time.
 local function enqueue(record, attempt, mode, lease_ms, tokens)
   local number, place = place_of(record, attempt)
-  local alive_ms = setting(29)
-  if place and (tonumber(sub(place, 22, 34)) - now) * 8 >= alive_ms * 5 then
+    if place and (tonumber(sub(place, 22, 34)) - now) * 8 >= ALIVE * 5 then
     return
   end
   if not number then
@@ -242,9 +233,9 @@ local function enqueue(record, attempt, mode, lease_ms, tokens)
     record.tail = record.tail + 1
     put(record, attempt, number)
   end
-  put(record, number, mode .. attempt .. digits(now + alive_ms) .. digits(math.min(lease_ms, setting(43)))
+  put(record, number, mode .. attempt .. digits(now + ALIVE) .. digits(math.min(lease_ms, GRANT))
     .. string.format('%05d', tokens))
-  record.latest = math.max(record.latest, math.min(now + alive_ms, LATEST))
+  record.latest = math.max(record.latest, math.min(now + ALIVE, LATEST))
 end
 
 -- A grant was not confirmed in time: that client is gone, with all its waiters.
@@ -364,7 +355,7 @@ end
 -- Tells a client something of one of its attempts when the record is saved, if that may be told.
 local function tell(record, attempt, message)
   record.messages[#record.messages + 1] = {
-    channel = sub(settings, 57) .. sub(attempt, 1, CLIENT),
+    channel = CHANNELS .. sub(attempt, 1, CLIENT),
     text = message .. ' ' .. record.key,
   }
 end

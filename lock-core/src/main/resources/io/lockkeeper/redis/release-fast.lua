@@ -1,45 +1,46 @@
--- The fast paths of release.lua, put in front of it, for one lock: one attempt holds it alone, and no other waits, or the first who
--- waits can have it; or a reader leaves, and no attempt waits. They do what the whole script would do, and only that part of it;
--- where anything is unusual they do nothing, and the rest decides.
+-- The fast paths of release.lua, put in front of it, for one lock that no attempt waits for: one attempt holds it alone, or a
+-- reader leaves. They do what the whole script would do, and only that part of it; where anything is unusual they do nothing, and
+-- what follows decides.
 --
 -- KEYS, ARGV and replies: those of release.lua
 
-if #KEYS == 1 and ARGV[3] == '0' then
-  local key, me, settings = KEYS[1], ARGV[1], ARGV[4]
-  local raw = redis.pcall('HGET', key, 'lock')
-  local known = type(raw) == 'string' and sub(raw, 1, 2) == '2 '
-  local state, lease, last, rest, readers = known and sub(raw, 4, 4), nil, nil, '', nil
-  if (state == 'H' or state == 'G') and sub(raw, 68, 87) == me then
-    if #raw == 118 then
-      lease, last = sub(raw, 106), last_token(raw, ARGV[2])
-    elseif grant_next(key, me, raw, ARGV[2], settings) then
-      return { clock }
-    end
-  elseif state == '-' and sub(raw, 67) == READING then
+local me, used = sub(ARGV[1], 1, 20), sub(ARGV[1], 21, 36)
+local raw = sub(ARGV[1], 37) == AT_ONCE and redis.pcall('HGET', KEYS[1], 'lock')
+raw = raw and #raw >= 66 and sub(raw, 1, 2) == '2 ' and raw
+
+if raw and not KEYS[2] then
+  local key, last, readers = KEYS[1], sub(raw, 24, 39), nil
+  local leaves, outlives = false, false
+  if #raw == 118 then
+    leaves = sub(raw, 68, 87) == me and sub(raw, 4, 4) ~= 'K'
+    outlives = sub(raw, 106) <= LEASE
+    last = used == last and last or last_token(raw, used)
+  elseif sub(raw, 67) == READING then
     local all, now = redis.call('HGET', key, 'readers'), sub(clock, 1, 13)
     local place = #all <= MOST * 34 and string.find(all, me, 1, true)
-    local all_live = place and sub(all, place + 33, place + 33) ~= 'K'
-    for other = 21, all_live and #all or 0, 34 do
-      all_live = all_live and sub(all, other, other + 12) > now
+    leaves = place and sub(all, place + 33, place + 33) ~= 'K'
+    for other = 21, leaves and #all or 0, 34 do
+      leaves = leaves and sub(all, other, other + 12) > now
     end
-    if all_live then
-      readers, last = sub(all, 1, place - 1) .. sub(all, place + 34), sub(raw, 24, 39)
-      lease = string.format('%013.0f', sub(all, place + 20, place + 32) - now)
-      rest = readers == '' and '' or READING
+    if leaves then
+      readers = sub(all, 1, place - 1) .. sub(all, place + 34)
+      outlives = sub(all, place + 20, place + 32) - now <= LEASE + 0
     end
   end
-  if lease then
-    local lock = '2 ' .. sub(raw, 3, 3) .. '-- ' .. clock .. ' ' .. last .. ' 00001 ' .. me .. rest
-    local written
+  if leaves then
+    local lock, written = '2 ' .. sub(raw, 3, 3) .. '-- ' .. clock .. ' ' .. last .. ' 00001 ' .. me, nil
+    if readers and readers ~= '' then
+      lock = lock .. READING
+    end
     -- To let a key live a little longer costs less than to give it another end. But a full server takes a write only behind one
     -- that it never refuses.
-    if lease <= sub(settings, 1, 13) then
+    if outlives then
       written = readers and redis.pcall('HSET', key, 'lock', lock, 'readers', readers) or redis.pcall('HSET', key, 'lock', lock)
     end
     if type(written) ~= 'number' then
-      redis.call('PEXPIRE', key, rest == '' and sub(settings, 15, 27) + 0 or redis.call('PTTL', key))
+      redis.call('PEXPIRE', key, #lock == 66 and TOMBSTONE or redis.call('PTTL', key))
       redis.call('HSET', key, unpack(readers and { 'lock', lock, 'readers', readers } or { 'lock', lock }))
     end
-    return { clock }
+    return clock
   end
 end

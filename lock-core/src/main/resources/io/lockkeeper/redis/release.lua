@@ -2,9 +2,10 @@
 -- Idempotent for each attempt. Works on a full server: PEXPIRE comes first and is never refused.
 --
 -- KEYS[i]  the lock records
--- ARGV[1]  attempt                      ARGV[2]  last fencing token of the first lock that was used; 0: keep what is reserved
--- ARGV[3]  how long the locks stay taken, ms; 0: they are free at once
--- ARGV[4]  settings: see record.lua
+-- ARGV[1]  what ends:
+--              1  attempt, 20 characters
+--             21  last fencing token of the first lock that was used, 16 digits; 0: keep what is reserved
+--             37  how long the locks stay taken, ms, 13 digits; 0: they are free at once
 --
 -- Replies, each with the server time in us; of several locks the one that is lowest here:
 --   RELEASED now     the attempt held the lock
@@ -15,7 +16,7 @@
 --   FOREIGN now key  the key holds something that is not a lock record of this version
 -- MORE behind the time: too many places are of waiters that are dead. The same command goes on.
 
-local me, last_used, keep_ms = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+local last_used, keep_ms = tonumber(used), tonumber(sub(ARGV[1], 37))
 
 -- Tells the first waiter when the lock is free, if that is sooner than it may think.
 local function tell_end(record, waiter)
@@ -54,16 +55,16 @@ local function release(record, is_first)
   return has_ended(record, me) and not (record.revoked and record.previous == me) and 3 or 4
 end
 
-local worst, more = 1, nil
+local worst, more = 1, ''
 for i, key in ipairs(KEYS) do
   local record = read_record(key)
   if not record then
-    return { 'FOREIGN', clock, key }
+    return 'FOREIGN ' .. clock .. ' ' .. key
   end
   worst = math.max(worst, release(record, i == 1))
-  more = record.unsettled and holder(record) == '' and 'MORE' or more
+  more = record.unsettled and holder(record) == '' and ' MORE' or more
   if record.changed then
     save(record)
   end
 end
-return { ({ 'RELEASED', 'LEFT', 'ALREADY', 'NOT_HELD' })[worst], clock, more }
+return ({ 'RELEASED ', 'LEFT ', 'ALREADY ', 'NOT_HELD ' })[worst] .. clock .. more

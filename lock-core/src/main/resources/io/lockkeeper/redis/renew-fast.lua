@@ -3,31 +3,38 @@
 --
 -- KEYS and ARGV: those of renew.lua
 
-local replies, left_out, exact = { clock }, false, false
+local renewals, replies, left_out, exact = ARGV[1], {}, false, false
 do
-  local lease, lapsed, life
+  -- How a record begins whose owner may be one who holds it, and how it begins when that is sure.
+  local held = {
+    ['2 XH'] = '2 XH', ['2 XG'] = '2 XH', ['2 FH'] = '2 FH', ['2 FG'] = '2 FH', ['2 WH'] = '2 WH', ['2 WG'] = '2 WH',
+  }
+  local usual, lease, lapsed, life, renewed
   for i, key in ipairs(KEYS) do
-    local at = 4 * i - 3
-    if ARGV[at + 1] ~= lease then
-      lease = ARGV[at + 1]
-      lapsed = string.format('%013.0f', sub(clock, 1, 13) - lease)
-      life = string.format('%.0f', lease + sub(ARGV[#ARGV], 15, 27))
+    local at = 50 * i - 49
+    local asked = sub(renewals, at + 20, at + 49)
+    if asked ~= usual then
+      usual, lease = asked, sub(asked, 1, 13)
+      lapsed = string.format('%013.0f999', sub(clock, 1, 13) - lease)
+      life = lease == LEASE and LIFE or string.format('%.0f', lease + TOMBSTONE)
+      renewed = clock .. ' ' .. lease
+      -- An exact end may be an earlier one, and what comes behind it in the same command must not be overtaken by it.
+      exact = exact or sub(asked, 14, 14) ~= '0'
     end
-    -- An exact end may be an earlier one, and what comes behind it in the same command must not be overtaken by it.
-    exact = exact or ARGV[at + 2] ~= '0'
     local raw = redis.pcall('HGET', key, 'lock')
-    local known = not exact and type(raw) == 'string' and sub(raw, 68, 87) == ARGV[at] and sub(raw, 1, 2) == '2 '
-    local state, old = known and sub(raw, 4, 4), known and sub(raw, 106, 118)
-    if (state == 'H' or state == 'G') and sub(raw, 89, 104) <= clock and ARGV[at + 3] == '0'
-        and ((old == lease and sub(raw, 89, 101) > lapsed) or (old < lease and sub(raw, 89, 101) + old > sub(clock, 1, 13) + 0)) then
+    local begin = raw and #raw >= 118 and held[sub(raw, 1, 4)]
+    local started = begin and not exact and sub(asked, 15) == NO_TOKEN and sub(raw, 68, 87) == sub(renewals, at, at + 19)
+      and sub(raw, 89, 104)
+    local old = started and started <= clock and sub(raw, 106, 118)
+    if old and ((old == lease and started > lapsed) or (old < lease and sub(started, 1, 13) + old > sub(clock, 1, 13) + 0)) then
       redis.call('PEXPIRE', key, life)
-      redis.call('HSET', key, 'lock', sub(raw, 1, 3) .. 'H' .. sub(raw, 5, 88) .. clock .. ' ' .. lease .. sub(raw, 119))
-      replies[i + 1] = 1
+      redis.call('HSET', key, 'lock', begin .. sub(raw, 5, 88) .. renewed .. sub(raw, 119))
+      replies[i] = '1'
     else
-      replies[i + 1], left_out = 0, true
+      replies[i], left_out = '0', true
     end
   end
 end
 if not left_out then
-  return replies
+  return clock .. ' ' .. table.concat(replies)
 end

@@ -4,7 +4,6 @@
 -- KEYS[1]  the lock record
 -- ARGV[1]  id of the request, without blanks
 -- ARGV[2]  the last server time at which this may run, us, 16 digits
--- ARGV[3]  settings: see record.lua
 --
 -- Replies, each with the server time in us:
 --   REVOKED now      the lock was held
@@ -13,17 +12,17 @@
 --   FOREIGN now key  the key holds something that is not a lock record of this version
 
 if clock > ARGV[2] then
-  return { 'LATE', clock }
+  return 'LATE ' .. clock
 end
 local record = read_record(KEYS[1])
 if not record then
-  return { 'FOREIGN', clock, KEYS[1] }
+  return 'FOREIGN ' .. clock .. ' ' .. KEYS[1]
 end
 -- Each request: its id, the time after which no copy of it does anything, the reply.
 local recent = {}
 for id, not_after, reply in string.gmatch(redis.call('HGET', KEYS[1], 'revoked') or '', '(%S+) (%d+) (%u+)\n') do
   if id == ARGV[1] then
-    return { reply, clock }
+    return reply .. ' ' .. clock
   end
   if not_after >= clock then
     recent[#recent + 1] = id .. ' ' .. not_after .. ' ' .. reply .. '\n'
@@ -48,4 +47,4 @@ record.token = math.max(record.token, record.exists and 0 or micros)
 serve(record)
 record.revocations = table.concat(recent) .. ARGV[1] .. ' ' .. ARGV[2] .. ' ' .. reply .. '\n'
 save(record)
-return { reply, clock }
+return reply .. ' ' .. clock

@@ -210,9 +210,9 @@ class HardCasesTest {
     @Test
     void tokensOfASecondNameRiseWhereItsRecordIsAheadOfTheFirst() throws Exception {
         long[] micros = {1_700_000_000_000_000L};
-        MemoryLocks locks = new MemoryLocks(() -> micros[0]);
-        LockTemplate one = instance(new MemoryLockStore(locks), Duration.ofSeconds(30));
-        LockTemplate two = instance(new MemoryLockStore(locks), Duration.ofSeconds(30));
+        MemoryLockStore store = new MemoryLockStore(() -> micros[0]);
+        LockTemplate one = instance(store.peer(), Duration.ofSeconds(30));
+        LockTemplate two = instance(store.peer(), Duration.ofSeconds(30));
         LockLease a = one.acquire("a");
         LockLease b = one.acquire("b");
         CompletableFuture<LockLease> set =

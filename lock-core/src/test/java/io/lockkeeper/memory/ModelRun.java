@@ -128,15 +128,16 @@ final class ModelRun {
         ModelCommand command = step.command();
         if (command instanceof Acquire acquire) {
             Asker asker = acquire.asker();
-            claim(arguments, asker);
-            add(arguments, digits(16, acquire.sent()), digits(16, acquire.notAfter() * 1_000 + 999));
-            add(arguments, asker.aliveMillis() > 0 ? 1 : 0, life(asker), 0, settings(asker));
+            add(arguments, claim(asker, acquire.sent(), acquire.notAfter()), settings(asker));
             return MemoryScripts.acquire(touched, claim(asker), sending(acquire), step.micros())
                     .map(reply -> text(reply, asker, step.micros()))
                     .orElse("LATE " + step.micros());
         } else if (command instanceof Release release) {
             long last = lastToken(release, release.asker(), release.used());
-            add(arguments, release.by(), last, release.keepMillis(), settings(release.asker()));
+            add(
+                    arguments,
+                    release.by() + digits(16, last) + digits(13, release.keepMillis()),
+                    settings(release.asker()));
             ReleaseReply released =
                     MemoryScripts.release(touched, release.by(), last, release.keepMillis(), step.micros());
             boolean more = touched.stream().anyMatch(MemoryRecord::isToBeAskedAgain);
@@ -150,19 +151,16 @@ final class ModelRun {
             add(arguments, "request" + ++revocations, "9".repeat(16), settings(0, 0));
             return (MemoryScripts.revoke(touched.get(0), step.micros()) ? "REVOKED " : "FREE ") + step.micros();
         }
+        arguments.add(settings(0, 0));
         return inspect(touched.get(0), step.micros());
     }
 
     private String handOver(HandOver command, MemoryRecord record, Step step, List<String> arguments) {
         long last = lastToken(command, command.asker(), command.used());
         Asker next = command.next();
-        add(arguments, command.by(), last);
-        claim(arguments, next);
         add(
                 arguments,
-                digits(16, command.notAfter() * 1_000 + 999),
-                command.ahead() ? 1 : 0,
-                life(next),
+                claim(next, 0, command.notAfter()) + command.by() + digits(16, last) + (command.ahead() ? 1 : 0),
                 settings(next));
         Sending sending = new Sending(0, command.notAfter(), next.aliveMillis(), grantMillis(next));
         Optional<HandOverReply> reply = MemoryScripts.handOver(
@@ -176,15 +174,19 @@ final class ModelRun {
         List<Long> least = settledTokens.computeIfAbsent(command, first -> command.renewals().stream()
                 .map(renewal -> renewal.raise() == 0 ? 0 : record(renewal.name()).token + renewal.raise())
                 .toList());
-        StringBuilder reply = new StringBuilder().append(step.micros());
+        StringBuilder reply = new StringBuilder().append(step.micros()).append(' ');
+        StringBuilder renewals = new StringBuilder();
         for (int i = 0; i < touched.size(); i++) {
             Renewal renewal = command.renewals().get(i);
-            add(arguments, renewal.attempt(), digits(13, renewal.leaseMillis()), renewal.exact() ? 1 : 0, least.get(i));
+            renewals.append(renewal.attempt())
+                    .append(digits(13, renewal.leaseMillis()))
+                    .append(renewal.exact() ? 1 : 0)
+                    .append(digits(16, least.get(i)));
             RenewCommand renew = new RenewCommand(
                     renewal.name(), renewal.attempt(), renewal.leaseMillis(), renewal.exact(), least.get(i));
-            reply.append(MemoryScripts.renew(touched.get(i), renew, step.micros()) ? " 1" : " 0");
+            reply.append(MemoryScripts.renew(touched.get(i), renew, step.micros()) ? 1 : 0);
         }
-        arguments.add(settings(0, 0));
+        add(arguments, renewals, settings(0, 0));
         return reply.toString();
     }
 
@@ -246,22 +248,19 @@ final class ModelRun {
         return new Sending(acquire.sent(), acquire.notAfter(), asker.aliveMillis(), grantMillis(asker));
     }
 
-    private void claim(List<String> arguments, Asker asker) {
+    private String claim(Asker asker, long sent, long notAfterMillis) {
         askers.put(asker.id(), asker);
-        add(
-                arguments,
-                asker.id(),
-                RecordText.letter(asker.mode()),
-                digits(13, asker.leaseMillis()),
-                digits(5, asker.tokens()));
+        return asker.id()
+                + RecordText.letter(asker.mode())
+                + digits(13, asker.leaseMillis())
+                + digits(5, asker.tokens())
+                + digits(16, sent)
+                + digits(16, notAfterMillis * 1_000 + 999)
+                + (asker.aliveMillis() > 0 ? 1 : 0);
     }
 
     private static long grantMillis(Asker asker) {
         return Math.min(asker.leaseMillis(), asker.grantMillis());
-    }
-
-    private static long life(Asker asker) {
-        return asker.leaseMillis() + TOMBSTONE_MILLIS;
     }
 
     private static String settings(Asker asker) {

@@ -27,19 +27,18 @@ enum AmbiguousCommand {
         RUNS_MUCH_TOO_LATE
     }
 
-    private LuaScript script() {
+    private Predicate<RedisRequest> script() {
         return switch (this) {
-            case ACQUIRE, CLAIM -> LuaScript.ACQUIRE;
-            case RELEASE -> LuaScript.RELEASE;
-            case HAND_OVER -> LuaScript.HANDOVER;
-            case RENEW -> LuaScript.RENEW;
+            case ACQUIRE, CLAIM -> ScriptRequests.ACQUIRE;
+            case RELEASE -> ScriptRequests.RELEASE;
+            case HAND_OVER -> ScriptRequests.HAND_OVER;
+            case RENEW -> ScriptRequests.RENEW;
         };
     }
 
     /** Lets something happen to the next command about a lock; late is later than the command timeout. */
     Fault befall(Ambiguity ambiguity, FaultProxy network, String lockName, Duration late) {
-        Predicate<RedisRequest> command =
-                RedisRequest.containing(script().sha1()).and(RedisRequest.containing(lockName));
+        Predicate<RedisRequest> command = script().and(RedisRequest.containing(lockName));
         FaultProxy.Rule next = network.when(command).once();
         return switch (ambiguity) {
             case REPLY_IS_CUT -> next.cutReply();

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lockkeeper.testing.LockRecord;
 import io.lockkeeper.testing.RedisServer;
 import io.lockkeeper.testing.RespConnection;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -13,6 +14,8 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What stands before a script for the cases that are frequent: that they need nothing else, and what they cost. */
 class FastPathTest {
@@ -23,6 +26,7 @@ class FastPathTest {
     private static final String C1 = "clientCCCCCC00000001";
     private static final long LEASE = 20_000;
     private static final long ALIVE = 8_000;
+    private static final LockScripts SCRIPTS = ScriptCalls.scripts(ALIVE, LEASE);
     private static RedisServer server;
     private static ScriptCalls calls;
 
@@ -51,31 +55,32 @@ class FastPathTest {
         return calls.run(new LuaScript(script.name(), source.substring(0, whole), ""), arguments);
     }
 
+    private static List<String> fast(List<String> keys, LuaScript script, String argument) {
+        String source = script.source();
+        List<String> command = new ArrayList<>(
+                List.of("EVAL", source.substring(0, source.indexOf("-- The lock record, shared by all scripts"))));
+        command.add("" + keys.size());
+        command.addAll(keys);
+        command.add(argument);
+        return ScriptCalls.texts(server.command(command.toArray(String[]::new)));
+    }
+
     private static List<String> acquire(String attempt, String mode, boolean waits) {
-        return ScriptCalls.texts(fast(
-                LuaScript.ACQUIRE,
-                ScriptCalls.acquisition(attempt, mode, LEASE, waits ? ALIVE : 0, LEASE, 17, calls.micros())
-                        .toArray()));
+        return ScriptCalls.texts(
+                fast(SCRIPTS.acquire(), ScriptCalls.acquisition(attempt, mode, LEASE, waits, 17, calls.micros())));
     }
 
     private static List<String> release(String attempt, long token) {
-        return ScriptCalls.texts(fast(LuaScript.RELEASE, attempt, token, 0, ScriptCalls.settings(ALIVE, LEASE)));
+        return ScriptCalls.texts(fast(SCRIPTS.release(), ScriptCalls.ending(attempt, token, 0)));
     }
 
     private static List<String> handOver(String attempt, String next) {
-        String notAfter = String.format("%016d", calls.micros() + 2_000_000);
-        return ScriptCalls.texts(fast(
-                LuaScript.HANDOVER,
-                attempt,
-                0,
-                next,
-                "X",
-                String.format("%013d", LEASE),
-                "00017",
-                notAfter,
-                0,
-                LEASE + ScriptCalls.TOMBSTONE,
-                ScriptCalls.settings(ALIVE, LEASE)));
+        return ScriptCalls.texts(
+                fast(SCRIPTS.handOver(), ScriptCalls.handOver(attempt, 0, next, LEASE, 17, calls.micros())));
+    }
+
+    private static List<String> renew(String attempt) {
+        return ScriptCalls.texts(fast(SCRIPTS.renew(), ScriptCalls.renewal(attempt, LEASE, false)));
     }
 
     private static void assertExecuted(int reads, int ends, int writes, int messages) {
@@ -155,17 +160,14 @@ class FastPathTest {
         assertThat(calls.record().owner()).isEqualTo(B1);
         assertThat(calls.record().state()).isEqualTo('G');
         assertThat(calls.record().until()).isEqualTo(released / 1_000 + LEASE);
-        assertThat(ScriptCalls.texts(fast(
-                        LuaScript.RENEW, B1, String.format("%013d", LEASE), 0, 0, ScriptCalls.settings(ALIVE, LEASE))))
-                .as("a grant is confirmed")
-                .endsWith("1");
+        assertThat(renew(B1)).as("a grant is confirmed").endsWith("1");
         assertThat(calls.record().state()).isEqualTo('H');
     }
 
     @Test
     void whoHandsTheLockOnWaitsBehindAllOthers() {
         acquire(A1, "X", true);
-        assertThat(handOver(A1, A2)).as("nobody waits").startsWith("ACQUIRED");
+        assertThat(handOver(A1, A2)).as("no other waits").hasSize(1);
         acquire(B1, "F", true);
         acquire(C1, "F", true);
         server.resetStatistics();
@@ -180,12 +182,68 @@ class FastPathTest {
         acquire(A1, "X", true);
         LockRecord before = calls.record();
         server.resetStatistics();
-        assertThat(ScriptCalls.texts(fast(
-                        LuaScript.RENEW, A1, String.format("%013d", LEASE), 0, 0, ScriptCalls.settings(ALIVE, LEASE))))
-                .endsWith("1");
+        assertThat(renew(A1)).endsWith("1");
         assertExecuted(1, 1, 1, 0);
         assertThat(calls.record().until()).isGreaterThanOrEqualTo(before.until());
         assertThat(calls.record().text()).startsWith(before.text().substring(0, 88));
+    }
+
+    @Test
+    void severalNamesThatAreFree() {
+        List<String> keys = List.of("lockkeeper:lock:one", "lockkeeper:lock:two");
+        for (String mode : List.of("X", "F", "W")) {
+            String me = mode + A1.substring(1);
+            String asks = ScriptCalls.acquisition(me, mode, LEASE, true, 1, calls.micros());
+            assertThat(fast(keys, SCRIPTS.acquire(), asks))
+                    .startsWith("ACQUIRED")
+                    .hasSize(5);
+            keys.forEach(key -> assertThat(server.owner(key)).isEqualTo(me));
+            assertThat(fast(keys, SCRIPTS.acquire(), asks)).as("a copy").isEmpty();
+            assertThat(fast(keys, SCRIPTS.release(), ScriptCalls.ending(me, 0, 0)))
+                    .hasSize(1);
+            keys.forEach(key -> assertThat(server.owner(key)).isEmpty());
+            assertThat(fast(keys, SCRIPTS.acquire(), asks)).as("an old copy").isEmpty();
+        }
+    }
+
+    @Test
+    void ofSeveralNamesAllAreTakenOrNone() {
+        List<String> keys = List.of("lockkeeper:lock:one", calls.key());
+        acquire(A1, "X", true);
+        String asks = ScriptCalls.acquisition(B1, "X", LEASE, true, 1, calls.micros());
+        assertThat(fast(keys, SCRIPTS.acquire(), asks)).isEmpty();
+        assertThat(server.command("EXISTS", keys.get(0))).isEqualTo(0L);
+        assertThat(fast(keys, SCRIPTS.release(), ScriptCalls.ending(A1, 0, 0))).isEmpty();
+        assertThat(calls.record().owner()).isEqualTo(A1);
+    }
+
+    /** What is the same in all calls is part of the scripts' text, and must not be taken for anything else there. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "'",
+                "\"",
+                "\\",
+                "\n",
+                "\r\n",
+                "]]",
+                "\0",
+                "]=]--",
+                "${lease}",
+                "%s \\1",
+                "ä€𝄞",
+                "' .. os.exit() .. '"
+            })
+    void anyPrefixOfChannelsIsWhole(String prefix) {
+        LockScripts scripts = LockScripts.of(LEASE, LEASE, ALIVE, LEASE, RedisNames.bytes(prefix));
+        try (RespConnection waiter = server.connect()) {
+            waiter.command("SUBSCRIBE", prefix + "clientBBBBBB");
+            for (String attempt : List.of(A1, B1)) {
+                calls.run(scripts.acquire(), ScriptCalls.acquisition(attempt, "X", LEASE, true, 1, calls.micros()));
+            }
+            calls.run(scripts.release(), ScriptCalls.ending(A1, 0, 0));
+            assertThat(String.valueOf(waiter.receive())).contains("grant " + B1);
+        }
     }
 
     @Test

@@ -42,8 +42,8 @@ class LateCommandAfterCloseTest {
                 LockTemplate closing = LockTemplate.builder(new RedisLockStore(faulty, options))
                         .build();
                 closing.run("warm", lease -> {});
-                Fault late = network.when(RedisRequest.containing("lockkeeper:lock:stock")
-                                .and(RedisRequest.containing(LuaScript.ACQUIRE.sha1())))
+                Fault late = network.when(
+                                RedisRequest.containing("lockkeeper:lock:stock").and(ScriptRequests.ACQUIRE))
                         .delayRequest(LATE);
                 CompletableFuture<LockLease> failing = closing.acquireAsync(LockRequest.of("stock"));
                 late.awaitHits(1, Duration.ofSeconds(10));

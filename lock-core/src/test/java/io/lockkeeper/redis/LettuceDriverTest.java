@@ -107,7 +107,7 @@ class LettuceDriverTest {
                 new RedisCommands(factory, Duration.ofSeconds(2), timer, ReplicaAcks.of("0", Duration.ZERO));
         List<byte[]> noLock = List.of("lockkeeper:lock:".getBytes(StandardCharsets.UTF_8));
         try {
-            driver.prepare(LuaScript.ALL).join();
+            driver.prepare(ScriptCalls.scripts(0, 0).all()).join();
             driver.eval(LuaScript.RIGHTS, noLock, List.of()).join();
 
             assertThat(driver.eval(LuaScript.RIGHTS, noLock, List.of()))
@@ -129,10 +129,12 @@ class LettuceDriverTest {
                 new RedisCommands(factory, Duration.ofSeconds(30), timer, ReplicaAcks.of("0", Duration.ZERO));
         byte[] key = "lockkeeper:lock:stock".getBytes(StandardCharsets.UTF_8);
         try {
-            driver.prepare(LuaScript.ALL).join();
-            driver.eval(LuaScript.INSPECT, List.of(key), List.of()).join();
+            driver.prepare(ScriptCalls.scripts(0, 0).all()).join();
+            driver.eval(ScriptCalls.scripts(0, 0).inspect(), List.of(key), List.of())
+                    .join();
             server.command("CLIENT", "PAUSE", "3000", "ALL");
-            CompletableFuture<List<Object>> silent = driver.eval(LuaScript.INSPECT, List.of(key), List.of());
+            CompletableFuture<List<Object>> silent =
+                    driver.eval(ScriptCalls.scripts(0, 0).inspect(), List.of(key), List.of());
 
             driver.close();
 
@@ -140,7 +142,8 @@ class LettuceDriverTest {
                     .failsWithin(Duration.ofMillis(2_500))
                     .withThrowableThat()
                     .withMessageContaining("closed");
-            assertThat(driver.eval(LuaScript.INSPECT, List.of(key), List.of())).isCompletedExceptionally();
+            assertThat(driver.eval(ScriptCalls.scripts(0, 0).inspect(), List.of(key), List.of()))
+                    .isCompletedExceptionally();
         } finally {
             server.command("CLIENT", "UNPAUSE");
             timer.shutdownNow();

@@ -16,7 +16,6 @@ import java.util.function.IntFunction;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.awaitility.Awaitility;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
@@ -39,6 +38,7 @@ class ManyWaitersTest {
     /** Redis counts whole microseconds. */
     private static final long GRAIN = 2;
 
+    private static final LockScripts SCRIPTS = ScriptCalls.scripts(LONG, LONG);
     private static RedisServer server;
     private static RespConnection connection;
     private static ScriptCalls calls;
@@ -89,16 +89,16 @@ class ManyWaitersTest {
         for (int i = 0; i < REPETITIONS; i++) {
             String newcomer = attempt(waiters + i, 2);
             String another = i == 0 ? attempt(waiters - 1, 1) : attempt(waiters + i - 1, 4);
-            least.merge("place", micros(LuaScript.ACQUIRE, asking(newcomer, "F", LONG, LONG)), Math::min);
-            least.merge("poll", micros(LuaScript.ACQUIRE, asking(newcomer, "F", LONG, LONG)), Math::min);
-            least.merge("poll of another", micros(LuaScript.ACQUIRE, asking(another, "F", LONG, LONG)), Math::min);
-            least.merge("try", micros(LuaScript.ACQUIRE, asking(OTHER, "F", 0, LONG)), Math::min);
-            least.merge("status", micros(LuaScript.INSPECT), Math::min);
-            least.merge("leaving", micros(LuaScript.RELEASE, leaving(newcomer)), Math::min);
-            least.merge("release", micros(LuaScript.RELEASE, leaving(holder)), Math::min);
+            least.merge("place", micros(SCRIPTS.acquire(), asking(newcomer, "F", true)), Math::min);
+            least.merge("poll", micros(SCRIPTS.acquire(), asking(newcomer, "F", true)), Math::min);
+            least.merge("poll of another", micros(SCRIPTS.acquire(), asking(another, "F", true)), Math::min);
+            least.merge("try", micros(SCRIPTS.acquire(), asking(OTHER, "F", false)), Math::min);
+            least.merge("status", micros(SCRIPTS.inspect()), Math::min);
+            least.merge("leaving", micros(SCRIPTS.release(), leaving(newcomer)), Math::min);
+            least.merge("release", micros(SCRIPTS.release(), leaving(holder)), Math::min);
             String next = attempt(waiters + i, 3);
             String owner = calls.record().owner();
-            least.merge("hand-over", micros(LuaScript.HANDOVER, handingOver(owner, next)), Math::min);
+            least.merge("hand-over", micros(SCRIPTS.handOver(), handingOver(owner, next)), Math::min);
             holder = calls.record().owner();
             assertThat(calls.record().waiting()).isEqualTo(waiters - 1);
             acquire(attempt(waiters + i, 4), "F", LONG, LONG);
@@ -110,13 +110,13 @@ class ManyWaitersTest {
     void aStatusTellsTheFirstHundredAndTheNumberOfAll() {
         acquire(HOLDER, "X", 0, LONG);
         waiting(MANY, "F", LONG, LONG, i -> attempt(i, 1));
-        List<?> status = run(LuaScript.INSPECT);
+        List<String> status = run(SCRIPTS.inspect());
         assertThat(status.get(6))
                 .asString()
                 .hasSize(2_000)
                 .startsWith(attempt(0, 1))
                 .endsWith(attempt(99, 1));
-        assertThat(status.get(7)).isEqualTo((long) MANY);
+        assertThat(status.get(7)).isEqualTo("" + MANY);
     }
 
     @Test
@@ -127,7 +127,7 @@ class ManyWaitersTest {
             acquire(HOLDER, "X", 0, LONG);
             waiting(MANY, "F", 1, LONG, waiter -> attempt(waiter, 1));
             letTimePass();
-            least = Math.min(least, micros(LuaScript.RELEASE, leaving(HOLDER)));
+            least = Math.min(least, micros(SCRIPTS.release(), leaving(HOLDER)));
             assertThat(calls.record().waiting()).isZero();
             assertThat(connection.command("HLEN", calls.key())).isEqualTo(1L);
         }
@@ -142,13 +142,13 @@ class ManyWaitersTest {
         waiting(MANY, "F", 1, LONG, i -> attempt(i, 1));
         acquire(live, "F", LONG, LONG);
         letTimePass();
-        List<Object> replies = new ArrayList<>();
+        List<String> replies = new ArrayList<>();
         List<Long> micros = new ArrayList<>();
-        micros.add(micros(LuaScript.RELEASE, leaving(HOLDER)));
+        micros.add(micros(SCRIPTS.release(), leaving(HOLDER)));
         assertThat(calls.record().owner()).isEmpty();
         do {
-            micros.add(micros(LuaScript.ACQUIRE, asking(OTHER, "X", 0, LONG)));
-            replies.add(last(connectionReply));
+            micros.add(micros(SCRIPTS.acquire(), asking(OTHER, "X", false)));
+            replies.add(connectionReply.get(0));
         } while (replies.get(replies.size() - 1).equals("AGAIN"));
         assertThat(replies).hasSizeBetween(MANY / PASSED - 2, MANY / PASSED + 2).endsWith("BUSY");
         assertThat(calls.record().owner()).isEqualTo(live);
@@ -165,13 +165,13 @@ class ManyWaitersTest {
             acquire(HOLDER, "X", 0, LONG);
             waiting(MANY, "F", LONG, 1, waiter -> attempt(0, waiter));
             acquire(live, "F", LONG, LONG);
-            run(LuaScript.RELEASE, leaving(HOLDER));
+            run(SCRIPTS.release(), leaving(HOLDER));
             letTimePass();
-            least = Math.min(least, micros(LuaScript.ACQUIRE, asking(OTHER, "X", 0, LONG)));
+            least = Math.min(least, micros(SCRIPTS.acquire(), asking(OTHER, "X", false)));
         }
         assertThat(least).isLessThan(1_000);
-        assertThat(last(connectionReply)).isEqualTo("AGAIN");
-        assertThat(run(LuaScript.INSPECT).get(5)).asString().isEmpty();
+        assertThat(connectionReply.get(0)).isEqualTo("AGAIN");
+        assertThat(run(SCRIPTS.inspect()).get(5)).asString().isEmpty();
         String alive = attempt(0, MANY / 2);
         assertThat(acquire(alive, "F", LONG, LONG))
                 .as("a client that is not dead waits behind")
@@ -181,7 +181,7 @@ class ManyWaitersTest {
         }
         assertThat(calls.record().owner()).isEqualTo(live);
         assertThat(calls.record().waiting()).isEqualTo(1);
-        run(LuaScript.RELEASE, leaving(live));
+        run(SCRIPTS.release(), leaving(live));
         assertThat(calls.record().owner()).isEqualTo(alive);
         assertThat(connection.command("HLEN", calls.key()))
                 .as("no place and no mark is left")
@@ -195,7 +195,7 @@ class ManyWaitersTest {
         acquire(OTHER, "W", LONG, LONG);
         try (RespConnection next = server.connect()) {
             next.command("SUBSCRIBE", ScriptCalls.CHANNELS + attempt(PASSED, 1).substring(0, 12));
-            run(LuaScript.RELEASE, leaving(HOLDER));
+            run(SCRIPTS.release(), leaving(HOLDER));
             assertThat(String.valueOf(next.receive())).contains("free-at " + attempt(PASSED, 1) + " 0 ");
         }
         assertThat(calls.record().waiting()).isEqualTo(200 - PASSED + 1);
@@ -207,51 +207,36 @@ class ManyWaitersTest {
         assertThat(calls.record().waiting()).isEqualTo(1);
     }
 
-    private @Nullable Object connectionReply;
+    private List<String> connectionReply = List.of();
 
     private static String attempt(int client, int number) {
         return String.format("CCCC%08d%08d", client, number);
     }
 
-    private static Object[] asking(String attempt, String mode, long alive, long grant) {
-        return ScriptCalls.acquisition(attempt, mode, LONG, alive, grant, 1, calls.micros())
-                .toArray();
+    private static String asking(String attempt, String mode, boolean waits) {
+        return ScriptCalls.acquisition(attempt, mode, LONG, waits, 1, calls.micros());
     }
 
-    private static Object[] leaving(String attempt) {
-        return new Object[] {attempt, 0, 0, ScriptCalls.settings(LONG, LONG)};
+    private static String leaving(String attempt) {
+        return ScriptCalls.ending(attempt, 0, 0);
     }
 
-    private static Object[] handingOver(String attempt, String next) {
-        return new Object[] {
-            attempt,
-            0,
-            next,
-            "X",
-            String.format("%013d", LONG),
-            "00001",
-            String.format("%016d", calls.micros() + 2_000_000),
-            0,
-            LONG + ScriptCalls.TOMBSTONE,
-            ScriptCalls.settings(LONG, LONG)
-        };
+    private static String handingOver(String attempt, String next) {
+        return ScriptCalls.handOver(attempt, 0, next, LONG, 1, calls.micros());
     }
 
     private Object acquire(String attempt, String mode, long alive, long grant) {
-        List<?> reply = run(LuaScript.ACQUIRE, asking(attempt, mode, alive, grant));
+        List<String> reply = run(ScriptCalls.scripts(alive, grant).acquire(), asking(attempt, mode, alive > 0));
         return reply.size() == 1 ? "ACQUIRED" : String.valueOf(reply.get(0));
     }
 
     /** Lets many wait, whose scripts are sent together. */
     private void waiting(int waiters, String mode, long alive, long grant, IntFunction<String> attempts) {
         List<String[]> commands = new ArrayList<>(waiters);
-        String hash = load(LuaScript.ACQUIRE);
+        String hash = load(ScriptCalls.scripts(alive, grant).acquire());
         for (int i = 0; i < waiters; i++) {
             List<String> command = new ArrayList<>(List.of("EVALSHA", hash, "1", calls.key()));
-            for (Object argument :
-                    ScriptCalls.acquisition(attempts.apply(i), mode, LONG, alive, grant, 1, 4_000_000_000_000_000L)) {
-                command.add(argument.toString());
-            }
+            command.add(ScriptCalls.acquisition(attempts.apply(i), mode, LONG, true, 1, 4_000_000_000_000_000L));
             commands.add(command.toArray(String[]::new));
         }
         connection.sendAll(commands);
@@ -264,18 +249,16 @@ class ManyWaitersTest {
         return String.valueOf(connection.command("SCRIPT", "LOAD", script.source()));
     }
 
-    private List<?> run(LuaScript script, Object... arguments) {
+    private List<String> run(LuaScript script, String... arguments) {
         List<String> command = new ArrayList<>(List.of("EVALSHA", load(script), "1", calls.key()));
-        for (Object argument : arguments) {
-            command.add(argument.toString());
-        }
-        List<?> reply = (List<?>) Objects.requireNonNull(connection.command(command.toArray(String[]::new)));
+        command.addAll(List.of(arguments));
+        List<String> reply = ScriptCalls.texts(connection.command(command.toArray(String[]::new)));
         connectionReply = reply;
         return reply;
     }
 
     /** Returns how long a script took, us, as Redis says. */
-    private long micros(LuaScript script, Object... arguments) {
+    private long micros(LuaScript script, String... arguments) {
         load(script);
         connection.command("CONFIG", "RESETSTAT");
         run(script, arguments);
@@ -283,10 +266,6 @@ class ManyWaitersTest {
                 .matcher(String.valueOf(connection.command("INFO", "commandstats")));
         assertThat(used.find()).isTrue();
         return Long.parseLong(used.group(1));
-    }
-
-    private static Object last(@Nullable Object reply) {
-        return ((List<?>) Objects.requireNonNull(reply)).get(0);
     }
 
     /** Waits until what lasts for 1 ms is over. */

@@ -92,8 +92,9 @@ class OtherVersionTest {
         }
         assertThat(status(calls.release(A1, 0, 0))).isEqualTo("FOREIGN");
         assertThat(status(calls.handOver(A1, 0, B1, LEASE, 1))).isEqualTo("FOREIGN");
-        assertThat(status(calls.run(LuaScript.INSPECT))).isEqualTo("FOREIGN");
-        assertThat(status(calls.run(LuaScript.REVOKE, "request", "9".repeat(16), ScriptCalls.settings(LEASE, LEASE))))
+        assertThat(status(calls.run(ScriptCalls.scripts(LEASE, LEASE).inspect())))
+                .isEqualTo("FOREIGN");
+        assertThat(status(calls.run(ScriptCalls.scripts(LEASE, LEASE).revoke(), "request", "9".repeat(16))))
                 .isEqualTo("FOREIGN");
         assertThat(ScriptCalls.texts(calls.renew(A1, LEASE, false))).endsWith("0");
         assertThat(content()).isEqualTo(before);

@@ -67,7 +67,8 @@ class RedisCommandsTest {
         RedisCommands opened =
                 new RedisCommands(factory, COMMAND_TIMEOUT, timer, ReplicaAcks.of("0", Duration.ofMillis(500)));
         driver = opened;
-        assertThat(get(opened.prepare(LuaScript.ALL))).isCloseTo(System.currentTimeMillis(), within(5_000L));
+        assertThat(get(opened.prepare(ScriptCalls.scripts(0, 0).all())))
+                .isCloseTo(System.currentTimeMillis(), within(5_000L));
         nodes(inCluster).forEach(node -> node.command("FLUSHALL"));
         nodes(inCluster).forEach(RedisServer::resetStatistics);
         return opened;

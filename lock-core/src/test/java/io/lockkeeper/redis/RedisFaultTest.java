@@ -24,7 +24,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
-import java.util.function.Predicate;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -41,8 +40,6 @@ class RedisFaultTest {
     private static final String KEY = "lockkeeper:lock:" + NAME;
     private static final Duration PATIENCE = Duration.ofSeconds(20);
     private static final Duration COPY_DELAY = Duration.ofMillis(400);
-    private static final Predicate<RedisRequest> ACQUIRE = RedisRequest.containing(LuaScript.ACQUIRE.sha1());
-    private static final Predicate<RedisRequest> RELEASE = RedisRequest.containing(LuaScript.RELEASE.sha1());
 
     private RedisServer server;
     private FaultProxy network;
@@ -105,7 +102,7 @@ class RedisFaultTest {
     void anAcquireWhoseReplyIsLostHoldsNothingForLong(Connections driver) throws Exception {
         over(driver, (faulty, sound) -> {
             // Lettuce sends the command again by itself and gets the lock; Jedis tells that it failed.
-            Fault lost = network.when(ACQUIRE).once().cutReply();
+            Fault lost = network.when(ScriptRequests.ACQUIRE).once().cutReply();
             try (LockLease lease = faulty.acquire(NAME)) {
                 assertThat(lease.verify()).isTrue();
             } catch (LockStoreException unknown) {
@@ -120,7 +117,7 @@ class RedisFaultTest {
     @EnumSource
     void anAcquireThatArrivesAfterItsCallerGaveUpHoldsNothing(Connections driver) throws Exception {
         over(driver, (faulty, sound) -> {
-            Fault late = network.when(ACQUIRE).once().hold();
+            Fault late = network.when(ScriptRequests.ACQUIRE).once().hold();
             assertThatThrownBy(() -> faulty.acquire(NAME)).isInstanceOf(LockStoreException.class);
             late.deliver();
             late.awaitCompleted(1, PATIENCE);
@@ -133,7 +130,7 @@ class RedisFaultTest {
     @EnumSource
     void anAcquireThatArrivesAfterItsCallerLeftIsGivenBackWithinTheCommandTimeout(Connections driver) throws Exception {
         over(driver, (faulty, sound) -> {
-            Fault late = network.when(ACQUIRE).once().hold();
+            Fault late = network.when(ScriptRequests.ACQUIRE).once().hold();
             CompletableFuture<LockLease> waiting = faulty.acquireAsync(LockRequest.of(NAME));
             late.awaitHits(1, PATIENCE);
             waiting.cancel(true);
@@ -146,7 +143,7 @@ class RedisFaultTest {
     @EnumSource
     void aLateAcquireWhoseReplyIsLostIsGivenBackWithinTheCommandTimeout(Connections driver) throws Exception {
         over(driver, (faulty, sound) -> {
-            Fault late = network.when(ACQUIRE).once().delayRequest(COMMAND_TIMEOUT.minusMillis(150));
+            Fault late = network.when(ScriptRequests.ACQUIRE).once().delayRequest(COMMAND_TIMEOUT.minusMillis(150));
             CompletableFuture<LockLease> waiting = faulty.acquireAsync(LockRequest.of(NAME));
             late.awaitHits(1, PATIENCE);
             network.disconnectClients();
@@ -166,11 +163,11 @@ class RedisFaultTest {
     @EnumSource
     void aSecondCopyOfAnAcquireNeverTakesTheLock(Connections driver) throws Exception {
         over(driver, (faulty, sound) -> {
-            Fault ended = network.when(ACQUIRE).once().duplicateAfter(COPY_DELAY);
+            Fault ended = network.when(ScriptRequests.ACQUIRE).once().duplicateAfter(COPY_DELAY);
             faulty.acquire(NAME).close();
             ended.awaitCompleted(1, PATIENCE);
             assertNobodyOwnsTheLock();
-            Fault stale = network.when(ACQUIRE).once().duplicateAfter(COPY_DELAY);
+            Fault stale = network.when(ScriptRequests.ACQUIRE).once().duplicateAfter(COPY_DELAY);
             faulty.acquire(NAME).close();
             sound.acquire(NAME).close();
             stale.awaitCompleted(1, PATIENCE);
@@ -183,7 +180,7 @@ class RedisFaultTest {
     @EnumSource
     void aSecondCopyBehindAHolderGivesItsPlaceBack(Connections driver) throws Exception {
         over(driver, (faulty, sound) -> {
-            Fault stale = network.when(ACQUIRE).once().duplicateAfter(COPY_DELAY);
+            Fault stale = network.when(ScriptRequests.ACQUIRE).once().duplicateAfter(COPY_DELAY);
             faulty.acquire(NAME).close();
             sound.acquire(NAME).close();
             LockLease held = sound.acquire(NAME);
@@ -198,7 +195,7 @@ class RedisFaultTest {
     @EnumSource
     void aDistantCallerWhoOnlyTriesGetsALockThatOthersTakeInQuickTurns(Connections driver) throws Exception {
         over(driver, (distant, near) -> {
-            network.when(ACQUIRE).delayRequest(Duration.ofMillis(20));
+            network.when(ScriptRequests.ACQUIRE).delayRequest(Duration.ofMillis(20));
             AtomicBoolean over = new AtomicBoolean();
             Thread others = new Thread(() -> {
                 while (!over.get()) {
@@ -227,7 +224,7 @@ class RedisFaultTest {
     void aReleaseThatIsNotAnsweredIsRepeated(Connections driver) throws Exception {
         over(driver, (faulty, sound) -> {
             LockLease lease = faulty.acquire(NAME);
-            Fault held = network.when(RELEASE).once().hold();
+            Fault held = network.when(ScriptRequests.RELEASE).once().hold();
             assertThat(lease.release()).isEqualTo(ReleaseResult.UNKNOWN);
             assertThat(lease.isHeld()).isFalse();
             held.deliver();
@@ -264,7 +261,7 @@ class RedisFaultTest {
     void aCopyOfTheAcquireOfACallerWhoLeftTheQueueIsGivenBack(Connections driver) throws Exception {
         over(driver, (faulty, sound) -> {
             LockLease held = sound.acquire(NAME);
-            Fault copy = network.when(ACQUIRE).once().duplicateAfter(COPY_DELAY);
+            Fault copy = network.when(ScriptRequests.ACQUIRE).once().duplicateAfter(COPY_DELAY);
             assertThat(faulty.tryAcquire(LockRequest.of(NAME).withWaitTime(Duration.ofMillis(100))))
                     .isEmpty();
             held.close();
@@ -278,9 +275,7 @@ class RedisFaultTest {
     void anExtensionSurvivesARenewalThatArrivesAfterIt(Connections driver) throws Exception {
         over(driver, (faulty, sound) -> {
             LockLease lease = faulty.acquire(NAME);
-            Fault slow = network.when(RedisRequest.containing(LuaScript.RENEW.sha1()))
-                    .once()
-                    .duplicateAfter(COPY_DELAY);
+            Fault slow = network.when(ScriptRequests.RENEW).once().duplicateAfter(COPY_DELAY);
             slow.awaitHits(1, PATIENCE);
             assertThat(lease.extend(LEASE.multipliedBy(5))).isTrue();
             slow.awaitCompleted(1, PATIENCE);

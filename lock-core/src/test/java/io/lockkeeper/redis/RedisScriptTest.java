@@ -59,7 +59,10 @@ class RedisScriptTest {
 
     /** A reply that is the time alone stands for the usual one. */
     private List<String> acquire(String attempt, long lease, long alive, long grant, long sent) {
-        List<String> reply = ScriptCalls.texts(calls().acquire(attempt, "X", lease, alive, grant, 3, 1_000 * sent));
+        return whole(ScriptCalls.texts(calls().acquire(attempt, "X", lease, alive, grant, 3, 1_000 * sent)), lease);
+    }
+
+    private static List<String> whole(List<String> reply, long lease) {
         return reply.size() == 1 ? List.of("ACQUIRED", reply.get(0), "" + lease, reply.get(0)) : reply;
     }
 
@@ -69,7 +72,7 @@ class RedisScriptTest {
     }
 
     private List<String> handOver(String attempt, long lastToken, String next) {
-        return ScriptCalls.texts(calls().handOver(attempt, lastToken, next, LONG, 3));
+        return whole(ScriptCalls.texts(calls().handOver(attempt, lastToken, next, LONG, 3)), LONG);
     }
 
     private String renew(String attempt, long lease, boolean exact) {
@@ -147,7 +150,7 @@ class RedisScriptTest {
         acquire(A1, SHORT, 0, LONG);
         awaitPast(SHORT);
         assertThat(renew(A1, LONG, false)).isEqualTo("0");
-        assertThat(run(LuaScript.INSPECT).get(0)).isEqualTo("FREE");
+        assertThat(run(ScriptCalls.scripts(0, 0).inspect()).get(0)).isEqualTo("FREE");
         assertThat(acquire(B1, LONG, 0, LONG).get(0)).isEqualTo("ACQUIRED");
         assertThat(renew(A1, LONG, false)).isEqualTo("0");
         assertThat(renew(B1, LONG, false)).isEqualTo("1");
@@ -167,7 +170,7 @@ class RedisScriptTest {
     }
 
     private long remaining() {
-        return Long.parseLong(run(LuaScript.INSPECT).get(4));
+        return Long.parseLong(run(ScriptCalls.scripts(0, 0).inspect()).get(4));
     }
 
     @Test
@@ -237,7 +240,7 @@ class RedisScriptTest {
         assertThat(acquire(A1, LONG, LONG, LONG).get(0)).isEqualTo("FOREIGN");
         assertThat(release(A1, 0).get(0)).isEqualTo("FOREIGN");
         assertThat(handOver(A1, 1, A2).get(0)).isEqualTo("FOREIGN");
-        assertThat(run(LuaScript.INSPECT).get(0)).isEqualTo("FOREIGN");
+        assertThat(run(ScriptCalls.scripts(0, 0).inspect()).get(0)).isEqualTo("FOREIGN");
         assertThat(renew(A1, LONG, false)).isEqualTo("0");
         assertThat(server.command("GET", key)).isEqualTo("something else");
         server.command("DEL", key);
@@ -246,11 +249,7 @@ class RedisScriptTest {
     }
 
     private List<String> revoke(String request) {
-        return run(
-                LuaScript.REVOKE,
-                request,
-                String.format("%016d", calls().micros() + 2_000_000),
-                ScriptCalls.settings(0, 0));
+        return run(ScriptCalls.scripts(0, 0).revoke(), request, String.format("%016d", calls().micros() + 2_000_000));
     }
 
     @Test
@@ -288,11 +287,7 @@ class RedisScriptTest {
         acquire(C1, LONG, 0, LONG);
         assertThat(revoke("request1")).startsWith("REVOKED");
         assertThat(owner()).isEqualTo(C1);
-        assertThat(run(
-                        LuaScript.REVOKE,
-                        "request3",
-                        String.format("%016d", calls().micros()),
-                        ScriptCalls.settings(0, 0)))
+        assertThat(run(ScriptCalls.scripts(0, 0).revoke(), "request3", String.format("%016d", calls().micros())))
                 .as("too late")
                 .startsWith("LATE");
         assertThat(owner()).isEqualTo(C1);

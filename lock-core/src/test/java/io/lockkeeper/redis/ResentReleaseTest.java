@@ -9,7 +9,6 @@ import io.lockkeeper.ReleaseResult;
 import io.lockkeeper.testing.Connections;
 import io.lockkeeper.testing.Fault;
 import io.lockkeeper.testing.FaultProxy;
-import io.lockkeeper.testing.RedisRequest;
 import io.lockkeeper.testing.RedisServer;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
@@ -41,12 +40,8 @@ class ResentReleaseTest {
                 LockLease lease = template.acquire("stock");
                 AtomicBoolean told = new AtomicBoolean();
                 lease.onLost(loss -> told.set(true));
-                Fault cut = network.when(RedisRequest.containing(LuaScript.RELEASE.sha1()))
-                        .once()
-                        .cutReply();
-                Fault second = network.when(RedisRequest.containing(LuaScript.RELEASE.sha1()))
-                        .once()
-                        .hold();
+                Fault cut = network.when(ScriptRequests.RELEASE).once().cutReply();
+                Fault second = network.when(ScriptRequests.RELEASE).once().hold();
                 CompletableFuture<ReleaseResult> released = CompletableFuture.supplyAsync(lease::release);
                 cut.awaitCompleted(1, PATIENCE);
                 second.awaitHits(1, PATIENCE);

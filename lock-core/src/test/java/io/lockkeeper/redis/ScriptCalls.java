@@ -5,7 +5,9 @@ import io.lockkeeper.testing.LockRecord;
 import io.lockkeeper.testing.RedisServer;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,62 +22,60 @@ record ScriptCalls(RedisServer server, String key) {
     static final long TOMBSTONE = 30_000;
     static final long TIMEOUT = 2_000;
     private static final long LEASE = 20_000;
+    private static final Map<List<Long>, LockScripts> SCRIPTS = new ConcurrentHashMap<>();
 
-    /** Returns the last argument of all scripts. */
-    static String settings(long aliveMillis, long grantMillis) {
-        return String.format("%013d %013d %013d %013d ", LEASE, TOMBSTONE, aliveMillis, grantMillis) + CHANNELS;
+    /** Returns the scripts of a store that keeps places, and grants locks, for so long. */
+    static LockScripts scripts(long aliveMillis, long grantMillis) {
+        return SCRIPTS.computeIfAbsent(
+                List.of(aliveMillis, grantMillis),
+                times -> LockScripts.of(LEASE, TOMBSTONE, aliveMillis, grantMillis, RedisNames.bytes(CHANNELS)));
     }
 
-    /** Returns the arguments of one who asks; 0 for one that does not wait. */
-    static List<Object> acquisition(
-            String attempt, String mode, long lease, long alive, long grant, int tokens, long sent) {
-        return List.of(
-                attempt,
-                mode,
-                String.format("%013d", lease),
-                String.format("%05d", tokens),
-                String.format("%016d", sent),
-                String.format("%016d", sent + 1_000 * TIMEOUT),
-                alive > 0 ? 1 : 0,
-                lease + TOMBSTONE,
-                0,
-                settings(alive, grant));
+    /** Returns what one asks for. */
+    static String acquisition(String attempt, String mode, long lease, boolean waits, int tokens, long sent) {
+        return attempt
+                + mode
+                + String.format("%013d%05d%016d%016d", lease, tokens, sent, sent + 1_000 * TIMEOUT)
+                + (waits ? 1 : 0);
     }
 
+    /** Returns what one ends. */
+    static String ending(String attempt, long lastToken, long keep) {
+        return attempt + String.format("%016d%013d", lastToken, keep);
+    }
+
+    /** Returns a hold that is to be renewed. */
+    static String renewal(String attempt, long lease, boolean exact) {
+        return attempt + String.format("%013d%d%016d", lease, exact ? 1 : 0, 0);
+    }
+
+    /** 0 alive for one that does not wait. */
     @Nullable
     Object acquire(String attempt, String mode, long lease, long alive, long grant, int tokens, long sent) {
-        return run(
-                LuaScript.ACQUIRE,
-                acquisition(attempt, mode, lease, alive, grant, tokens, sent).toArray());
+        return run(scripts(alive, grant).acquire(), acquisition(attempt, mode, lease, alive > 0, tokens, sent));
     }
 
     @Nullable
     Object release(String attempt, long lastToken, long keep) {
-        return run(LuaScript.RELEASE, attempt, lastToken, keep, settings(0, 0));
+        return run(scripts(0, 0).release(), ending(attempt, lastToken, keep));
+    }
+
+    /** Returns what one hands over, behind all who wait. */
+    static String handOver(String attempt, long lastToken, String next, long lease, int tokens, long sent) {
+        return acquisition(next, "X", lease, true, tokens, sent) + attempt + String.format("%016d0", lastToken);
     }
 
     @Nullable
     Object handOver(String attempt, long lastToken, String next, long lease, int tokens) {
-        return run(
-                LuaScript.HANDOVER,
-                attempt,
-                lastToken,
-                next,
-                "X",
-                String.format("%013d", lease),
-                String.format("%05d", tokens),
-                String.format("%016d", micros() + 1_000 * TIMEOUT),
-                0,
-                lease + TOMBSTONE,
-                settings(lease, lease));
+        return run(scripts(lease, lease).handOver(), handOver(attempt, lastToken, next, lease, tokens, micros()));
     }
 
     @Nullable
     Object renew(String attempt, long lease, boolean exact) {
-        return run(LuaScript.RENEW, attempt, String.format("%013d", lease), exact ? 1 : 0, 0, settings(0, 0));
+        return run(scripts(0, 0).renew(), renewal(attempt, lease, exact));
     }
 
-    /** Returns the reply as the server gives it, a List. */
+    /** Returns the reply as the server gives it, a text. */
     @Nullable
     Object run(LuaScript script, Object... arguments) {
         List<String> command = new ArrayList<>(List.of("EVAL", script.source(), "1", key));
@@ -85,10 +85,12 @@ record ScriptCalls(RedisServer server, String key) {
         return server.command(command.toArray(String[]::new));
     }
 
-    /** Returns the reply as texts. */
+    /** Returns the parts of the reply; scripts of version 1 give a list. */
     static List<String> texts(@Nullable Object reply) {
-        return ((List<?>) Objects.requireNonNull(reply))
-                .stream().map(String::valueOf).toList();
+        if (reply instanceof List<?> parts) {
+            return parts.stream().map(String::valueOf).toList();
+        }
+        return reply == null ? List.of() : List.of(reply.toString().split(" ", -1));
     }
 
     LockRecord record() {

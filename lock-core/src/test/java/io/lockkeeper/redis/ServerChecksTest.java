@@ -168,7 +168,7 @@ class ServerChecksTest {
             RedisConnectionFactory connections = Connections.JEDIS.to(server.port());
             try (RedisCommands driver = new RedisCommands(
                     connections, Duration.ofSeconds(2), timer, ReplicaAcks.of("0", Duration.ofMillis(500)))) {
-                driver.prepare(LuaScript.ALL).get(10, TimeUnit.SECONDS);
+                driver.prepare(ScriptCalls.scripts(0, 0).all()).get(10, TimeUnit.SECONDS);
                 InstantSource clock = () -> InstantSource.system().instant().plusMillis(offset);
                 doctor(driver, clock).examine().get(10, TimeUnit.SECONDS);
             } finally {

@@ -14,7 +14,6 @@ import io.lockkeeper.LockTemplate;
 import io.lockkeeper.testing.Connections;
 import io.lockkeeper.testing.Fault;
 import io.lockkeeper.testing.FaultProxy;
-import io.lockkeeper.testing.RedisRequest;
 import io.lockkeeper.testing.RedisServer;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -321,8 +320,7 @@ class SilentRedisTest {
             RedisConnectionFactory connections = way.to(network.port());
             try (LockTemplate template = template(connections, LONG_COMMAND)) {
                 template.run("warm", lease -> {});
-                Fault slow = network.when(RedisRequest.containing(LuaScript.ACQUIRE.sha1()))
-                        .delayReply(Duration.ofMillis(600));
+                Fault slow = network.when(ScriptRequests.ACQUIRE).delayReply(Duration.ofMillis(600));
                 List<Future<LockLease>> patient = new ArrayList<>();
                 for (int round = 0; round < 4; round++) {
                     String name = "slow " + round;

@@ -8,7 +8,6 @@ import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.testing.Connections;
 import io.lockkeeper.testing.FaultProxy;
-import io.lockkeeper.testing.RedisRequest;
 import io.lockkeeper.testing.RedisServer;
 import java.time.Duration;
 import java.util.List;
@@ -43,7 +42,7 @@ class SlowNetworkTest {
             RedisConnectionFactory delayed = driver.to(network.port());
             try (LockTemplate other = template(direct, options);
                     LockTemplate slow = template(delayed, options)) {
-                network.when(RedisRequest.containing(LuaScript.ACQUIRE.sha1())).delayRequest(ROUND_TRIP);
+                network.when(ScriptRequests.ACQUIRE).delayRequest(ROUND_TRIP);
                 Awaitility.await().ignoreExceptions().until(() -> slow.tryRun("warm", lease -> {}));
                 scenario.run(slow, other);
                 network.clear();

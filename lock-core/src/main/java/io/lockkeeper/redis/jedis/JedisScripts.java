@@ -5,7 +5,6 @@ import io.lockkeeper.redis.LuaScript;
 import io.lockkeeper.redis.RedisNames;
 import io.lockkeeper.redis.ScriptRunner;
 import io.lockkeeper.store.DaemonThreads;
-import io.lockkeeper.store.StoreException;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -98,15 +97,7 @@ public final class JedisScripts implements ScriptRunner {
     @Override
     public CompletableFuture<List<Object>> eval(LuaScript script, List<byte[]> keys, List<byte[]> arguments) {
         return pipeline.call(new PipelinedCommand(limit, script, keys, arguments))
-                .thenApply(reply -> list(script, reply));
-    }
-
-    @SuppressWarnings("unchecked") // All scripts of the store return arrays.
-    private static List<Object> list(LuaScript script, @Nullable Object reply) {
-        if (reply instanceof List<?> values) {
-            return (List<Object>) values;
-        }
-        throw new StoreException("script " + script.name() + " gave no list: " + reply, null);
+                .thenApply(script::toList);
     }
 
     @Override

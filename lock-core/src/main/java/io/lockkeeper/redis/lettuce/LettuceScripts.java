@@ -95,9 +95,10 @@ public final class LettuceScripts implements ScriptRunner {
     private void send(RedisClusterAsyncCommands<byte[], byte[]> commands, Call call, boolean text) {
         try {
             LuaScript script = call.script;
-            RedisFuture<List<Object>> sent = text
-                    ? commands.eval(script.source(), ScriptOutputType.MULTI, call.keys, call.arguments)
-                    : commands.evalsha(script.sha1(), ScriptOutputType.MULTI, call.keys, call.arguments);
+            ScriptOutputType type = script.isOverLocks() ? ScriptOutputType.VALUE : ScriptOutputType.MULTI;
+            RedisFuture<Object> sent = text
+                    ? commands.eval(script.source(), type, call.keys, call.arguments)
+                    : commands.evalsha(script.sha1(), type, call.keys, call.arguments);
             sent.whenComplete((reply, failure) -> {
                 if (!text && Failures.says(failure, "NOSCRIPT")) {
                     // Refused before it ran, so it is safe to send again.
@@ -113,7 +114,7 @@ public final class LettuceScripts implements ScriptRunner {
         }
     }
 
-    private void answered(Call call, @Nullable List<Object> reply, @Nullable Throwable failure) {
+    private void answered(Call call, @Nullable Object reply, @Nullable Throwable failure) {
         Throwable cause =
                 failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
         if (cause != null) {
@@ -123,7 +124,7 @@ public final class LettuceScripts implements ScriptRunner {
         } else if (Failures.isNotHeld(reply) && losses.get() != call.lossesBefore) {
             call.result.completeExceptionally(Failures.mayHaveRunBefore());
         } else {
-            call.result.complete(reply);
+            call.result.complete(call.script.toList(reply));
         }
     }
 

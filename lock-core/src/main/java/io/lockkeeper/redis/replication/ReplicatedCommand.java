@@ -7,6 +7,7 @@ import io.lockkeeper.redis.RedisNames;
 import io.lockkeeper.redis.ScriptRunner;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 
 /** A script that runs on a master; most count only when replicas have what they wrote. */
 final class ReplicatedCommand {
@@ -39,6 +40,10 @@ final class ReplicatedCommand {
     /** Sends the text of the script from now on: the server does not know its hash. */
     void toText() {
         words = ScriptRunner.toText(script, words);
+    }
+
+    List<Object> toList(@Nullable Object reply) {
+        return script.toList(reply);
     }
 
     /** Adds what is to be sent. */

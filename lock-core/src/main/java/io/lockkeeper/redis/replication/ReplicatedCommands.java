@@ -8,6 +8,7 @@ import io.lockkeeper.redis.ScriptRunner;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ScheduledExecutorService;
@@ -27,7 +28,7 @@ public final class ReplicatedCommands implements ScriptRunner {
      * What a holder believes in. The end of a hold may be lost: it ends by itself then. But it goes the same way: while one
      * master takes the place of another, two connections may lead to different ones.
      */
-    private static final List<LuaScript> COUNTED = List.of(LuaScript.ACQUIRE, LuaScript.HANDOVER, LuaScript.RENEW);
+    private static final Set<String> COUNTED = Set.of("acquire", "handover", "renew");
 
     private static final Pattern REDIRECTION = Pattern.compile("\\b(MOVED|ASK) \\d+ (\\S*:\\d+)");
 
@@ -71,10 +72,10 @@ public final class ReplicatedCommands implements ScriptRunner {
 
     @Override
     public CompletableFuture<List<Object>> eval(LuaScript script, List<byte[]> keys, List<byte[]> arguments) {
-        if (!LuaScript.ALL.contains(script)) {
+        if (!script.isOverLocks()) {
             return general.eval(script, keys, arguments);
         }
-        ReplicatedCommand command = new ReplicatedCommand(script, keys, arguments, COUNTED.contains(script));
+        ReplicatedCommand command = new ReplicatedCommand(script, keys, arguments, COUNTED.contains(script.name()));
         return masters.masterOf(keys.get(0)).thenCompose(server -> {
             timeouts.watch(command.result, command.name, limit, () -> {});
             server(server).add(command);

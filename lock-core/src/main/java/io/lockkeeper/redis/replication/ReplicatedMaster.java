@@ -113,9 +113,9 @@ final class ReplicatedMaster {
             } else if (reply instanceof Throwable refusal) {
                 commands.refused(command, refusal, this);
             } else if (command.counts) {
-                written.add(new Answer(command, answer(reply)));
+                written.add(new Answer(command, command.toList(reply)));
             } else {
-                command.result.complete(answer(reply));
+                command.result.complete(command.toList(reply));
             }
         }
         return written;
@@ -150,14 +150,6 @@ final class ReplicatedMaster {
 
     private static byte[][] bytes(String... words) {
         return Stream.of(words).map(RedisNames::bytes).toArray(byte[][]::new);
-    }
-
-    @SuppressWarnings("unchecked") // What a script answers.
-    private static List<Object> answer(@Nullable Object reply) {
-        if (reply instanceof List<?> list) {
-            return (List<Object>) list;
-        }
-        throw new StoreException("a script gave no reply", null);
     }
 
     private static long count(@Nullable Object reply) {

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.redis;
+
+import io.lockkeeper.redis.RedisLockStore.Options;
+import io.lockkeeper.store.StoreTraits;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The scripts over locks. What is the same in all calls of a store stands in their text, because Redis takes time for each
+ * argument. Those that every acquisition needs begin with fast paths, because the rest costs Redis two or three times as
+ * much.
+ */
+record LockScripts(
+        LuaScript acquire,
+        LuaScript release,
+        LuaScript handOver,
+        LuaScript renew,
+        LuaScript inspect,
+        LuaScript revoke) {
+
+    private static final long LATEST_MILLIS = 9_999_999_999_999L;
+
+    static LockScripts of(StoreTraits traits, Options options, RedisNames names, Duration leaseTime) {
+        return of(
+                leaseTime.toMillis(),
+                options.tombstoneTime().toMillis(),
+                Arguments.aliveMillis(traits),
+                traits.grantTime().toMillis(),
+                names.channelPrefix());
+    }
+
+    /**
+     * Returns the scripts of a store.
+     *
+     * @param leaseMillis the lease of holds that are renewed
+     * @param tombstoneMillis how long a free lock is remembered
+     * @param aliveMillis how long a place in the queue is kept
+     * @param grantMillis how long a grant lasts
+     * @param channels with what the names of the clients' channels begin
+     */
+    static LockScripts of(long leaseMillis, long tombstoneMillis, long aliveMillis, long grantMillis, byte[] channels) {
+        Map<String, String> constants = Map.of(
+                "${lease}", quoted(digits(leaseMillis)),
+                "${grant}", quoted(digits(grantMillis)),
+                "${tombstone}", Long.toString(tombstoneMillis),
+                "${alive}", Long.toString(aliveMillis),
+                "${life}", "'" + (Math.min(leaseMillis, LATEST_MILLIS) + tombstoneMillis) + "'",
+                "${channels}", quoted(channels));
+        return new LockScripts(
+                LuaScript.load("acquire", constants, "acquire-fast"),
+                LuaScript.load("release", constants, "last-token", "release-fast", "grant-next", "release-grant"),
+                LuaScript.load("handover", constants, "last-token", "handover-fast", "grant-next", "handover-grant"),
+                LuaScript.load("renew", constants, "renew-fast"),
+                LuaScript.load("inspect", constants),
+                LuaScript.load("revoke", constants));
+    }
+
+    List<LuaScript> all() {
+        return List.of(acquire, release, handOver, renew, inspect, revoke);
+    }
+
+    private static byte[] digits(long millis) {
+        return RedisNames.bytes(String.format("%013d", Math.min(millis, LATEST_MILLIS)));
+    }
+
+    /** Returns bytes as a Lua text in which none of them can mean anything else. */
+    private static String quoted(byte[] bytes) {
+        StringBuilder text = new StringBuilder("'");
+        for (byte each : bytes) {
+            char c = (char) (each & 0xff);
+            boolean plain = c < 128 && (Character.isLetterOrDigit(c) || c == ':' || c == '-' || c == '.');
+            text.append(plain ? String.valueOf(c) : String.format("\\%03d", (int) c));
+        }
+        return text.append('\'').toString();
+    }
+}
