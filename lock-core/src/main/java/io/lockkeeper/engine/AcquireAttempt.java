@@ -104,7 +104,7 @@ final class AcquireAttempt {
     private volatile State state;
 
     /** The last decision about when to ask again; null: none was made. */
-    private volatile LockAction.@Nullable PollAfter lastPoll;
+    private volatile @Nullable Object lastPoll;
 
     private Scheduler.@Nullable Timeout poll;
 
@@ -189,7 +189,7 @@ final class AcquireAttempt {
     }
 
     /** It was decided when to ask again; what was decided before, and is executed later, counts no more. */
-    void decided(LockAction.PollAfter poll) {
+    void decided(Object poll) {
         lastPoll = poll;
     }
 
@@ -198,7 +198,7 @@ final class AcquireAttempt {
      * that has to be after this.
      */
     @SuppressWarnings("ReferenceEquality") // Two decisions may say the same.
-    synchronized void pollBy(LockAction.PollAfter decision, Supplier<Scheduler.Timeout> task) {
+    synchronized void pollBy(Object decision, Supplier<Scheduler.Timeout> task) {
         if (decision != lastPoll) {
             return;
         }

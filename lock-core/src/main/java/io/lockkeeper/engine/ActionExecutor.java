@@ -78,8 +78,7 @@ final class ActionExecutor {
     private final EngineContext context;
     private final StoreCalls calls;
     private final LeaseRegistry registry;
-    private final PendingRequests pending;
-    private final InstanceDirectory instances;
+    private final LockInspection inspection;
     private final Owner owner;
 
     /** The second cancels to come of attempts that have asked without an answer. */
@@ -93,15 +92,13 @@ final class ActionExecutor {
             EngineContext context,
             StoreCalls calls,
             LeaseRegistry registry,
-            PendingRequests pending,
-            InstanceDirectory instances,
+            LockInspection inspection,
             Owner owner) {
         this.store = store;
         this.context = context;
         this.calls = calls;
         this.registry = registry;
-        this.pending = pending;
-        this.instances = instances;
+        this.inspection = inspection;
         this.owner = owner;
     }
 
@@ -162,7 +159,7 @@ final class ActionExecutor {
 
     /** The callers of a broken lock may be unknown there, and its hold may have no owner. */
     void failCallersOf(LocalLock broken) {
-        pending.forEach((caller, lock) -> {
+        registry.forEachPending((caller, lock) -> {
             if (lock == broken) {
                 fail(caller, new StoreException("an error came into the answer", null));
             }
@@ -271,18 +268,7 @@ final class ActionExecutor {
         long left = waiter.isLimited()
                 ? waiter.patienceNanos + LAST_WORD_NANOS - (context.now().nanos() - waiter.tried.nanos())
                 : Long.MAX_VALUE;
-        instances
-                .find(holder, context.scheduler(), Math.max(0, Math.min(left, NAME_NANOS)))
-                .whenComplete((known, failure) -> refuse(waiter, detailed(known, holder)));
-    }
-
-    /** Returns a holder with its thread where it is this instance. */
-    private @Nullable LockInstance detailed(@Nullable LockInstance known, String attempt) {
-        return known == null || !known.id().equals(instances.here().id())
-                ? known
-                : registry.heldBy(attempt)
-                        .map(lease -> LockInspection.holder(known, lease, lease.name()))
-                        .orElse(known);
+        inspection.holderOf(holder, Math.min(left, NAME_NANOS)).whenComplete((known, failure) -> refuse(waiter, known));
     }
 
     private void refuse(PendingRequest waiter, @Nullable LockInstance holder) {
@@ -299,7 +285,7 @@ final class ActionExecutor {
 
     private void answered(PendingRequest waiter) {
         waiter.stopTimeout();
-        pending.remove(waiter);
+        registry.remove(waiter);
     }
 
     private void timeout(PendingRequest waiter, long nanos) {
@@ -313,7 +299,7 @@ final class ActionExecutor {
 
     /** The time of a caller is up. */
     void timeOut(PendingRequest waiter) {
-        LocalLock lock = pending.lockOf(waiter);
+        LocalLock lock = registry.lockOf(waiter);
         waiter.timed = false;
         if (lock != null) {
             on(lock, (known, now) -> known.timedOut(waiter, now, calls.heardNanos()));
@@ -323,7 +309,7 @@ final class ActionExecutor {
     /** A caller leaves; returns what is completed when it has no place in the store any more. */
     CompletableFuture<@Nullable Void> leave(PendingRequest waiter) {
         CompletableFuture<@Nullable Void> gone = waiter.leaving();
-        LocalLock lock = pending.lockOf(waiter);
+        LocalLock lock = registry.lockOf(waiter);
         answered(waiter);
         if (lock == null || !on(lock, (known, now) -> known.left(waiter))) {
             gone.complete(null);

@@ -9,8 +9,7 @@ import java.util.function.LongBinaryOperator;
 /**
  * What an engine has from the platform, all of it replaced in tests.
  *
- * @param clock the two clocks
- * @param scheduler the timer
+ * @param scheduler the clocks and the timer
  * @param background runs what never blocks and is waited for by no thread
  * @param callbacks runs the callbacks of losses
  * @param completions runs what callers hang on futures
@@ -19,7 +18,6 @@ import java.util.function.LongBinaryOperator;
  * @param giveWay lets another thread go first
  */
 record EngineContext(
-        Clock clock,
         Scheduler scheduler,
         Executor background,
         Executor callbacks,
@@ -34,6 +32,10 @@ record EngineContext(
 
     /** Reads both clocks. */
     ClockReading now() {
-        return clock.now();
+        return scheduler.now();
+    }
+
+    long nanoTime() {
+        return scheduler.nanoTime();
     }
 }

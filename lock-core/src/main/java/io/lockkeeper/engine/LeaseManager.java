@@ -60,7 +60,7 @@ final class LeaseManager implements LockManager {
     }
 
     /** Wires a manager over a store, and opens the store. */
-    static LeaseManager open(LockStore store, Settings settings, Clock clock) {
+    static LeaseManager open(LockStore store, Settings settings) {
         ThreadScheduler scheduler = new ThreadScheduler("lockkeeper-timer");
         RetryingExecutor background =
                 RetryingExecutor.onTimer(DaemonThreads.limited("lockkeeper-command", BACKGROUND_THREADS), scheduler);
@@ -69,7 +69,6 @@ final class LeaseManager implements LockManager {
         RetryingExecutor callbacks = RetryingExecutor.retrying(settings.urgent(), refused, scheduler);
         RetryingExecutor completions = RetryingExecutor.retrying(settings.executor(), refused, scheduler);
         EngineContext context = new EngineContext(
-                clock,
                 scheduler,
                 background,
                 callbacks,
@@ -163,7 +162,7 @@ final class LeaseManager implements LockManager {
                 Thread.currentThread().interrupt();
             }
         }
-        lease.received(asked);
+        lease.received(asked.number, asked.asked);
         return lease;
     }
 
@@ -186,8 +185,8 @@ final class LeaseManager implements LockManager {
             CallerThread.awaitAlone(request, Long.MAX_VALUE);
             return request.get();
         }
-        CallerThread.awaitAlone(request, request.timeoutNanos - context.clock().nanoTime());
-        return request.get(request.timeoutNanos - context.clock().nanoTime(), TimeUnit.NANOSECONDS);
+        CallerThread.awaitAlone(request, request.timeoutNanos - context.nanoTime());
+        return request.get(request.timeoutNanos - context.nanoTime(), TimeUnit.NANOSECONDS);
     }
 
     private LockException interrupted(PendingRequest request, InterruptedException interrupt) {
@@ -281,7 +280,7 @@ final class LeaseManager implements LockManager {
                 result.completeExceptionally(refused(asked, failure));
             } else {
                 // Told first: the caller who receives the lease may release it at once.
-                lease.received(asked);
+                lease.received(asked.number, asked.asked);
                 got = result.complete(received.apply(lease));
             }
         } catch (Throwable error) {

@@ -17,6 +17,6 @@ public final class LeaseManagerFactory {
      * @return the manager
      */
     public static LockManager create(LockStore store, LockManager.Settings settings) {
-        return LeaseManager.open(store, settings, Clock.SYSTEM);
+        return LeaseManager.open(store, settings);
     }
 }

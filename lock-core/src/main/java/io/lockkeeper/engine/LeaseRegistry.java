@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.engine;
 
-import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
@@ -10,19 +9,27 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** What this instance asks for, waits for and holds: the local locks by the ids of their attempts, and how many leases there are. */
+/**
+ * What this instance asks for, waits for and holds: the local locks by the ids of their attempts, the callers without an
+ * answer, each with the local lock that it has entered, and how many leases there are.
+ */
 final class LeaseRegistry {
 
     private final Map<String, LocalLock> locks = new ConcurrentHashMap<>();
+    private final Map<PendingRequest, LocalLock> pending = new ConcurrentHashMap<>();
     private final AtomicInteger leases = new AtomicInteger();
     private final CompletableFuture<@Nullable Void> drained = new CompletableFuture<>();
     private volatile boolean draining;
 
     /** How many leases the draining thread has itself. */
     private volatile int own;
+
+    // ---- attempts and their holds ----
 
     /** Messages about an attempt, and about its hold, concern a lock from now on. */
     void track(String attempt, LocalLock lock) {
@@ -49,37 +56,69 @@ final class LeaseRegistry {
         return locks.size();
     }
 
+    private Stream<StoreHold> holds() {
+        return locks.values().stream().map(LocalLock::hold).filter(Objects::nonNull);
+    }
+
     /** Returns the holds of a name that callers share, or have alone, now. */
     List<StoreHold> holds(String name) {
-        return locks.values().stream()
-                .map(LocalLock::hold)
-                .filter(Objects::nonNull)
-                .filter(hold -> hold.spec.names().contains(name))
-                .toList();
+        return holds().filter(hold -> hold.spec.names().contains(name)).toList();
     }
+
+    // ---- callers without an answer ----
+
+    /** A caller enters a lock, or is about to. */
+    void put(PendingRequest request, LocalLock lock) {
+        pending.put(request, lock);
+    }
+
+    /** A caller has its answer. */
+    void remove(PendingRequest request) {
+        pending.remove(request);
+    }
+
+    /** Returns the lock that a caller has entered last; null: it has its answer. */
+    @Nullable
+    LocalLock lockOf(PendingRequest request) {
+        return pending.get(request);
+    }
+
+    /** Does something with all callers and the locks that they have entered, in the order in which they came. */
+    void forEachPending(BiConsumer<PendingRequest, LocalLock> action) {
+        pending.entrySet().stream()
+                .sorted(Comparator.comparingLong(entry -> entry.getKey().number))
+                .forEach(entry -> action.accept(entry.getKey(), entry.getValue()));
+    }
+
+    List<PendingRequest> pending() {
+        return List.copyOf(pending.keySet());
+    }
+
+    /** Returns who has waited longest at a local lock; empty: no caller. */
+    Optional<PendingRequest> firstAt(@Nullable LocalLock lock) {
+        return pending.entrySet().stream()
+                .filter(entry -> entry.getValue() == lock)
+                .map(Map.Entry::getKey)
+                .min(Comparator.comparingLong(caller -> caller.number));
+    }
+
+    // ---- leases ----
 
     /** Returns the leases that callers have now. */
     List<ManagedLease> held() {
-        List<ManagedLease> held = new ArrayList<>();
-        for (LocalLock lock : locks.values()) {
-            StoreHold hold = lock.hold();
-            if (hold != null) {
-                for (StoreHold.Holder holder : hold.leases()) {
-                    held.add((ManagedLease) holder);
-                }
-            }
-        }
-        return held;
+        return holds().flatMap(hold -> hold.leases().stream())
+                .map(ManagedLease.class::cast)
+                .toList();
     }
 
     /** Returns the lease of an attempt that has been held for the longest time; empty: the attempt holds nothing here. */
     Optional<ManagedLease> heldBy(String attempt) {
-        LocalLock lock = locks.get(attempt);
-        StoreHold hold = lock == null ? null : lock.hold();
-        if (hold == null || !hold.attempt.equals(attempt)) {
-            return Optional.empty();
-        }
-        return hold.leases().stream().map(ManagedLease.class::cast).min(Comparator.comparing(ManagedLease::granted));
+        return Stream.ofNullable(locks.get(attempt))
+                .map(LocalLock::hold)
+                .filter(hold -> hold != null && hold.attempt.equals(attempt))
+                .flatMap(hold -> hold.leases().stream())
+                .map(ManagedLease.class::cast)
+                .min(Comparator.comparing(ManagedLease::granted));
     }
 
     void begun() {
@@ -103,11 +142,8 @@ final class LeaseRegistry {
      * @param waiting the thread that waits, and whose leases are not waited for: it cannot end them; null: none does
      */
     CompletableFuture<?> drained(@Nullable Thread waiting) {
-        own = waiting == null
-                ? 0
-                : (int) held().stream()
-                        .filter(lease -> lease.thread().equals(waiting))
-                        .count();
+        own = (int)
+                held().stream().filter(lease -> lease.thread().equals(waiting)).count();
         draining = true;
         if (leases.get() <= own) {
             drained.complete(null);

@@ -362,7 +362,7 @@ final class LeaseRenewer {
     private void warn(String name, Duration remaining, Throwable failure) {
         int others;
         synchronized (this) {
-            long now = context.clock().nanoTime();
+            long now = context.nanoTime();
             if (warned && now - lastWarningNanos < WARNING_PAUSE_NANOS) {
                 unsaidWarnings++;
                 log.debug("Renewal of lock '{}' failed: {}", name, failure.getMessage());

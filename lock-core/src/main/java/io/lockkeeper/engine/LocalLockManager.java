@@ -37,6 +37,10 @@ import org.slf4j.LoggerFactory;
 final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
 
     private static final Logger log = LoggerFactory.getLogger(LockTemplate.class);
+
+    /** A listener may hear several engines, so numbers are unique in the process. */
+    private static final AtomicLong NUMBERS = new AtomicLong();
+
     private static final int MOST_NAMED = 10;
     private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
 
@@ -45,11 +49,10 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
     private final EngineContext context;
     private final StoreCalls calls;
     private final LeaseRegistry registry = new LeaseRegistry();
-    private final PendingRequests pending = new PendingRequests();
     private final ActionExecutor executor;
     private final LeaseRenewer renewer;
     private final LeaseOperations leases;
-    private final InstanceDirectory instances;
+    private final LockInspection inspection;
     private final StoreTraits traits;
     private final LeasePolicy policy;
     private final Supplier<String> attemptIds;
@@ -84,15 +87,14 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
         this.closeTimer = context.scheduler();
         this.calls = new StoreCalls(context);
         this.attemptIds = attemptIds(instance.clientId());
-        this.instances = new InstanceDirectory(store, instance);
-        this.executor = new ActionExecutor(store, context, calls, registry, pending, instances, this);
+        this.inspection = new LockInspection(store, registry, context, instance, this::loseByForce);
+        this.executor = new ActionExecutor(store, context, calls, registry, inspection, this);
         this.renewer = new LeaseRenewer(store, context, registry, executor::lose);
         this.traits = store.open(instance, settings.leaseTime(), this);
         this.executor.opened(traits);
         this.calls.answersWithin(traits.commandTimeout());
         this.policy = LeasePolicy.of(traits, settings);
-        Downgrade downgrade = new Downgrade(store, context, calls, policy, registry, executor, renewer, attemptIds);
-        this.leases = new LeaseOperations(store, context, registry, executor, renewer, downgrade);
+        this.leases = new LeaseOperations(store, context, calls, policy, registry, executor, renewer, attemptIds);
     }
 
     /** Returns ids that begin with that of the client, followed by a number. */
@@ -109,7 +111,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
     }
 
     LockInspection inspection() {
-        return new LockInspection(store, registry, instances, pending, context.clock(), this::loseByForce);
+        return inspection;
     }
 
     // ---- requests ----
@@ -158,7 +160,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
      */
     PendingRequest asked(LockRequest asked, boolean nested, @Nullable CompletableFuture<?> result) {
         LockRequest request = store.permitsWaiting() ? asked : asked.withoutWaiting();
-        long number = PendingRequests.nextNumber();
+        long number = NUMBERS.incrementAndGet();
         context.listener().onAsked(new LockListener.Asked(number, request));
         return new PendingRequest(number, request, context.now(), nested, result, traits.commandTimeout());
     }
@@ -215,7 +217,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
                 // A hold that was given up stays lost: the answer to a renewal under way must not bring it back.
                 executor.lose(hold, "its lease ended before it was renewed");
             }
-            pending.put(request, lock);
+            registry.put(request, lock);
             if (executor.on(lock, Runnable::run, null, (known, now) -> known.enter(request, now))) {
                 return;
             }
@@ -226,7 +228,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
     private void enterAlone(PendingRequest request) {
         boolean gated = request.request.mode() == LockMode.FAIR && request.waits;
         LocalLock lock = lock(AcquireSpec.single(request.request, leaseMillis()), gated);
-        pending.put(request, lock);
+        registry.put(request, lock);
         executor.on(lock, Runnable::run, null, (known, now) -> known.enter(request, now));
         if (gated && gate.enter(lock)) {
             executor.on(lock, Runnable::run, null, LocalLock::turn);
@@ -262,8 +264,10 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
 
     @Override
     public ManagedLease lease(LockAction.Grant grant) {
-        ManagedLease lease = new ManagedLease(grant, leases);
+        PendingRequest waiter = grant.waiter();
         StoreHold hold = grant.hold();
+        ManagedLease lease = new ManagedLease(
+                leases, waiter.request, waiter.tries, waiter.thread(), hold, grant.tokens(), grant.path());
         registry.begun();
         hold.add(lease);
         if (hold.isLost()) {
@@ -384,7 +388,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
         looks.set(false);
         try {
             calls.look();
-            pending.forEach((request, lock) -> {
+            registry.forEachPending((request, lock) -> {
                 if (request.isWithdrawn() || request.abandoned) {
                     context.background().execute(() -> withdraw(request));
                 } else if (lock.isBroken()) {
@@ -398,7 +402,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
             });
             registry.forEachLock(this::completeReleases);
         } finally {
-            if (calls.size() + pending.size() + unanswered.size() + registry.attempts() > 0) {
+            if (calls.size() + registry.pending().size() + unanswered.size() + registry.attempts() > 0) {
                 armLook();
             }
         }
@@ -423,7 +427,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
     }
 
     private void refuseAll() {
-        pending.forEach((request, lock) -> {
+        registry.forEachPending((request, lock) -> {
             if (refuses(request.nested) && request.completeExceptionally(closing())) {
                 placesGone.add(executor.leave(request));
             }
@@ -532,6 +536,10 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
     @Override
     public String toString() {
         return "held=" + registry.leases() + ", names="
-                + (plain.size() + readers.size() + gate.size() + pending.size() + unanswered.size());
+                + (plain.size()
+                        + readers.size()
+                        + gate.size()
+                        + registry.pending().size()
+                        + unanswered.size());
     }
 }

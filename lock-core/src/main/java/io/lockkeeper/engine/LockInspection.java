@@ -10,6 +10,7 @@ import io.lockkeeper.LockWait;
 import io.lockkeeper.store.ClaimMode;
 import io.lockkeeper.store.GrantChannel;
 import io.lockkeeper.store.LockStore;
+import io.lockkeeper.store.StoredInstance;
 import io.lockkeeper.store.StoredLock;
 import java.time.Duration;
 import java.time.Instant;
@@ -17,26 +18,34 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.BiFunction;
 import java.util.function.Consumer;
-import java.util.stream.IntStream;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
-/** Looks at locks for operators. */
+/** Looks at locks for operators, and knows which instances hold them or wait for them: those seen lately without the store. */
 final class LockInspection implements LockInspector {
 
     /** So many names are looked at: most may be of locks that were released a moment ago. */
     private static final int MOST_NAMES = 100_000;
 
     private static final int AT_ONCE = 100;
+    private static final int CLIENT_ID_LENGTH = 12;
+    private static final int REMEMBERED = 1_000;
 
     private final LockStore store;
     private final LeaseRegistry registry;
-    private final InstanceDirectory instances;
-    private final PendingRequests pending;
-    private final Clock clock;
+    private final EngineContext context;
+    private final LockInstance here;
     private final Consumer<StoreHold> revoked;
+    private final Map<String, LockInstance> known = new LinkedHashMap<>(16, 0.75f, true) {
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<String, LockInstance> eldest) {
+            return size() > REMEMBERED;
+        }
+    };
 
     /**
      * Makes an inspection.
@@ -46,17 +55,17 @@ final class LockInspection implements LockInspector {
     LockInspection(
             LockStore store,
             LeaseRegistry registry,
-            InstanceDirectory instances,
-            PendingRequests pending,
-            Clock clock,
+            EngineContext context,
+            StoredInstance here,
             Consumer<StoreHold> revoked) {
         this.store = store;
         this.registry = registry;
-        this.instances = instances;
-        this.pending = pending;
-        this.clock = clock;
+        this.context = context;
+        this.here = described(here);
         this.revoked = revoked;
     }
+
+    // ---- one lock ----
 
     @Override
     public Optional<LockStatus> status(String name) {
@@ -84,14 +93,13 @@ final class LockInspection implements LockInspector {
     }
 
     private CompletableFuture<LockStatus> describe(StoredLock lock) {
-        CompletableFuture<List<LockInstance>> holders =
-                describe(lock.holders(), (attempt, instance) -> registry.heldBy(attempt)
-                        .map(lease -> holder(instance, lease, lock.name()))
-                        .orElse(instance));
+        CompletableFuture<List<LockInstance>> holders = instances(lock.holders(), attempt -> registry.heldBy(attempt)
+                .map(lease -> holder(lease, lock.name()))
+                .orElse(null));
         CompletableFuture<List<LockInstance>> waiters =
-                describe(lock.waiters(), (attempt, instance) -> pending.firstAt(registry.lockOf(attempt))
-                        .map(caller -> waiter(instance, caller))
-                        .orElse(instance));
+                instances(lock.waiters(), attempt -> registry.firstAt(registry.lockOf(attempt))
+                        .map(this::waiter)
+                        .orElse(null));
         return holders.thenCombine(
                 waiters,
                 (holding, waiting) -> new LockStatus(
@@ -104,40 +112,106 @@ final class LockInspection implements LockInspector {
                         lock.waiting()));
     }
 
-    private CompletableFuture<List<LockInstance>> describe(
-            List<String> attempts, BiFunction<String, LockInstance, LockInstance> detail) {
-        return instances.all(attempts).thenApply(found -> IntStream.range(0, attempts.size())
-                .mapToObj(place -> detail.apply(attempts.get(place), found.get(place)))
+    // ---- instances ----
+
+    @Override
+    public Optional<LockInstance> here() {
+        return Optional.of(here);
+    }
+
+    /** Returns who holds a lock by an attempt; null where that cannot be told within a time. */
+    CompletableFuture<@Nullable LockInstance> holderOf(String attempt, long patienceNanos) {
+        String clientId = clientId(attempt);
+        if (clientId.equals(here.id())) {
+            return CompletableFuture.completedFuture(registry.heldBy(attempt)
+                    .map(lease -> holder(lease, lease.name()))
+                    .orElse(here));
+        }
+        LockInstance seen = seen(clientId);
+        if (seen != null || patienceNanos <= 0) {
+            return CompletableFuture.completedFuture(seen);
+        }
+        CompletableFuture<@Nullable LockInstance> found = new CompletableFuture<>();
+        Scheduler.Timeout patience = context.scheduler().schedule(() -> found.complete(null), patienceNanos);
+        learn(List.of(clientId)).whenComplete((learned, failure) -> {
+            patience.cancel();
+            found.complete(seen(clientId));
+        });
+        return found;
+    }
+
+    /** Returns who made attempts, in their order: what is known of them here, or else what the store knows of their client. */
+    private CompletableFuture<List<LockInstance>> instances(
+            List<String> attempts, Function<String, @Nullable LockInstance> detail) {
+        List<String> clientIds = attempts.stream().map(LockInspection::clientId).toList();
+        List<String> unknown = clientIds.stream()
+                .distinct()
+                .filter(clientId -> seen(clientId) == null)
+                .toList();
+        CompletableFuture<?> learned = unknown.isEmpty() ? CompletableFuture.completedFuture(null) : learn(unknown);
+        return learned.thenApply(done -> attempts.stream()
+                .map(attempt ->
+                        Objects.requireNonNullElseGet(detail.apply(attempt), () -> orUnknown(clientId(attempt))))
                 .toList());
     }
 
-    /** Returns this instance as the holder of a lease. */
-    static LockInstance holder(LockInstance instance, ManagedLease lease, String name) {
-        return new LockInstance(
-                instance.id(),
-                instance.application(),
-                instance.host(),
-                instance.pid(),
-                instance.since(),
-                lease.granted(),
-                null,
-                lease.label(),
-                nameOf(lease.thread()),
-                lease.fencingToken(name));
+    private LockInstance orUnknown(String clientId) {
+        LockInstance seen = seen(clientId);
+        return seen == null ? new LockInstance(clientId, clientId, "", 0, Instant.EPOCH) : seen;
     }
 
-    private static LockInstance waiter(LockInstance instance, PendingRequest caller) {
+    private CompletableFuture<?> learn(List<String> clientIds) {
+        return StoreCalls.safely(() -> store.instances(clientIds)).thenAccept(found -> {
+            synchronized (known) {
+                found.forEach(instance -> known.put(instance.clientId(), described(instance)));
+            }
+        });
+    }
+
+    private static LockInstance described(StoredInstance instance) {
+        String application = instance.application().isEmpty() ? instance.clientId() : instance.application();
+        return new LockInstance(instance.clientId(), application, instance.host(), instance.pid(), instance.since());
+    }
+
+    private @Nullable LockInstance seen(String clientId) {
+        if (clientId.equals(here.id())) {
+            return here;
+        }
+        synchronized (known) {
+            return known.get(clientId);
+        }
+    }
+
+    private static String clientId(String attempt) {
+        return attempt.substring(0, Math.min(CLIENT_ID_LENGTH, attempt.length()));
+    }
+
+    private LockInstance holder(ManagedLease lease, String name) {
+        return here(lease.granted(), null, lease.label(), lease.thread(), lease.fencingToken(name));
+    }
+
+    private LockInstance waiter(PendingRequest caller) {
+        Instant since = Instant.ofEpochMilli(caller.asked.wallMillis());
+        return here(null, since, caller.request.label(), caller.thread(), null);
+    }
+
+    private LockInstance here(
+            @Nullable Instant held,
+            @Nullable Instant waiting,
+            @Nullable String label,
+            Thread thread,
+            @Nullable Long token) {
         return new LockInstance(
-                instance.id(),
-                instance.application(),
-                instance.host(),
-                instance.pid(),
-                instance.since(),
-                null,
-                Instant.ofEpochMilli(caller.asked.wallMillis()),
-                caller.request.label(),
-                nameOf(caller.thread()),
-                null);
+                here.id(),
+                here.application(),
+                here.host(),
+                here.pid(),
+                here.since(),
+                held,
+                waiting,
+                label,
+                nameOf(thread),
+                token);
     }
 
     @SuppressWarnings("deprecation") // Java 17 has no other way to the id.
@@ -145,10 +219,7 @@ final class LockInspection implements LockInspector {
         return thread.getName().isEmpty() ? "#" + thread.getId() : thread.getName();
     }
 
-    @Override
-    public Optional<LockInstance> here() {
-        return Optional.of(instances.here());
-    }
+    // ---- all locks ----
 
     @Override
     public List<LockStatus> heldHere() {
@@ -159,11 +230,11 @@ final class LockInspection implements LockInspector {
                     LockStatus status = new LockStatus(
                             name,
                             lease.mode(),
-                            List.of(holder(instances.here(), lease, name)),
+                            List.of(holder(lease, name)),
                             lease.fencingToken(name),
                             lease.remaining(),
                             List.of());
-                    held.merge(name, status, LockInspection::longer);
+                    held.merge(name, status, (a, b) -> a.remaining().compareTo(b.remaining()) >= 0 ? a : b);
                 }
             }
         }
@@ -172,8 +243,8 @@ final class LockInspection implements LockInspector {
 
     @Override
     public List<LockWait> waitingHere() {
-        ClockReading now = clock.now();
-        return pending.all().stream()
+        ClockReading now = context.now();
+        return registry.pending().stream()
                 .map(caller -> new LockWait(
                         caller.request.names(),
                         caller.request.mode(),
@@ -187,10 +258,6 @@ final class LockInspection implements LockInspector {
     @Override
     public GrantChannel grantChannel() {
         return store.grantChannel();
-    }
-
-    private static LockStatus longer(LockStatus a, LockStatus b) {
-        return a.remaining().compareTo(b.remaining()) >= 0 ? a : b;
     }
 
     @Override

@@ -8,6 +8,7 @@ import io.lockkeeper.LockManager;
 import io.lockkeeper.LockMode;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.ReleaseResult;
+import io.lockkeeper.store.CallerThread;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -37,9 +38,6 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
         /** Ends a lease without waiting for the store. */
         CompletableFuture<ReleaseResult> release(ManagedLease lease);
 
-        /** Ends a lease on a thread that waits for the store's answer. */
-        ReleaseResult releaseAndWait(ManagedLease lease);
-
         /** Makes a hold lost, unless it is over. */
         void lose(StoreHold hold, String reason);
 
@@ -47,13 +45,12 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
         CompletableFuture<Boolean> verify(ManagedLease lease);
 
         /**
-         * Gives a hold a fixed end, that of one reader only where several share it.
-         *
-         * @return false: the hold is not there any more; fails where it may be, but the end is not the new one
+         * Gives a hold a fixed end, that of one reader only where several share it. False: the hold is not there any more; a
+         * failure: it may be, but its end is not the new one.
          */
         CompletableFuture<Boolean> extend(ManagedLease lease, long leaseMillis);
 
-        /** Makes a reader's lease of an exclusive one; returns what is completed when the store knows, or does not answer. */
+        /** Makes a reader's lease of an exclusive one; completed when the store knows, or does not answer. */
         CompletableFuture<?> downgrade(ManagedLease lease);
 
         /** A lease is over, by release or by loss. */
@@ -107,17 +104,24 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     private volatile boolean ownEndSeen;
     private volatile @Nullable LockLostException loss;
 
-    ManagedLease(LockAction.Grant grant, Keeper keeper) {
+    ManagedLease(
+            Keeper keeper,
+            LockRequest request,
+            int tries,
+            Thread thread,
+            StoreHold hold,
+            List<Long> tokens,
+            LockListener.Way path) {
         this.keeper = keeper;
-        this.request = grant.waiter().request;
+        this.request = request;
         this.minHold = AcquireSpec.bounded(request.minHoldTime());
-        this.tries = grant.waiter().tries;
-        this.hold = grant.hold();
-        this.tokens = grant.tokens();
-        this.path = grant.path();
-        this.grantedNanos = keeper.context().clock().nanoTime();
-        this.grantedMillis = keeper.context().clock().currentTimeMillis();
-        this.thread = grant.waiter().thread();
+        this.tries = tries;
+        this.hold = hold;
+        this.tokens = tokens;
+        this.path = path;
+        this.grantedNanos = keeper.context().nanoTime();
+        this.grantedMillis = keeper.context().scheduler().currentTimeMillis();
+        this.thread = thread;
     }
 
     LockRequest request() {
@@ -160,16 +164,16 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     }
 
     /** The caller receives the lease. From now on listeners hear of it, first of this; one that throws gives it back. */
-    void received(PendingRequest by) {
+    void received(long number, ClockReading asked) {
         thread = Thread.currentThread();
         try {
-            Duration waited = by.asked.until(keeper.context().now());
+            Duration waited = asked.until(keeper.context().now());
             keeper.context()
                     .listener()
-                    .onAcquired(new LockListener.Acquired(by.number, request, fencingToken(), waited, tries, path));
+                    .onAcquired(new LockListener.Acquired(number, request, fencingToken(), waited, tries, path));
             LockLostException early;
             synchronized (this) {
-                acquisition = by.number;
+                acquisition = number;
                 early = loss;
             }
             if (early != null) {
@@ -357,7 +361,16 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
         if (!end()) {
             return ReleaseResult.ALREADY_RELEASED;
         }
-        return ended(state == State.RELEASED ? keeper.releaseAndWait(this) : ReleaseResult.LOST);
+        if (state != State.RELEASED) {
+            return ended(ReleaseResult.LOST);
+        }
+        ReleaseResult result = CallerThread.join(CallerThread.waiting(() -> keeper.release(this)));
+        if (result == ReleaseResult.RELEASED && hold.isOver() && hold.isContended()) {
+            // The store tells the next holder when it answers. Where both share processors, this thread may want the
+            // lock again at once, and could only wait for it: it gives way.
+            keeper.context().giveWay().run();
+        }
+        return ended(result);
     }
 
     @Override
@@ -570,7 +583,7 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     }
 
     private Duration heldFor() {
-        return Duration.ofNanos(Math.max(0, keeper.context().clock().nanoTime() - grantedNanos));
+        return Duration.ofNanos(Math.max(0, keeper.context().nanoTime() - grantedNanos));
     }
 
     @Override

@@ -103,7 +103,7 @@ final class StoreCalls {
      * @param then is told; again later where it throws something
      */
     <T> void send(Supplier<CompletableFuture<T>> command, BiConsumer<@Nullable T, @Nullable Throwable> then) {
-        new Call<>(safely(command), context.clock().nanoTime() + patienceNanos, then).await();
+        new Call<>(safely(command), context.nanoTime() + patienceNanos, then).await();
     }
 
     /** A store that throws instead of failing its answer must not leave a caller without one. */
@@ -207,7 +207,7 @@ final class StoreCalls {
 
         private void tell(@Nullable T value, @Nullable Throwable failure) {
             if (value != null) {
-                heardNanos = context.clock().nanoTime();
+                heardNanos = context.nanoTime();
             }
             then.accept(value, failure);
         }
@@ -236,7 +236,7 @@ final class StoreCalls {
                 open.remove(this);
             } else if (answer.isDone()) {
                 context.background().execute(this::tell);
-            } else if (!overdue && context.clock().nanoTime() - overdueNanos >= 0) {
+            } else if (!overdue && context.nanoTime() - overdueNanos >= 0) {
                 overdue = true;
                 context.background().execute(this::tellOverdue);
             }

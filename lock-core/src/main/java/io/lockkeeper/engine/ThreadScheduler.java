@@ -11,13 +11,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A scheduler with one daemon thread. A task that is due before all others wakes the thread, only to let it wait anew: most
- * ends of waits would, and are cancelled at once. So a look at the queue is due soon as long as there are tasks.
+ * The clocks of the machine, and a timer with one daemon thread. A task that is due before all others wakes the thread, only
+ * to let it wait anew: most ends of waits would, and are cancelled at once. So a look at the queue is due soon as long as
+ * there are tasks.
  */
 final class ThreadScheduler implements Scheduler, AutoCloseable {
 
     private static final Logger log = LoggerFactory.getLogger(ThreadScheduler.class);
-
     private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
 
     private final ScheduledThreadPoolExecutor thread;
@@ -29,6 +29,16 @@ final class ThreadScheduler implements Scheduler, AutoCloseable {
         thread.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
         // It must be there where no other thread can be had.
         thread.prestartCoreThread();
+    }
+
+    @Override
+    public long nanoTime() {
+        return System.nanoTime();
+    }
+
+    @Override
+    public long currentTimeMillis() {
+        return System.currentTimeMillis();
     }
 
     @Override

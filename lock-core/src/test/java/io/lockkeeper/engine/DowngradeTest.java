@@ -331,33 +331,21 @@ class DowngradeTest {
     @Test
     void aReleaseThatMeetsADowngradeLeavesNoReaderBehind() throws Exception {
         AtomicReference<Runnable> uponLook = new AtomicReference<>(() -> {});
-        Clock looking = new Clock() {
-            @Override
-            public long nanoTime() {
-                return time.nanoTime();
-            }
-
+        Scheduler looking = new EngineFixture.DelegatingScheduler(time) {
             @Override
             public long currentTimeMillis() {
                 uponLook.get().run();
-                return time.currentTimeMillis();
+                return super.currentTimeMillis();
             }
         };
         EngineContext context = new EngineContext(
-                looking,
-                time,
-                Runnable::run,
-                Runnable::run,
-                Runnable::run,
-                fixture.events,
-                EngineContext::random,
-                () -> {});
+                looking, Runnable::run, Runnable::run, Runnable::run, fixture.events, EngineContext::random, () -> {});
         LocalLockManager manager =
                 new LocalLockManager(store, EngineFixture.settings(Duration.ZERO, fixture.events), context);
         PendingRequest caller = manager.begin(REQUEST, false, new CompletableFuture<>());
         last(store.acquires).answer(EngineFixture.acquiredReply(100));
         ManagedLease lease = caller.join();
-        lease.received(caller);
+        lease.received(caller.number, caller.asked);
         store.uponRelease = sent -> sent.answer(ReleaseReply.RELEASED);
         Thread here = Thread.currentThread();
         Thread other = new Thread(lease::closeAsync);

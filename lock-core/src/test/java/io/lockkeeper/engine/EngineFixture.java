@@ -35,6 +35,31 @@ final class EngineFixture {
     final EngineContext context = context(time, events);
     final LocalLockManager manager;
 
+    /** The time of a test, except for what is overridden. */
+    static class DelegatingScheduler implements Scheduler {
+
+        private final Scheduler time;
+
+        DelegatingScheduler(Scheduler time) {
+            this.time = time;
+        }
+
+        @Override
+        public long nanoTime() {
+            return time.nanoTime();
+        }
+
+        @Override
+        public long currentTimeMillis() {
+            return time.currentTimeMillis();
+        }
+
+        @Override
+        public Timeout schedule(Runnable task, long delayNanos) {
+            return time.schedule(task, delayNanos);
+        }
+    }
+
     EngineFixture() {
         this(Duration.ZERO);
     }
@@ -45,7 +70,7 @@ final class EngineFixture {
 
     static EngineContext context(ManualTime time, Events events) {
         return new EngineContext(
-                time, time, Runnable::run, Runnable::run, Runnable::run, events, EngineContext::random, () -> {});
+                time, Runnable::run, Runnable::run, Runnable::run, events, EngineContext::random, () -> {});
     }
 
     static LockManager.Settings settings(Duration shutdownWait, Events events) {
@@ -83,7 +108,7 @@ final class EngineFixture {
     ManagedLease received(PendingRequest caller) {
         assertThat(caller).isCompleted();
         ManagedLease lease = caller.join();
-        lease.received(caller);
+        lease.received(caller.number, caller.asked);
         return lease;
     }
 

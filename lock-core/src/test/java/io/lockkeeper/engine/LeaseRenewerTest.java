@@ -62,8 +62,8 @@ class LeaseRenewerTest {
         }
         task.run();
     };
-    private final EngineContext context = new EngineContext(
-            time, time, background, Runnable::run, Runnable::run, events, EngineContext::random, () -> {});
+    private final EngineContext context =
+            new EngineContext(time, background, Runnable::run, Runnable::run, events, EngineContext::random, () -> {});
     private final LeaseRenewer renewer = new LeaseRenewer(store, context, registry, this::lose);
 
     private void lose(StoreHold hold, String reason) {

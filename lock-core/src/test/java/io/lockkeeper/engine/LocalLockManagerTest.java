@@ -117,22 +117,18 @@ class LocalLockManagerTest {
     @Test
     void aWaitWhoseTimeIsUpAtOnceEndsAllTheSame() {
         AtomicInteger immediate = new AtomicInteger(1);
-        Scheduler eager = (task, delay) -> {
-            if (delay <= Duration.ofMillis(1).toNanos() && immediate.getAndDecrement() > 0) {
-                task.run();
-                return () -> {};
+        Scheduler eager = new EngineFixture.DelegatingScheduler(time) {
+            @Override
+            public Timeout schedule(Runnable task, long delay) {
+                if (delay <= Duration.ofMillis(1).toNanos() && immediate.getAndDecrement() > 0) {
+                    task.run();
+                    return () -> {};
+                }
+                return super.schedule(task, delay);
             }
-            return time.schedule(task, delay);
         };
         EngineContext context = new EngineContext(
-                time,
-                eager,
-                Runnable::run,
-                Runnable::run,
-                Runnable::run,
-                fixture.events,
-                EngineContext::random,
-                () -> {});
+                eager, Runnable::run, Runnable::run, Runnable::run, fixture.events, EngineContext::random, () -> {});
         LocalLockManager own =
                 new LocalLockManager(store, EngineFixture.settings(Duration.ZERO, fixture.events), context);
         PendingRequest caller = own.begin(REQUEST.withWaitTime(Duration.ofMillis(1)), false, new CompletableFuture<>());

@@ -27,7 +27,7 @@ final class LocalLockScenario {
     private static final StoredInstance INSTANCE = StoredInstance.ofThisProcess(ModelStore.CLIENT, "test");
     private static final AcquireCommand OTHER =
             new AcquireCommand(List.of("stock"), "OTHER0000000-1", ClaimMode.EXCLUSIVE, 30_000, true, 1);
-    private static final Clock NO_TIME = new Clock() {
+    private static final Scheduler NO_TIME = new Scheduler() {
         @Override
         public long nanoTime() {
             return 0;
@@ -36,6 +36,11 @@ final class LocalLockScenario {
         @Override
         public long currentTimeMillis() {
             return 0;
+        }
+
+        @Override
+        public Timeout schedule(Runnable task, long delayNanos) {
+            return () -> {};
         }
     };
 
@@ -51,7 +56,7 @@ final class LocalLockScenario {
         Caller(boolean waits, int came) {
             LockRequest asked = waits ? REQUEST : REQUEST.withWaitTime(Duration.ZERO);
             this.request = new PendingRequest(
-                    came, asked, NO_TIME.now(), false, new CompletableFuture<>(), Duration.ofSeconds(2));
+                    came, asked, new ClockReading(0, 0), false, new CompletableFuture<>(), Duration.ofSeconds(2));
             this.came = came;
         }
 
@@ -72,31 +77,22 @@ final class LocalLockScenario {
     }
 
     private final ModelStore store = new ModelStore();
-    private final Scheduler noTimer = (task, delay) -> () -> {};
     private final EngineContext context = new EngineContext(
-            NO_TIME,
-            noTimer,
-            Runnable::run,
-            Runnable::run,
-            Runnable::run,
-            new Events(),
-            (origin, bound) -> origin,
-            () -> {});
+            NO_TIME, Runnable::run, Runnable::run, Runnable::run, new Events(), (origin, bound) -> origin, () -> {});
     private final LeaseRegistry registry = new LeaseRegistry();
-    private final PendingRequests pending = new PendingRequests();
     private final StoreCalls calls = new StoreCalls(context);
     private final LeasePolicy policy = new LeasePolicy(5_000, 1, false);
     private final AtomicInteger attempts = new AtomicInteger();
     private final ActionExecutor executor = new ActionExecutor(
-            store, context, calls, registry, pending, new InstanceDirectory(store, INSTANCE), new Surroundings());
-    private final LeaseRenewer renewer = new LeaseRenewer(store, context, registry, executor::lose);
-    private final LeaseOperations leases = new LeaseOperations(
             store,
             context,
+            calls,
             registry,
-            executor,
-            renewer,
-            new Downgrade(store, context, calls, policy, registry, executor, renewer, this::nextAttempt));
+            new LockInspection(store, registry, context, INSTANCE, hold -> {}),
+            new Surroundings());
+    private final LeaseRenewer renewer = new LeaseRenewer(store, context, registry, executor::lose);
+    private final LeaseOperations leases =
+            new LeaseOperations(store, context, calls, policy, registry, executor, renewer, this::nextAttempt);
     private final AtomicReference<@Nullable LocalLock> lock = new AtomicReference<>();
     private final List<Caller> callers = new CopyOnWriteArrayList<>();
     private final AtomicInteger order = new AtomicInteger();
@@ -115,7 +111,7 @@ final class LocalLockScenario {
         do {
             // Where the lock takes no callers any more, another one takes this caller in.
             known = current();
-            pending.put(caller.request, known);
+            registry.put(caller.request, known);
         } while (!executor.on(known, Runnable::run, null, (entered, now) -> entered.enter(caller.request, now)));
         caller.entered = order.incrementAndGet();
     }
@@ -138,8 +134,10 @@ final class LocalLockScenario {
 
         @Override
         public ManagedLease lease(LockAction.Grant grant) {
-            ManagedLease lease = new ManagedLease(grant, leases);
             StoreHold hold = grant.hold();
+            PendingRequest waiter = grant.waiter();
+            ManagedLease lease = new ManagedLease(
+                    leases, waiter.request, waiter.tries, waiter.thread(), hold, grant.tokens(), grant.path());
             registry.begun();
             hold.add(lease);
             if (hold.isLost()) {
@@ -260,7 +258,7 @@ final class LocalLockScenario {
         checkOrder();
         check(store.knowsNobody(), "the store keeps what nobody has");
         check(registry.attempts() == 0, "an ended attempt is still tracked");
-        check(pending.size() == 0, "an answered caller is still pending");
+        check(registry.pending().size() == 0, "an answered caller is still pending");
         check(lock.get() == null, "an empty local lock stays");
     }
 

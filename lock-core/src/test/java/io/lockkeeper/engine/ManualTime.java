@@ -9,7 +9,7 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
 /** Both clocks and the timer of a test: time passes only when the test says so. */
-final class ManualTime implements Clock, Scheduler {
+final class ManualTime implements Scheduler {
 
     private record Task(int number, Runnable work, long due) {}
 

@@ -18,7 +18,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** One instance of a simulation: the real engine over virtual clocks, a virtual timer and virtual executors. */
-final class SimulatedInstance implements Clock, Scheduler {
+final class SimulatedInstance implements Scheduler {
 
     private static final long MILLION = 1_000_000;
     private static final long WALL_MILLIS = 1_700_000_000_000L;
@@ -64,7 +64,6 @@ final class SimulatedInstance implements Clock, Scheduler {
                 : (int) chance.draw(number, SimulatedChance.CALLER, 0).below(20);
         this.store = new SimulatedStore(this, server, time, chance);
         EngineContext context = new EngineContext(
-                this,
                 this,
                 RetryingExecutor.onTimer(background, this),
                 RetryingExecutor.retrying(users, new VirtualExecutor(MANY_THREADS), this),

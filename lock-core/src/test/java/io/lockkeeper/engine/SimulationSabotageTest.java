@@ -60,7 +60,7 @@ class SimulationSabotageTest {
         A_LEASE_IS_KEPT_THAT_NOBODY_RECEIVED("LeaseManager", "asked.join().giveBack();", ""),
         A_HEALTHY_STORE_IS_BLAMED("LocalLock", "|| !(heardSince || isQueued)", "|| !isQueued"),
         A_DOWNGRADED_HOLD_IS_CANCELLED("LocalLock", "downgraded = gone.attempt;", ""),
-        A_DOWNGRADED_LEASE_HAS_NO_DEADLINE("Downgrade", "renewer.watchDeadline(reader);", ""),
+        A_DOWNGRADED_LEASE_HAS_NO_DEADLINE("LeaseOperations", "renewer.watchDeadline(reader);", ""),
         CLOSE_DOES_NOT_WAIT_FOR_ANSWERS(
                 "StoreCalls", "none = awaited;\n        tellIfNone();", "awaited.complete(null);"),
         CLOSE_LEAVES_WHAT_IS_HELD(
