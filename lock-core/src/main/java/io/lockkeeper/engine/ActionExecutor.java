@@ -76,7 +76,7 @@ final class ActionExecutor {
 
     private final LockStore store;
     private final EngineContext context;
-    private final StoreCalls calls;
+    private final PendingAnswers calls;
     private final LeaseRegistry registry;
     private final LockInspection inspection;
     private final Owner owner;
@@ -90,7 +90,7 @@ final class ActionExecutor {
     ActionExecutor(
             LockStore store,
             EngineContext context,
-            StoreCalls calls,
+            PendingAnswers calls,
             LeaseRegistry registry,
             LockInspection inspection,
             Owner owner) {
@@ -211,15 +211,15 @@ final class ActionExecutor {
             forget(forget.attempt());
         } else if (action instanceof LockAction.Cancel cancel) {
             forget(cancel.attempt());
-            AcquireAttempt ended = cancel.attempt();
-            boolean unanswered = ended.unanswered.get() > 0;
-            calls.run(commands, () -> cancel(lock.spec, ended.id, cancel.keepMillis(), unanswered, cancel.leaver()));
+            boolean unanswered = cancel.attempt().unanswered.get() > 0;
+            calls.run(commands, () -> cancel(lock.spec, cancel.attempt().id, 0, cancel.keepMillis(), unanswered)
+                    .whenComplete((told, never) -> placeGone(cancel.leaver())));
         } else if (action instanceof LockAction.Refuse refuse) {
             refuse(refuse);
         } else if (action instanceof LockAction.Fail fail) {
             fail(fail.waiter(), fail.failure());
         } else if (action instanceof LockAction.PlaceGone gone) {
-            gone.leaver().leaving().complete(null);
+            placeGone(gone.leaver());
         } else if (action instanceof LockAction.OpenGate) {
             owner.gateOpened(lock);
         } else if (action instanceof LockAction.Retire) {
@@ -252,7 +252,7 @@ final class ActionExecutor {
         } else if (refuse.whenPlaceGone()) {
             CompletableFuture<@Nullable Void> gone = waiter.leaving();
             if (!gone.isDone()) {
-                context.scheduler().schedule(() -> gone.complete(null), PLACE_GONE_NANOS);
+                context.scheduler().schedule(() -> placeGone(waiter), PLACE_GONE_NANOS);
             }
             gone.whenComplete((told, never) -> refuse(waiter, refuse.holder()));
         } else {
@@ -286,6 +286,12 @@ final class ActionExecutor {
     private void answered(PendingRequest waiter) {
         waiter.stopTimeout();
         registry.remove(waiter);
+    }
+
+    private static void placeGone(@Nullable PendingRequest leaver) {
+        if (leaver != null) {
+            leaver.leaving().complete(null);
+        }
     }
 
     private void timeout(PendingRequest waiter, long nanos) {
@@ -338,7 +344,7 @@ final class ActionExecutor {
         // What the store may still keep goes back now: other locks of the same request, or a lease that is over for
         // us only. The answer does not matter: where it never comes, the store ends the hold by itself.
         ReleaseCommand giveBack = new ReleaseCommand(hold.spec.names(), hold.attempt, 0, keep);
-        context.background().execute(() -> StoreCalls.safely(() -> store.release(giveBack)));
+        context.background().execute(() -> PendingAnswers.safely(() -> store.release(giveBack)));
         execute(lock, actions, context.background(), null);
     }
 
@@ -380,7 +386,7 @@ final class ActionExecutor {
                 lock,
                 reply != null
                         ? (known, now) -> known.replied(attempt, sent, reply, now)
-                        : (known, now) -> known.failed(attempt, StoreCalls.storeFailure(failure), now));
+                        : (known, now) -> known.failed(attempt, PendingAnswers.storeFailure(failure), now));
     }
 
     private void pollAfter(LocalLock lock, LockAction.PollAfter poll) {
@@ -415,7 +421,7 @@ final class ActionExecutor {
                 complete(released, ReleaseResult.UNKNOWN);
                 // In the background: the caller waits for one command only.
                 ReleaseCommand again = new ReleaseCommand(ended.spec.names(), ended.attempt, handOver.lastToken(), 0);
-                context.background().execute(() -> releaseUntil(again, ended.deadline()));
+                context.background().execute(() -> end(new Ending(again, ended.deadline(), null)));
                 return;
             }
             if (!reply.wasHeld()) {
@@ -437,9 +443,7 @@ final class ActionExecutor {
                     .schedule(
                             () -> complete(released, ReleaseResult.UNKNOWN),
                             traits.commandTimeout().toNanos());
-            ReleaseCommand first =
-                    new ReleaseCommand(ended.spec.names(), before, release.lastToken(), release.keepMillis());
-            CallerThread.notWaiting(() -> cancel(first, ended.spec, true))
+            CallerThread.notWaiting(() -> cancel(ended.spec, before, release.lastToken(), release.keepMillis(), true))
                     .whenComplete((reply, never) -> release(release, reply, released));
         }
     }
@@ -459,14 +463,12 @@ final class ActionExecutor {
             // time.
             registry.untrack(ended.attempt);
             if (answer == null) {
-                retryRelease(command, context.now().plusMillis(spec.leaseMillis()), null, new CompletableFuture<>());
+                endAgain(new Ending(command, context.now().plusMillis(spec.leaseMillis()), null));
             } else if (answer == ReleaseReply.NOT_HELD) {
                 releaseAgain(spec, ended.attempt, lastArrival);
             }
             complete(released, result(before, answer));
-            if (release.leaver() != null) {
-                release.leaver().leaving().complete(null);
-            }
+            placeGone(release.leaver());
         });
     }
 
@@ -492,40 +494,24 @@ final class ActionExecutor {
     /** The store remembers nothing of the attempt: a poll that is still on its way would get the lock for a whole lease. */
     private void releaseAgain(AcquireSpec spec, String attempt, ClockReading lastArrival) {
         ReleaseCommand again = new ReleaseCommand(spec.names(), attempt, 0, 0);
-        releaseAt(lastArrival, again, lastArrival.plusMillis(spec.leaseMillis()), new CompletableFuture<>());
+        endAt(lastArrival, new Ending(again, lastArrival.plusMillis(spec.leaseMillis()), null));
     }
 
-    private void releaseAt(
-            ClockReading time, ReleaseCommand command, ClockReading end, CompletableFuture<@Nullable Void> last) {
-        context.scheduler()
-                .schedule(
-                        () -> context.background().execute(() -> releaseUntil(command, end, null, last)),
-                        Math.max(0, time.nanos() - context.now().nanos()));
-    }
-
-    /** Ends whatever an attempt may have, for as long as a command of it may still arrive. */
-    void cancel(
-            AcquireSpec spec, String attempt, long keepMillis, boolean unanswered, @Nullable PendingRequest leaver) {
-        CompletableFuture<?> told = cancel(new ReleaseCommand(spec.names(), attempt, 0, keepMillis), spec, unanswered);
-        if (leaver != null) {
-            told.whenComplete((done, never) -> leaver.leaving().complete(null));
-        }
-    }
-
-    private CompletableFuture<@Nullable ReleaseReply> cancel(
-            ReleaseCommand command, AcquireSpec spec, boolean unanswered) {
+    /** Ends whatever an attempt may have, for as long as a command of it may still arrive; returns the first answer. */
+    CompletableFuture<@Nullable ReleaseReply> cancel(
+            AcquireSpec spec, String attempt, long lastToken, long keepMillis, boolean unanswered) {
         // A command of the attempt may still be on its way until the store refuses it as late.
         ClockReading lastArrival = lastArrival();
         // What a waiting attempt has may be kept for longer than its lease.
         ClockReading end = lastArrival.plusMillis(
                 Math.max(spec.leaseMillis(), ALIVE_POLLS * traits.pollInterval().toMillis()));
-        CompletableFuture<@Nullable Void> last = new CompletableFuture<>();
+        Ending ending = new Ending(new ReleaseCommand(spec.names(), attempt, lastToken, keepMillis), end, lastArrival);
         if (unanswered) {
             Object key = new Object();
-            lastCancels.put(key, last);
-            last.whenComplete((done, never) -> lastCancels.remove(key));
+            lastCancels.put(key, ending.over);
+            ending.over.whenComplete((done, never) -> lastCancels.remove(key));
         }
-        return releaseUntil(command, end, lastArrival, last);
+        return end(ending);
     }
 
     /** Returns what is completed when nothing can arrive any more of the attempts that were cancelled, and that is released. */
@@ -538,51 +524,57 @@ final class ActionExecutor {
         // Or the news is old, and the token was used: so nothing is taken back.
         ReleaseCommand giveBack = new ReleaseCommand(List.of(name), attempt, 0, 0);
         context.background()
-                .execute(() -> releaseUntil(
-                        giveBack, context.now().plusMillis(traits.grantTime().toMillis())));
-    }
-
-    private CompletableFuture<@Nullable ReleaseReply> releaseUntil(ReleaseCommand command, ClockReading end) {
-        return releaseUntil(command, end, null, new CompletableFuture<>());
+                .execute(() -> end(new Ending(
+                        giveBack, context.now().plusMillis(traits.grantTime().toMillis()), null)));
     }
 
     /**
-     * Releases once for certain, and again after the last moment at which something may arrive; returns the first answer.
+     * A release that is repeated until the store has answered, or its time is over.
      *
-     * @param last completed when the last release is answered, or given up
+     * @param lastArrival when it is sent once more, because something of the attempt may arrive until then; null: never
+     * @param over completed when the last release is answered, or given up
      */
-    private CompletableFuture<@Nullable ReleaseReply> releaseUntil(
+    private record Ending(
             ReleaseCommand command,
             ClockReading end,
             @Nullable ClockReading lastArrival,
-            CompletableFuture<@Nullable Void> last) {
+            CompletableFuture<@Nullable Void> over) {
+
+        Ending(ReleaseCommand command, ClockReading end, @Nullable ClockReading lastArrival) {
+            this(command, end, lastArrival, new CompletableFuture<>());
+        }
+    }
+
+    /** Releases for certain; returns the first answer. */
+    private CompletableFuture<@Nullable ReleaseReply> end(Ending ending) {
         CompletableFuture<@Nullable ReleaseReply> told = new CompletableFuture<>();
-        calls.send(() -> store.release(command), (reply, failure) -> {
+        calls.send(() -> store.release(ending.command), (reply, failure) -> {
             if (reply == null) {
-                retryRelease(command, end, lastArrival, last);
-            } else if (lastArrival != null) {
-                releaseAt(lastArrival, command, end, last);
+                endAgain(ending);
+            } else if (ending.lastArrival != null) {
+                endAt(ending.lastArrival, new Ending(ending.command, ending.end, null, ending.over));
             } else {
-                last.complete(null);
+                ending.over.complete(null);
             }
             told.complete(reply);
         });
         return told;
     }
 
-    private void retryRelease(
-            ReleaseCommand command,
-            ClockReading end,
-            @Nullable ClockReading lastArrival,
-            CompletableFuture<@Nullable Void> last) {
+    private void endAgain(Ending ending) {
         // By the monotonic clock alone: a wall clock that was set forward says nothing of the store.
-        if (end.isAfter(context.now())) {
-            context.scheduler()
-                    .schedule(
-                            () -> context.background().execute(() -> releaseUntil(command, end, lastArrival, last)),
-                            TimeUnit.MILLISECONDS.toNanos(context.random().applyAsLong(100, 300)));
+        if (ending.end.isAfter(context.now())) {
+            endAfter(TimeUnit.MILLISECONDS.toNanos(context.random().applyAsLong(100, 300)), ending);
         } else {
-            last.complete(null);
+            ending.over.complete(null);
         }
+    }
+
+    private void endAt(ClockReading time, Ending ending) {
+        endAfter(Math.max(0, time.nanos() - context.nanoTime()), ending);
+    }
+
+    private void endAfter(long nanos, Ending ending) {
+        context.scheduler().schedule(() -> context.background().execute(() -> end(ending)), nanos);
     }
 }

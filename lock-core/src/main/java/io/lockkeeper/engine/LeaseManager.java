@@ -22,7 +22,6 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -46,8 +45,7 @@ final class LeaseManager implements LockManager {
     private final EngineContext context;
     private final Duration leaseTime;
     private final Runnable stopThreads;
-    private final AtomicBoolean closing = new AtomicBoolean();
-    private final CompletableFuture<@Nullable Void> closed = new CompletableFuture<>();
+    private boolean closed;
 
     LeaseManager(
             LockStore store, LocalLockManager locks, EngineContext context, Duration leaseTime, Runnable stopThreads) {
@@ -238,10 +236,7 @@ final class LeaseManager implements LockManager {
             boolean atOnce) {
         PendingRequest asked = locks.begin(request, nested, result);
         Executor where = atOnce && asked.isDone() ? Runnable::run : context.completions();
-        locks.answer(
-                asked,
-                () -> where.execute(
-                        () -> asked.whenComplete((lease, failure) -> answer(asked, result, lease, failure, received))));
+        locks.answer(asked, (lease, failure) -> where.execute(() -> answer(asked, result, lease, failure, received)));
         result.whenComplete((lease, failure) -> withdraw(asked));
     }
 
@@ -328,15 +323,18 @@ final class LeaseManager implements LockManager {
         } finally {
             timer.close();
         }
-        if (closing.compareAndSet(false, true)) {
+        closeStore();
+    }
+
+    private synchronized void closeStore() {
+        if (!closed) {
+            closed = true;
             try {
                 store.close();
             } finally {
                 stopThreads.run();
-                closed.complete(null);
             }
         }
-        closed.join();
     }
 
     @Override

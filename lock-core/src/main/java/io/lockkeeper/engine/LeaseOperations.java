@@ -25,7 +25,7 @@ final class LeaseOperations implements ManagedLease.Keeper {
 
     private final LockStore store;
     private final EngineContext context;
-    private final StoreCalls calls;
+    private final PendingAnswers calls;
     private final LeasePolicy policy;
     private final LeaseRegistry registry;
     private final ActionExecutor executor;
@@ -35,7 +35,7 @@ final class LeaseOperations implements ManagedLease.Keeper {
     LeaseOperations(
             LockStore store,
             EngineContext context,
-            StoreCalls calls,
+            PendingAnswers calls,
             LeasePolicy policy,
             LeaseRegistry registry,
             ActionExecutor executor,
@@ -95,7 +95,7 @@ final class LeaseOperations implements ManagedLease.Keeper {
         StoreHold hold = lease.hold();
         String before = hold.unconfirmed;
         List<CompletableFuture<Optional<StoredLock>>> found = lease.names().stream()
-                .map(name -> StoreCalls.safely(() -> store.inspect(name)))
+                .map(name -> PendingAnswers.safely(() -> store.inspect(name)))
                 .toList();
         return CompletableFuture.allOf(found.toArray(CompletableFuture<?>[]::new))
                 .thenApply(done -> {
@@ -141,24 +141,25 @@ final class LeaseOperations implements ManagedLease.Keeper {
         List<RenewCommand> renewals = hold.spec.names().stream()
                 .map(name -> new RenewCommand(name, hold.attempt, storeMillis, false, 0))
                 .toList();
-        return StoreCalls.safely(() -> LeaseRenewer.all(store.renew(renewals))).thenApply(held -> {
-            if (lease.hold() != hold) {
-                // The answer says nothing about the hold of the reader that the lease belongs to now.
-                throw new StoreException("the writer became a reader before the store answered", null);
-            }
-            if (!held) {
-                executor.lose(hold, SAYS_ENDED);
-                return false;
-            }
-            if (shared) {
-                lease.endAt(end);
-                hold.renewed(end, sent, context.now());
-            } else {
-                hold.fix(end, context.now());
-            }
-            renewer.watch(hold);
-            return lease.isHeld();
-        });
+        return PendingAnswers.safely(() -> LeaseRenewer.all(store.renew(renewals)))
+                .thenApply(held -> {
+                    if (lease.hold() != hold) {
+                        // The answer says nothing about the hold of the reader that the lease belongs to now.
+                        throw new StoreException("the writer became a reader before the store answered", null);
+                    }
+                    if (!held) {
+                        executor.lose(hold, SAYS_ENDED);
+                        return false;
+                    }
+                    if (shared) {
+                        lease.endAt(end);
+                        hold.renewed(end, sent, context.now());
+                    } else {
+                        hold.fix(end, context.now());
+                    }
+                    renewer.watch(hold);
+                    return lease.isHeld();
+                });
     }
 
     // ---- downgrades ----
@@ -227,8 +228,8 @@ final class LeaseOperations implements ManagedLease.Keeper {
         ClockReading now = context.now();
         if (reader.isOver()) {
             // A command of the downgrade may still be on its way.
-            executor.cancel(before.spec, before.attempt, reader.keepMillis(now), true, null);
-            executor.cancel(reader.spec, reader.attempt, reader.keepMillis(now), true, null);
+            executor.cancel(before.spec, before.attempt, 0, reader.keepMillis(now), true);
+            executor.cancel(reader.spec, reader.attempt, 0, reader.keepMillis(now), true);
         } else if (reply == null && reader.isExpired(now)) {
             executor.lose(reader, "its lease ended before the store took the downgrade");
         } else if (reply == null) {

@@ -260,7 +260,7 @@ final class LeaseRenewer {
         for (int i = 0; i < batch.size(); i++) {
             StoreHold hold = batch.get(i);
             CompletableFuture<Boolean> answer = answers.get(i);
-            StoreCalls.safely(() -> answer).whenComplete((held, failure) -> answered(hold, sent, held, failure));
+            PendingAnswers.safely(() -> answer).whenComplete((held, failure) -> answered(hold, sent, held, failure));
         }
     }
 

@@ -23,6 +23,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BiConsumer;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -47,7 +48,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
     private final LockStore store;
     private final LockManager.Settings settings;
     private final EngineContext context;
-    private final StoreCalls calls;
+    private final PendingAnswers calls;
     private final LeaseRegistry registry = new LeaseRegistry();
     private final ActionExecutor executor;
     private final LeaseRenewer renewer;
@@ -60,8 +61,8 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
     private final Map<String, LocalLock> readers = new ConcurrentHashMap<>();
     private final FifoGate gate = new FifoGate();
 
-    /** What answers the callers who do not wait on their thread, until it has begun. */
-    private final Map<PendingRequest, Runnable> unanswered = new ConcurrentHashMap<>();
+    /** The answers for callers who do not wait on their thread. */
+    private final PendingAnswers answers;
 
     private final Queue<CompletableFuture<?>> placesGone = new ConcurrentLinkedQueue<>();
     private final AtomicBoolean closing = new AtomicBoolean();
@@ -85,7 +86,8 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
         this.settings = settings;
         this.context = context;
         this.closeTimer = context.scheduler();
-        this.calls = new StoreCalls(context);
+        this.calls = new PendingAnswers(context);
+        this.answers = new PendingAnswers(context);
         this.attemptIds = attemptIds(instance.clientId());
         this.inspection = new LockInspection(store, registry, context, instance, this::loseByForce);
         this.executor = new ActionExecutor(store, context, calls, registry, inspection, this);
@@ -130,27 +132,9 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
         return asked;
     }
 
-    /** Has a caller answered when its request is completed; by the periodic look where the stack has no room then. */
-    void answer(PendingRequest request, Runnable answer) {
-        unanswered.put(request, answer);
-        request.whenComplete((lease, failure) -> {
-            if (StackRoom.isEnough()) {
-                answerNow(request);
-            }
-        });
-    }
-
-    private void answerNow(PendingRequest request) {
-        Runnable answer = unanswered.remove(request);
-        if (answer == null) {
-            return;
-        }
-        try {
-            answer.run();
-        } catch (Throwable failure) {
-            unanswered.put(request, answer);
-            throw failure;
-        }
+    /** Has a caller answered when its request is completed. */
+    void answer(PendingRequest request, BiConsumer<@Nullable ManagedLease, @Nullable Throwable> answer) {
+        answers.await(request, answer);
     }
 
     /**
@@ -395,27 +379,12 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
                     executor.failCallersOf(lock);
                 }
             });
-            unanswered.forEach((request, answer) -> {
-                if (request.isDone()) {
-                    context.background().execute(() -> answerNow(request));
-                }
-            });
-            registry.forEachLock(this::completeReleases);
+            answers.look();
+            registry.held().stream().filter(ManagedLease::owesRelease).forEach(lease -> context.background()
+                    .execute(lease::completeRelease));
         } finally {
-            if (calls.size() + registry.pending().size() + unanswered.size() + registry.attempts() > 0) {
+            if (calls.size() + registry.pending().size() + answers.size() + registry.attempts() > 0) {
                 armLook();
-            }
-        }
-    }
-
-    private void completeReleases(LocalLock lock) {
-        StoreHold hold = lock.hold();
-        if (hold == null) {
-            return;
-        }
-        for (StoreHold.Holder holder : hold.leases()) {
-            if (holder.owesRelease()) {
-                context.background().execute(holder::completeRelease);
             }
         }
     }
@@ -540,6 +509,6 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
                         + readers.size()
                         + gate.size()
                         + registry.pending().size()
-                        + unanswered.size());
+                        + answers.size());
     }
 }

@@ -70,12 +70,12 @@ final class LockInspection implements LockInspector {
     @Override
     public Optional<LockStatus> status(String name) {
         LockRequest.of(name);
-        return StoreCalls.answer(name, describe(name));
+        return PendingAnswers.answer(name, describe(name));
     }
 
     /** Returns whether a lock is held: in READ by readers, in WRITE by one holder alone, in other modes in any way. */
     boolean isLocked(String name, LockMode mode) {
-        Optional<StoredLock> found = StoreCalls.answer(name, store.inspect(name));
+        Optional<StoredLock> found = PendingAnswers.answer(name, store.inspect(name));
         return found.filter(lock -> !lock.holders().isEmpty())
                 .filter(lock -> switch (mode) {
                     case READ -> lock.mode() == ClaimMode.READ;
@@ -161,7 +161,7 @@ final class LockInspection implements LockInspector {
     }
 
     private CompletableFuture<?> learn(List<String> clientIds) {
-        return StoreCalls.safely(() -> store.instances(clientIds)).thenAccept(found -> {
+        return PendingAnswers.safely(() -> store.instances(clientIds)).thenAccept(found -> {
             synchronized (known) {
                 found.forEach(instance -> known.put(instance.clientId(), described(instance)));
             }
@@ -265,14 +265,15 @@ final class LockInspection implements LockInspector {
         if (limit < 1) {
             throw new IllegalArgumentException("The limit must be 1 or more, but is " + limit);
         }
-        List<String> candidates = StoreCalls.answer(namePattern, store.find(namePattern, Math.max(limit, MOST_NAMES)));
+        List<String> candidates =
+                PendingAnswers.answer(namePattern, store.find(namePattern, Math.max(limit, MOST_NAMES)));
         List<LockStatus> found = new ArrayList<>();
         for (int from = 0; from < candidates.size() && found.size() < limit; from += AT_ONCE) {
             List<CompletableFuture<Optional<LockStatus>>> answers =
                     candidates.subList(from, Math.min(candidates.size(), from + AT_ONCE)).stream()
                             .map(this::describe)
                             .toList();
-            answers.forEach(answer -> StoreCalls.answer(namePattern, answer).ifPresent(found::add));
+            answers.forEach(answer -> PendingAnswers.answer(namePattern, answer).ifPresent(found::add));
         }
         return found.size() > limit ? List.copyOf(found.subList(0, limit)) : found;
     }
@@ -282,7 +283,7 @@ final class LockInspection implements LockInspector {
         LockRequest.of(name);
         // Those that begin later may come after the revocation.
         List<StoreHold> ours = registry.holds(name);
-        boolean held = StoreCalls.answer(name, store.revoke(name));
+        boolean held = PendingAnswers.answer(name, store.revoke(name));
         if (held) {
             ours.forEach(revoked);
         }

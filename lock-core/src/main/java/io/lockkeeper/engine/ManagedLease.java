@@ -273,13 +273,13 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
 
     @Override
     public boolean verify() {
-        return isHeld() && answer(keeper.verify(this));
+        return isHeld() && PendingAnswers.answer(name(), keeper.verify(this));
     }
 
     @Override
     public boolean extend(Duration leaseTime) {
         StackRoom.requireToEnd();
-        return answer(extendAsync(leaseTime));
+        return PendingAnswers.answer(name(), extendAsync(leaseTime));
     }
 
     @Override
@@ -303,10 +303,6 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
                 : CompletableFuture.completedFuture(false);
     }
 
-    private boolean answer(CompletableFuture<Boolean> command) {
-        return StoreCalls.answer(name(), command);
-    }
-
     @Override
     public @Nullable ClockReading ownEnd() {
         return state == State.HELD ? ownEnd : null;
@@ -326,7 +322,7 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     @Override
     public void ownEndPassed() {
         // Only the one that ends the lease gives its part of the hold back: a release may have been first.
-        if (isOwnEndPassed(keeper.context().now()) && lose(TIME_OVER)) {
+        if (isOwnEndPassed(keeper.context().now()) && lost(TIME_OVER)) {
             // The others go on; where there are none, the lock is free.
             keeper.release(this);
         }
@@ -400,13 +396,13 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
         return ReleaseResult.UNKNOWN;
     }
 
-    @Override
-    public boolean owesRelease() {
+    /** Returns whether a release found no room on its stack, or the caller none to receive the lease. */
+    boolean owesRelease() {
         return owed || (abandoned && state == State.HELD);
     }
 
-    @Override
-    public void completeRelease() {
+    /** Completes that release. */
+    void completeRelease() {
         if (owed) {
             owed = false;
             releaseAsync();
@@ -526,12 +522,7 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     }
 
     @Override
-    public void lost(String reason) {
-        lose(reason);
-    }
-
-    /** Ends the lease by loss; false: it had ended before. */
-    private boolean lose(String reason) {
+    public boolean lost(String reason) {
         List<Consumer<LockLostException>> told;
         LockLostException lost = lossBecause(reason);
         boolean received;

@@ -17,8 +17,8 @@ final class StoreHold {
     /** One caller's lease within a hold. */
     interface Holder {
 
-        /** The hold is lost. */
-        void lost(String reason);
+        /** The hold is lost; false: the lease had ended before. */
+        boolean lost(String reason);
 
         /** Returns the label of its request; null: it has none. */
         @Nullable
@@ -33,12 +33,6 @@ final class StoreHold {
 
         /** Returns how long the lock stays taken after this lease, in ms. */
         long keepMillis();
-
-        /** Returns whether a release found no room on its stack. */
-        boolean owesRelease();
-
-        /** Completes a release that found no room on its stack. */
-        void completeRelease();
     }
 
     private enum State {

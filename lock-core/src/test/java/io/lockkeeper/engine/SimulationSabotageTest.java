@@ -56,13 +56,14 @@ class SimulationSabotageTest {
                 "LeasePolicy", "granted.orEarlier(fixedEnd)", "granted.isAfter(fixedEnd) ? fixedEnd : granted"),
         READERS_PASS_A_WRITER("LeasePolicy", "return !hold.isPinned()\n                && now", "return now"),
         FAIR_CALLERS_ASK_AT_ONCE("FifoGate", "first[0] = queue.element();", ""),
-        A_LOST_RELEASE_IS_NOT_REPEATED("ActionExecutor", "if (end.isAfter(context.now())) {", "if (end == null) {"),
+        A_LOST_RELEASE_IS_NOT_REPEATED(
+                "ActionExecutor", "if (ending.end.isAfter(context.now())) {", "if (ending.end == null) {"),
         A_LEASE_IS_KEPT_THAT_NOBODY_RECEIVED("LeaseManager", "asked.join().giveBack();", ""),
         A_HEALTHY_STORE_IS_BLAMED("LocalLock", "|| !(heardSince || isQueued)", "|| !isQueued"),
         A_DOWNGRADED_HOLD_IS_CANCELLED("LocalLock", "downgraded = gone.attempt;", ""),
         A_DOWNGRADED_LEASE_HAS_NO_DEADLINE("LeaseOperations", "renewer.watchDeadline(reader);", ""),
         CLOSE_DOES_NOT_WAIT_FOR_ANSWERS(
-                "StoreCalls", "none = awaited;\n        tellIfNone();", "awaited.complete(null);"),
+                "PendingAnswers", "none = awaited;\n        tellIfNone();", "awaited.complete(null);"),
         CLOSE_LEAVES_WHAT_IS_HELD(
                 "LocalLockManager",
                 "all(registry.held().stream().map(ManagedLease::closeAsync))",

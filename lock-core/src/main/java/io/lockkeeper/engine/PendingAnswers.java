@@ -18,20 +18,20 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The commands that were given to the store and have no answer yet: each of them is told once, whatever the store does. */
-final class StoreCalls {
+/** Answers that are to come, of the store or for callers: each is told once, whatever happens where it is told first. */
+final class PendingAnswers {
 
-    private static final Logger log = LoggerFactory.getLogger(StoreCalls.class);
+    private static final Logger log = LoggerFactory.getLogger(PendingAnswers.class);
     private static final int MOST_TRIES = 40;
 
     private final EngineContext context;
-    private final Set<Call<?>> open = ConcurrentHashMap.newKeySet();
+    private final Set<Answer<?>> open = ConcurrentHashMap.newKeySet();
     private final AtomicInteger underWay = new AtomicInteger();
     private volatile @Nullable CompletableFuture<@Nullable Void> none;
-    private volatile long patienceNanos;
+    private volatile long patienceNanos = Long.MAX_VALUE / 2;
     private volatile long heardNanos;
 
-    StoreCalls(EngineContext context) {
+    PendingAnswers(EngineContext context) {
         this.context = context;
         this.heardNanos = context.now().nanos() - 1;
     }
@@ -103,7 +103,12 @@ final class StoreCalls {
      * @param then is told; again later where it throws something
      */
     <T> void send(Supplier<CompletableFuture<T>> command, BiConsumer<@Nullable T, @Nullable Throwable> then) {
-        new Call<>(safely(command), context.nanoTime() + patienceNanos, then).await();
+        await(safely(command), then);
+    }
+
+    /** Tells an answer when it is there, once; again later where that throws something. */
+    <T> void await(CompletableFuture<T> answer, BiConsumer<@Nullable T, @Nullable Throwable> then) {
+        new Answer<>(answer, context.nanoTime() + patienceNanos, then).await();
     }
 
     /** A store that throws instead of failing its answer must not leave a caller without one. */
@@ -120,7 +125,7 @@ final class StoreCalls {
 
     /** Looks for answers that could not be told, and for those that are overdue. */
     void look() {
-        open.forEach(Call::look);
+        open.forEach(Answer::look);
     }
 
     /** Waits for an answer about a lock. */
@@ -142,10 +147,9 @@ final class StoreCalls {
                 : new StoreException("the store failed unexpectedly: " + cause, cause);
     }
 
-    /** A command that waits for its answer. */
-    private final class Call<T> {
+    private final class Answer<T> {
 
-        private final CompletableFuture<T> answer;
+        private final CompletableFuture<T> result;
         private final long overdueNanos;
         private final BiConsumer<@Nullable T, @Nullable Throwable> then;
 
@@ -156,28 +160,26 @@ final class StoreCalls {
         private volatile boolean overdue;
         private volatile int tries;
 
-        private Call(
-                CompletableFuture<T> answer, long overdueNanos, BiConsumer<@Nullable T, @Nullable Throwable> then) {
-            this.answer = answer;
+        private Answer(
+                CompletableFuture<T> result, long overdueNanos, BiConsumer<@Nullable T, @Nullable Throwable> then) {
+            this.result = result;
             this.overdueNanos = overdueNanos;
             this.then = then;
         }
 
         private void await() {
-            if (answer.isDone()) {
+            if (result.isDone()) {
                 // On the thread that asked, which looked for room.
                 tell();
             }
             if (!told) {
                 open.add(this);
-                answer.whenComplete((value, failure) -> tellIfRoom());
-            }
-        }
-
-        /** Where there is no room on this thread, the next look tells it on another. */
-        private void tellIfRoom() {
-            if (StackRoom.isEnough()) {
-                tell();
+                result.whenComplete((value, failure) -> {
+                    // Where there is no room on this thread, the next look tells it on another.
+                    if (StackRoom.isEnough()) {
+                        tell();
+                    }
+                });
             }
         }
 
@@ -190,13 +192,12 @@ final class StoreCalls {
                 tries = tries + 1;
             }
             try {
-                tell(value(), failure());
+                result.handle(this::tell).join();
                 told = true;
-                open.remove(this);
-                tellIfNone();
+                over();
             } catch (Throwable error) {
                 if (tries == 1) {
-                    log.error("An answer of the store could not be told, and is told again", error);
+                    log.error("An answer could not be told, and is told again", error);
                 }
             } finally {
                 synchronized (this) {
@@ -205,36 +206,24 @@ final class StoreCalls {
             }
         }
 
-        private void tell(@Nullable T value, @Nullable Throwable failure) {
+        private boolean tell(@Nullable T value, @Nullable Throwable failure) {
             if (value != null) {
                 heardNanos = context.nanoTime();
             }
             then.accept(value, failure);
+            return true;
         }
 
-        private @Nullable T value() {
-            return answer.isCompletedExceptionally() ? null : answer.join();
-        }
-
-        private @Nullable Throwable failure() {
-            if (!answer.isCompletedExceptionally()) {
-                return null;
-            }
-            try {
-                answer.join();
-                return null;
-            } catch (CompletionException failure) {
-                return failure.getCause() == null ? failure : failure.getCause();
-            } catch (RuntimeException cancelled) {
-                return cancelled;
-            }
+        private void over() {
+            open.remove(this);
+            tellIfNone();
         }
 
         private void look() {
             if (tries > MOST_TRIES) {
-                log.error("An answer of the store could not be told");
+                log.error("An answer could not be told");
                 open.remove(this);
-            } else if (answer.isDone()) {
+            } else if (result.isDone()) {
                 context.background().execute(this::tell);
             } else if (!overdue && context.nanoTime() - overdueNanos >= 0) {
                 overdue = true;
@@ -247,8 +236,7 @@ final class StoreCalls {
                 long millis = TimeUnit.NANOSECONDS.toMillis(patienceNanos);
                 tell(null, new StoreException("the store has not answered within " + millis + " ms", null));
                 // If it comes all the same it is told, but it is not looked after any more.
-                open.remove(this);
-                tellIfNone();
+                over();
             } catch (Throwable error) {
                 log.error("That the store has not answered could not be told, and is told again", error);
                 overdue = false;
