@@ -342,9 +342,11 @@ final class ActionExecutor {
         registry.untrack(hold.attempt);
         hold.leases().forEach(holder -> holder.lost(reason));
         // What the store may still keep goes back now: other locks of the same request, or a lease that is over for
-        // us only. The answer does not matter: where it never comes, the store ends the hold by itself.
+        // us only. Where the answer never comes, the store ends the hold by itself; but it may have kept some of several
+        // locks for longer than a lease, while the attempt waited for the others.
         ReleaseCommand giveBack = new ReleaseCommand(hold.spec.names(), hold.attempt, 0, keep);
-        context.background().execute(() -> PendingAnswers.safely(() -> store.release(giveBack)));
+        ClockReading end = hold.spec.names().size() == 1 ? context.now() : keptUntil(hold.spec, context.now());
+        context.background().execute(() -> end(new Ending(giveBack, end, null)));
         execute(lock, actions, context.background(), null);
     }
 
@@ -502,16 +504,20 @@ final class ActionExecutor {
             AcquireSpec spec, String attempt, long lastToken, long keepMillis, boolean unanswered) {
         // A command of the attempt may still be on its way until the store refuses it as late.
         ClockReading lastArrival = lastArrival();
-        // What a waiting attempt has may be kept for longer than its lease.
-        ClockReading end = lastArrival.plusMillis(
-                Math.max(spec.leaseMillis(), ALIVE_POLLS * traits.pollInterval().toMillis()));
-        Ending ending = new Ending(new ReleaseCommand(spec.names(), attempt, lastToken, keepMillis), end, lastArrival);
+        ReleaseCommand command = new ReleaseCommand(spec.names(), attempt, lastToken, keepMillis);
+        Ending ending = new Ending(command, keptUntil(spec, lastArrival), lastArrival);
         if (unanswered) {
             Object key = new Object();
             lastCancels.put(key, ending.over);
             ending.over.whenComplete((done, never) -> lastCancels.remove(key));
         }
         return end(ending);
+    }
+
+    /** Returns until when the store may keep what it gave: what a waiting attempt has, for longer than its lease. */
+    private ClockReading keptUntil(AcquireSpec spec, ClockReading given) {
+        return given.plusMillis(
+                Math.max(spec.leaseMillis(), ALIVE_POLLS * traits.pollInterval().toMillis()));
     }
 
     /** Returns what is completed when nothing can arrive any more of the attempts that were cancelled, and that is released. */

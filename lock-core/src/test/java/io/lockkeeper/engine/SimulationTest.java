@@ -92,6 +92,33 @@ class SimulationTest {
         assertThat(Simulation.run(plan).faults()).isEmpty();
     }
 
+    /** The first name was kept for longer than the fixed lease, of which the store knows when the second one is there. */
+    @Test
+    void whatIsLeftOfSeveralLocksAfterALossGoesBackAfterACut() {
+        List<String> both = List.of("a", "b");
+        List<SimulationPlan.Step> steps = List.of(
+                new Ask(3_746, 1, 0, List.of("b"), LockMode.FAIR, 232, 0, 0, 0, 39_755, OnLoss.NOTHING),
+                new Ask(
+                        8_005,
+                        0,
+                        3,
+                        both,
+                        LockMode.EXCLUSIVE,
+                        SimulationPlan.WITHOUT_LIMIT,
+                        0,
+                        0,
+                        0,
+                        838,
+                        OnLoss.NOTHING),
+                new Ask(10_254, 0, 4, both, LockMode.EXCLUSIVE, 2_283, 322, 0, 0, 36_398, OnLoss.BLOCK),
+                new Ask(10_498, 1, 5, List.of("b"), LockMode.FAIR, 2_119, 0, 0, 0, 16_100, OnLoss.THROW),
+                new SimulationPlan.Pause(111_469, 0, 294, true),
+                new SimulationPlan.Cut(133_292, 0, 379));
+        SimulationPlan plan = new SimulationPlan(13_769, 2, 10_000, 2, 50, List.of(4, -2_895), steps);
+
+        assertThat(Simulation.run(plan).faults()).isEmpty();
+    }
+
     private static Ask ask(long at, int instance, int id, LockMode mode, long fixedMillis, long holdMicros) {
         return new Ask(
                 at,
