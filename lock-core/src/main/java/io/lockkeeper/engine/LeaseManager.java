@@ -59,13 +59,13 @@ final class LeaseManager implements LockManager {
 
     /** Wires a manager over a store, and opens the store. */
     static LeaseManager open(LockStore store, Settings settings) {
-        ThreadScheduler scheduler = new ThreadScheduler("lockkeeper-timer");
+        Scheduler.OnThread scheduler = new Scheduler.OnThread("lockkeeper-timer");
         RetryingExecutor background =
-                RetryingExecutor.onTimer(DaemonThreads.limited("lockkeeper-command", BACKGROUND_THREADS), scheduler);
+                new RetryingExecutor(DaemonThreads.limited("lockkeeper-command", BACKGROUND_THREADS), null, scheduler);
         // Not in the background: a callback may block, and nothing there may wait for it.
         Executor refused = DaemonThreads.limited("lockkeeper-refused", REFUSED_THREADS);
-        RetryingExecutor callbacks = RetryingExecutor.retrying(settings.urgent(), refused, scheduler);
-        RetryingExecutor completions = RetryingExecutor.retrying(settings.executor(), refused, scheduler);
+        RetryingExecutor callbacks = new RetryingExecutor(settings.urgent(), refused, scheduler);
+        RetryingExecutor completions = new RetryingExecutor(settings.executor(), refused, scheduler);
         EngineContext context = new EngineContext(
                 scheduler,
                 background,
@@ -317,7 +317,7 @@ final class LeaseManager implements LockManager {
     @Override
     public void close() {
         // With a timer of its own: a listener may block that of the engine, or wait for the end of the process on it.
-        ThreadScheduler timer = new ThreadScheduler("lockkeeper-close");
+        Scheduler.OnThread timer = new Scheduler.OnThread("lockkeeper-close");
         try {
             locks.close(Thread.currentThread(), timer).join();
         } finally {

@@ -20,7 +20,6 @@ import org.jspecify.annotations.Nullable;
 /** What the callers of this JVM can do with a lease: release, verify, extend and downgrade it. */
 final class LeaseOperations implements ManagedLease.Keeper {
 
-    private static final String SAYS_ENDED = "the store says that it ended";
     private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
     private final LockStore store;
@@ -103,7 +102,7 @@ final class LeaseOperations implements ManagedLease.Keeper {
                             .filter(held -> isHolder(hold, before, held.holders()))
                             .isPresent());
                     if (!there) {
-                        executor.lose(hold, SAYS_ENDED);
+                        executor.lose(hold, StoreHold.SAYS_ENDED);
                     }
                     return there && lease.isHeld();
                 });
@@ -148,7 +147,7 @@ final class LeaseOperations implements ManagedLease.Keeper {
                         throw new StoreException("the writer became a reader before the store answered", null);
                     }
                     if (!held) {
-                        executor.lose(hold, SAYS_ENDED);
+                        executor.lose(hold, StoreHold.SAYS_ENDED);
                         return false;
                     }
                     if (shared) {
@@ -239,7 +238,7 @@ final class LeaseOperations implements ManagedLease.Keeper {
             reader.renewed(LeasePolicy.deadline(acquired.leaseMillis(), sent), sent, now);
             renewer.watch(reader);
         } else {
-            executor.lose(reader, SAYS_ENDED);
+            executor.lose(reader, StoreHold.SAYS_ENDED);
         }
     }
 }

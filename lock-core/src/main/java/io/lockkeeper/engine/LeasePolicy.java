@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.engine;
 
-import io.lockkeeper.LockManager;
 import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.Grant;
-import io.lockkeeper.store.StoreTraits;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -18,23 +16,14 @@ import org.jspecify.annotations.Nullable;
  */
 record LeasePolicy(long pollMillis, long maxPassNanos, boolean claims) {
 
-    private static final long ASK_AGAIN_MILLIS = 500;
-    private static final long BUSY_MILLIS = 50;
+    /** How soon to ask again where the store keeps no place for those who wait. */
+    static final long BUSY_MILLIS = 50;
 
-    /** Takes the times of a store and of an engine. */
-    static LeasePolicy of(StoreTraits traits, LockManager.Settings settings) {
-        return new LeasePolicy(
-                traits.pollInterval().toMillis(), settings.maxPassTime().toNanos(), traits.claims());
-    }
+    private static final long ASK_AGAIN_MILLIS = 500;
 
     /** Returns how soon to ask again after a failure: what failed may have been about a grant, which does not last long. */
     long askAgainMillis() {
         return Math.min(pollMillis, ASK_AGAIN_MILLIS);
-    }
-
-    /** Returns how soon to ask again where the store keeps no place for those who wait. */
-    long busyMillis() {
-        return BUSY_MILLIS;
     }
 
     /** Returns the local deadline of a hold that was asked for at a given moment. */

@@ -8,6 +8,7 @@ import io.lockkeeper.store.StoreException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -203,7 +204,7 @@ final class LeaseRenewer {
                 renewInBackground(due);
             }
             ending.forEach(StoreHold.Holder::ownEndPassed);
-            expired.forEach(hold -> lose.accept(hold, endReason(hold)));
+            expired.forEach(hold -> lose.accept(hold, hold.endReason()));
         }
 
         private void at(StoreHold hold) {
@@ -236,10 +237,6 @@ final class LeaseRenewer {
         }
     }
 
-    private static String endReason(StoreHold hold) {
-        return hold.fixedEnd() == null ? "its lease ended before it was renewed" : "its lease time is over";
-    }
-
     private void renewInBackground(List<StoreHold> batch) {
         try {
             context.background().execute(() -> renew(batch));
@@ -256,23 +253,24 @@ final class LeaseRenewer {
             return;
         }
         ClockReading sent = context.now();
-        List<CompletableFuture<Boolean>> answers = send(batch, sent);
-        for (int i = 0; i < batch.size(); i++) {
-            StoreHold hold = batch.get(i);
-            CompletableFuture<Boolean> answer = answers.get(i);
-            PendingAnswers.safely(() -> answer).whenComplete((held, failure) -> answered(hold, sent, held, failure));
+        Iterator<CompletableFuture<Boolean>> answers = send(batch.stream()
+                        .flatMap(hold -> commands(hold, sent))
+                        .toList())
+                .iterator();
+        for (StoreHold hold : batch) {
+            PendingAnswers.safely(() -> all(hold.spec.names().stream()
+                            .map(name -> answers.next())
+                            .toList()))
+                    .whenComplete((held, failure) -> answered(hold, sent, held, failure));
         }
     }
 
-    private List<CompletableFuture<Boolean>> send(List<StoreHold> batch, ClockReading now) {
+    private List<CompletableFuture<Boolean>> send(List<RenewCommand> commands) {
         try {
-            return together(
-                    batch,
-                    store.renew(
-                            batch.stream().flatMap(hold -> commands(hold, now)).toList()));
+            return store.renew(commands);
         } catch (Throwable failure) {
             // A store that throws instead of failing its answers must not cost the batch its retries.
-            return Collections.nCopies(batch.size(), CompletableFuture.failedFuture(failure));
+            return Collections.nCopies(commands.size(), CompletableFuture.failedFuture(failure));
         }
     }
 
@@ -281,19 +279,6 @@ final class LeaseRenewer {
         long remaining = fixedEnd == null ? 0 : TimeUnit.NANOSECONDS.toMillis(fixedEnd.nanosFrom(now));
         long lease = fixedEnd == null ? hold.spec.leaseMillis() : remaining + AcquireSpec.marginMillis(remaining);
         return hold.spec.names().stream().map(name -> new RenewCommand(name, hold.attempt, lease, false, 0));
-    }
-
-    /** Returns one answer for each hold: that of all its names. */
-    private static List<CompletableFuture<Boolean>> together(
-            List<StoreHold> batch, List<CompletableFuture<Boolean>> answers) {
-        List<CompletableFuture<Boolean>> together = new ArrayList<>(batch.size());
-        int from = 0;
-        for (StoreHold hold : batch) {
-            int to = from + hold.spec.names().size();
-            together.add(all(answers.subList(from, to)));
-            from = to;
-        }
-        return together;
     }
 
     /** Returns whether all answers are yes. A no comes at once; a failure only where nothing says no. */
@@ -321,13 +306,7 @@ final class LeaseRenewer {
     private void answered(StoreHold hold, ClockReading sent, @Nullable Boolean held, @Nullable Throwable failure) {
         try {
             if (!hold.isOver()) {
-                renewed(
-                        hold,
-                        sent,
-                        held,
-                        held == null && failure == null
-                                ? new StoreException("the store gave no answer", null)
-                                : failure);
+                renewed(hold, sent, held, failure);
             }
         } catch (Throwable error) {
             due(hold, true, context.now(), MIN_RETRY_NANOS);
@@ -337,16 +316,10 @@ final class LeaseRenewer {
 
     private void renewed(StoreHold hold, ClockReading sent, @Nullable Boolean held, @Nullable Throwable failure) {
         ClockReading now = context.now();
-        AcquireSpec spec = hold.spec;
-        if (failure != null) {
-            Duration remaining = Duration.ofNanos(hold.deadline().nanosFrom(now));
-            warn(spec.name(), remaining, failure);
-            long delay = Math.max(MIN_RETRY_NANOS, Math.min(MAX_RETRY_NANOS, remaining.toNanos() / 10));
-            due(hold, delay < remaining.toNanos(), now, Math.min(delay, remaining.toNanos()));
-            context.listener()
-                    .onRenewalFailed(new LockListener.RenewalFailed(
-                            spec.names(), spec.lockMode(), hold.label(), remaining, failure));
-        } else if (Boolean.TRUE.equals(held)) {
+        if (held == null) {
+            failed(hold, failure == null ? new StoreException("the store gave no answer", null) : failure, now);
+        } else if (held) {
+            AcquireSpec spec = hold.spec;
             ClockReading fixedEnd = hold.fixedEnd();
             hold.renewed(fixedEnd == null ? LeasePolicy.deadline(spec.leaseMillis(), sent) : fixedEnd, sent, now);
             watch(hold);
@@ -354,12 +327,23 @@ final class LeaseRenewer {
             context.listener()
                     .onRenewed(new LockListener.Renewed(spec.names(), spec.lockMode(), hold.label(), remaining));
         } else {
-            lose.accept(hold, "the store says that it ended");
+            lose.accept(hold, StoreHold.SAYS_ENDED);
         }
     }
 
+    private void failed(StoreHold hold, Throwable failure, ClockReading now) {
+        AcquireSpec spec = hold.spec;
+        long remaining = hold.deadline().nanosFrom(now);
+        warn(spec.name(), remaining, failure);
+        long delay = Math.max(MIN_RETRY_NANOS, Math.min(MAX_RETRY_NANOS, remaining / 10));
+        due(hold, delay < remaining, now, Math.min(delay, remaining));
+        context.listener()
+                .onRenewalFailed(new LockListener.RenewalFailed(
+                        spec.names(), spec.lockMode(), hold.label(), Duration.ofNanos(remaining), failure));
+    }
+
     /** Warns now and then, however many locks one failing server costs their renewals. */
-    private void warn(String name, Duration remaining, Throwable failure) {
+    private void warn(String name, long remainingNanos, Throwable failure) {
         int others;
         synchronized (this) {
             long now = context.nanoTime();
@@ -377,7 +361,7 @@ final class LeaseRenewer {
                 "Renewal of lock '{}' failed, {} ms before its end, and is tried again ({} other failures since the last"
                         + " such line): {}",
                 name,
-                remaining.toMillis(),
+                TimeUnit.NANOSECONDS.toMillis(remainingNanos),
                 others,
                 failure.getMessage());
     }

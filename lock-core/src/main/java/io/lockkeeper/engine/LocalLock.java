@@ -89,6 +89,9 @@ final class LocalLock {
 
     private volatile boolean broken;
 
+    /** What the present event leads to; null: nothing yet. */
+    private @Nullable List<LockAction> decided;
+
     /**
      * Creates an empty lock.
      *
@@ -133,53 +136,50 @@ final class LocalLock {
     /** A caller wants the lock; null: this lock takes no callers any more, and it needs another one. */
     @Nullable
     List<LockAction> enter(PendingRequest waiter, ClockReading now) {
-        List<LockAction> actions = new ArrayList<>(3);
         StoreHold held = hold;
         if (retired || (held != null && spec.isShared() && !policy.mayJoin(held, now))) {
             return null;
         }
         if (held != null && spec.isShared()) {
-            grant(waiter, held, LockListener.Way.ANSWER, actions);
+            grant(waiter, held, LockListener.Way.ANSWER);
         } else if (attempt == null && held == null) {
-            wait(waiter, now, actions);
+            wait(waiter, now);
             if (gate == Gate.NONE) {
-                ask(true, now, actions);
+                ask(true, now);
             }
         } else if (waiter.waits || isAsking()) {
-            wait(waiter, now, actions);
+            wait(waiter, now);
         } else {
-            refuse(waiter, actions);
+            refuse(waiter);
         }
-        return actions;
+        return decided();
     }
 
-    private void wait(PendingRequest waiter, ClockReading now, List<LockAction> actions) {
+    private void wait(PendingRequest waiter, ClockReading now) {
         waiters.add(waiter);
         if (waiter.isLimited()) {
             long elapsed = now.nanos() - waiter.tried.nanos();
-            actions.add(new LockAction.TimeoutAfter(waiter, Math.max(0, waiter.patienceNanos - elapsed)));
+            decide(new LockAction.TimeoutAfter(waiter, Math.max(0, waiter.patienceNanos - elapsed)));
         }
     }
 
     /** The fair callers who came before have their places in the store. */
     List<LockAction> turn(ClockReading now) {
-        List<LockAction> actions = new ArrayList<>(1);
         if (retired) {
             // Its caller left before it stood in the gate: the next one must not wait for it.
-            actions.add(new LockAction.OpenGate());
+            decide(new LockAction.OpenGate());
         } else if (gate == Gate.CLOSED) {
             gate = Gate.PASSED;
-            ask(true, now, actions);
+            ask(true, now);
         }
-        return actions;
+        return decided();
     }
 
     /** A caller has left, or must: it was cancelled, interrupted, or the engine closes. */
     List<LockAction> left(PendingRequest waiter) {
-        List<LockAction> actions = new ArrayList<>(2);
         waiters.remove(waiter);
-        giveUpUnneededPlace(waiter, actions);
-        return actions;
+        giveUpUnneededPlace(waiter);
+        return decided();
     }
 
     /**
@@ -189,14 +189,13 @@ final class LocalLock {
      * @param heardNanos when the store answered last, to whatever question, on the monotonic clock
      */
     List<LockAction> timedOut(PendingRequest waiter, ClockReading now, long heardNanos) {
-        List<LockAction> actions = new ArrayList<>(3);
         if (!waiter.inGrace && (!waiter.queued || owesAnswer(waiter, now, heardNanos))) {
             waiter.inGrace = true;
             waiter.waits = false;
             long elapsed = now.nanos() - waiter.tried.nanos();
-            actions.add(new LockAction.TimeoutAfter(
+            decide(new LockAction.TimeoutAfter(
                     waiter, Math.max(LEAST_GRACE_NANOS, waiter.patienceNanos + GRACE_NANOS - elapsed)));
-            return actions;
+            return decided();
         }
         // One that is not in the queue has its answer on the way, perhaps on a thread that has no processor.
         StoreException failure = waiter.queued
@@ -204,12 +203,12 @@ final class LocalLock {
                 : broken ? new StoreException("an error came into the answer", null) : null;
         String holder = holder();
         waiters.remove(waiter);
-        giveUpUnneededPlace(waiter, actions);
-        actions.add(
+        giveUpUnneededPlace(waiter);
+        decide(
                 failure == null
                         ? new LockAction.Refuse(waiter, holder, !waiter.inGrace)
                         : new LockAction.Fail(waiter, failure));
-        return actions;
+        return decided();
     }
 
     /** Returns whether an answer that may come at any moment is better than what is known of the lock now. */
@@ -243,139 +242,131 @@ final class LocalLock {
         return now.nanos() - last >= Math.max(SILENT_NANOS, 2 * roundTripNanos) || !(heardSince || isQueued);
     }
 
-    private void giveUpUnneededPlace(PendingRequest gone, List<LockAction> actions) {
+    private void giveUpUnneededPlace(PendingRequest gone) {
         AcquireAttempt waiting = attempt;
         if (!waiters.isEmpty() || retired || hold != null) {
-            actions.add(new LockAction.PlaceGone(gone));
+            decide(new LockAction.PlaceGone(gone));
         } else if (waiting == null) {
-            actions.add(new LockAction.PlaceGone(gone));
-            retire(actions);
+            decide(new LockAction.PlaceGone(gone));
+            retire();
         } else if (waiting.asking() != null && leaver == null) {
             leaver = gone;
         } else if (waiting.asking() != null) {
-            actions.add(new LockAction.PlaceGone(gone));
+            decide(new LockAction.PlaceGone(gone));
         } else {
-            giveUpPlace(waiting, gone, actions);
+            giveUpPlace(waiting, gone);
         }
     }
 
-    private void giveUpPlace(AcquireAttempt waiting, @Nullable PendingRequest gone, List<LockAction> actions) {
+    private void giveUpPlace(AcquireAttempt waiting, @Nullable PendingRequest gone) {
         end(waiting);
-        actions.add(new LockAction.Cancel(waiting, gone));
-        retire(actions);
+        decide(new LockAction.Cancel(waiting, gone));
+        retire();
     }
 
     // ---- the store's answers ----
 
     /** The store has answered to the question of an attempt, which was sent at a given moment. */
     List<LockAction> replied(AcquireAttempt asked, ClockReading sent, AcquireReply reply, ClockReading now) {
-        List<LockAction> actions = new ArrayList<>(4);
         roundTripNanos = now.nanos() - sent.nanos();
         if (asked != attempt) {
-            repliedAfterTheEnd(asked, sent, reply, now, actions);
+            repliedAfterTheEnd(asked, sent, reply, now);
         } else if (asked.revoked || reply instanceof AcquireReply.Ended) {
-            startOver(asked, now, actions);
+            startOver(asked, now);
         } else if (reply instanceof AcquireReply.Acquired acquired) {
             StoreHold begun = LeasePolicy.hold(spec, asked.id, acquired, sent, now);
             if (begun.isValid(now)) {
-                begin(asked, begun, actions);
+                begin(asked, begun);
             } else {
-                failedWithoutPlace(asked, new StoreException(TOO_SLOW, null), actions);
+                failedWithoutPlace(asked, new StoreException(TOO_SLOW, null));
             }
         } else if (reply instanceof AcquireReply.Queued place) {
-            queued(asked, place, sent, now, actions);
+            queued(asked, place, sent, now);
         } else if (reply instanceof AcquireReply.Busy busy) {
-            busy(asked, busy.holder(), now, actions);
+            busy(asked, busy.holder(), now);
         }
-        return actions;
+        return decided();
     }
 
     /** The store has not answered to the question of an attempt. */
     List<LockAction> failed(AcquireAttempt asked, StoreException failure, ClockReading now) {
-        List<LockAction> actions = new ArrayList<>(3);
         if (asked != attempt) {
             if (!isHeldBy(asked)) {
-                actions.add(new LockAction.Cancel(asked, null, keepMillis(asked, now)));
+                decide(new LockAction.Cancel(asked, null, keepMillis(asked, now)));
             }
-            return actions;
+            return decided();
         }
         AcquireAttempt.State.Queued waiting = asked.queued();
         if (waiting != null) {
             waiting.askedAgain = null;
             waiting.failure = failure;
-            pollAfter(asked, policy.askAgainMillis(), actions);
+            pollAfter(asked, policy.askAgainMillis());
         } else {
-            failedWithoutPlace(asked, failure, actions);
+            failedWithoutPlace(asked, failure);
         }
-        return actions;
+        return decided();
     }
 
     /** The callers fail who hear of the store for the first time; those who waited before go on. */
-    private void failedWithoutPlace(AcquireAttempt asked, StoreException failure, List<LockAction> actions) {
+    private void failedWithoutPlace(AcquireAttempt asked, StoreException failure) {
         boolean sent = !(failure instanceof StoreNotReadyException);
         end(asked);
-        actions.add(sent ? new LockAction.Cancel(asked, null) : new LockAction.Forget(asked));
+        decide(sent ? new LockAction.Cancel(asked, null) : new LockAction.Forget(asked));
         List<PendingRequest> failing = asked.first && sent ? waiters.takeAll() : waiters.takeImpatient();
-        failing.forEach(waiter -> actions.add(new LockAction.Fail(waiter, failure)));
+        failing.forEach(waiter -> decide(new LockAction.Fail(waiter, failure)));
         if (waiters.isEmpty()) {
-            retire(actions);
+            retire();
         } else {
-            askLater(null, failure, policy.askAgainMillis(), actions);
+            askLater(null, failure, policy.askAgainMillis());
         }
     }
 
     /** Another attempt holds the lock, and the store gives no place. Callers who wait ask again and again. */
-    private void busy(AcquireAttempt asked, String holder, ClockReading now, List<LockAction> actions) {
+    private void busy(AcquireAttempt asked, String holder, ClockReading now) {
         boolean queues = asksForPlace;
         boolean hasPlace = asked.queued() != null && asked.queued().place != null;
         end(asked);
-        actions.add(hasPlace ? new LockAction.Cancel(asked, null) : new LockAction.Forget(asked));
-        refuse(waiters.takeImpatient(), holder, actions);
+        decide(hasPlace ? new LockAction.Cancel(asked, null) : new LockAction.Forget(asked));
+        refuse(waiters.takeImpatient(), holder);
         if (waiters.isEmpty()) {
-            retire(actions);
+            retire();
         } else if (queues) {
-            askLater(holder, null, policy.busyMillis(), actions);
+            askLater(holder, null, LeasePolicy.BUSY_MILLIS);
         } else {
-            ask(false, now, actions);
+            ask(false, now);
         }
     }
 
-    private void queued(
-            AcquireAttempt asked,
-            AcquireReply.Queued place,
-            ClockReading sent,
-            ClockReading now,
-            List<LockAction> actions) {
+    private void queued(AcquireAttempt asked, AcquireReply.Queued place, ClockReading sent, ClockReading now) {
         AcquireAttempt.State.Asking asking = asked.asking();
         AcquireAttempt.State.Queued waiting = asked.queued(place, sent);
-        openGate(actions);
-        refuse(waiters.takeImpatient(), place.holder(), actions);
+        openGate();
+        refuse(waiters.takeImpatient(), place.holder());
         if (waiters.isEmpty()) {
-            giveUpPlace(asked, takeLeaver(), actions);
+            giveUpPlace(asked, takeLeaver());
         } else if (asking != null && asking.grant != null) {
-            granted(asked, waiting, asking.grant, now, actions);
+            granted(asked, waiting, asking.grant, now);
         } else if (asking != null && asking.messagesMissed) {
-            poll(asked, waiting, now, actions);
+            poll(asked, waiting, now);
         } else {
             long freeIn = asking == null ? Long.MAX_VALUE : asking.freeInMillis;
             waiting.announced |= freeIn != Long.MAX_VALUE;
-            pollAfter(asked, Math.min(place.remainingMillis(), freeIn), actions);
+            pollAfter(asked, Math.min(place.remainingMillis(), freeIn));
         }
     }
 
     /** An attempt has ended without our doing. What a late command of a revoked one may have in the store is given back. */
-    private void startOver(AcquireAttempt ended, ClockReading now, List<LockAction> actions) {
+    private void startOver(AcquireAttempt ended, ClockReading now) {
         end(ended);
-        actions.add(ended.revoked ? new LockAction.Cancel(ended, null) : new LockAction.Forget(ended));
-        askOrRetire(now, actions);
+        decide(ended.revoked ? new LockAction.Cancel(ended, null) : new LockAction.Forget(ended));
+        askOrRetire(now);
     }
 
-    private void repliedAfterTheEnd(
-            AcquireAttempt asked, ClockReading sent, AcquireReply reply, ClockReading now, List<LockAction> actions) {
+    private void repliedAfterTheEnd(AcquireAttempt asked, ClockReading sent, AcquireReply reply, ClockReading now) {
         StoreHold held = hold;
         if (!isHeldBy(asked)) {
             if (reply instanceof AcquireReply.Acquired || reply instanceof AcquireReply.Queued) {
-                actions.add(new LockAction.Cancel(asked, null, keepMillis(asked, now)));
+                decide(new LockAction.Cancel(asked, null, keepMillis(asked, now)));
             }
         } else if (reply instanceof AcquireReply.Acquired acquired && held != null && held.fixedEnd() == null) {
             // A poll that crossed the grant: the store has refreshed the lease.
@@ -397,50 +388,47 @@ final class LocalLock {
 
     /** It is time to ask again, if the attempt still waits. */
     List<LockAction> pollDue(AcquireAttempt waiting, ClockReading now) {
-        List<LockAction> actions = new ArrayList<>(1);
         AcquireAttempt.State.Queued state = waiting.queued();
         if (waiting == attempt && state != null) {
-            poll(waiting, state, now, actions);
+            poll(waiting, state, now);
         }
-        return actions;
+        return decided();
     }
 
-    private static void pollAfter(AcquireAttempt waiting, long millis, List<LockAction> actions) {
+    private void pollAfter(AcquireAttempt waiting, long millis) {
         LockAction.PollAfter poll = new LockAction.PollAfter(waiting, millis);
         waiting.decided(poll);
-        actions.add(poll);
+        decide(poll);
     }
 
-    private void poll(
-            AcquireAttempt waiting, AcquireAttempt.State.Queued state, ClockReading now, List<LockAction> actions) {
+    private void poll(AcquireAttempt waiting, AcquireAttempt.State.Queued state, ClockReading now) {
         state.askedAgain = now;
-        actions.add(new LockAction.Ask(waiting, true));
+        decide(new LockAction.Ask(waiting, true));
     }
 
-    private void ask(boolean first, ClockReading now, List<LockAction> actions) {
+    private void ask(boolean first, ClockReading now) {
         AcquireAttempt next =
                 new AcquireAttempt(attemptIds.get(), first, spec.maxPasses(), new AcquireAttempt.State.Asking(now));
         attempt = next;
         asksForPlace = waiters.anyWaits();
-        actions.add(new LockAction.Ask(next, asksForPlace));
+        decide(new LockAction.Ask(next, asksForPlace));
     }
 
-    private void askLater(
-            @Nullable String holder, @Nullable StoreException failure, long millis, List<LockAction> actions) {
+    private void askLater(@Nullable String holder, @Nullable StoreException failure, long millis) {
         AcquireAttempt.State.Queued state = new AcquireAttempt.State.Queued();
         state.holder = holder;
         state.failure = failure;
         AcquireAttempt next = new AcquireAttempt(attemptIds.get(), false, spec.maxPasses(), state);
         attempt = next;
         asksForPlace = true;
-        pollAfter(next, millis, actions);
+        pollAfter(next, millis);
     }
 
-    private void askOrRetire(ClockReading now, List<LockAction> actions) {
+    private void askOrRetire(ClockReading now) {
         if (waiters.isEmpty()) {
-            retire(actions);
+            retire();
         } else {
-            ask(false, now, actions);
+            ask(false, now);
         }
     }
 
@@ -448,55 +436,47 @@ final class LocalLock {
 
     /** The store has granted the lock to a waiting attempt. */
     List<LockAction> granted(Grant grant, ClockReading now) {
-        List<LockAction> actions = new ArrayList<>(4);
         AcquireAttempt waiting = attempt(grant.attempt());
         if (waiting == null || waiting.revoked) {
-            return actions;
+            return decided();
         }
         AcquireAttempt.State.Asking asking = waiting.asking();
         AcquireAttempt.State.Queued queued = waiting.queued();
         if (asking != null) {
             asking.grant = grant;
         } else if (queued != null) {
-            granted(waiting, queued, grant, now, actions);
+            granted(waiting, queued, grant, now);
         }
-        return actions;
+        return decided();
     }
 
-    private void granted(
-            AcquireAttempt waiting,
-            AcquireAttempt.State.Queued state,
-            Grant grant,
-            ClockReading now,
-            List<LockAction> actions) {
+    private void granted(AcquireAttempt waiting, AcquireAttempt.State.Queued state, Grant grant, ClockReading now) {
         state.granted = true;
         StoreHold begun = policy.hold(spec, waiting.id, state, grant, now);
         if (begun == null) {
-            poll(waiting, state, now, actions);
+            poll(waiting, state, now);
         } else {
-            begin(waiting, begun, actions);
+            begin(waiting, begun);
         }
     }
 
     /** The hold of the attempt that asks or waits was taken away by force: the news overtook the grant, or the answer. */
     List<LockAction> revoked(String id, ClockReading now) {
-        List<LockAction> actions = new ArrayList<>(2);
         AcquireAttempt waiting = attempt(id);
         if (waiting != null) {
             waiting.revoked = true;
             if (waiting.queued() != null) {
-                startOver(waiting, now, actions);
+                startOver(waiting, now);
             }
         }
-        return actions;
+        return decided();
     }
 
     /** The hold for which an attempt waits ends sooner than it was told. */
     List<LockAction> freeIn(String id, long remainingMillis) {
-        List<LockAction> actions = new ArrayList<>(1);
         AcquireAttempt waiting = attempt(id);
         if (waiting == null) {
-            return actions;
+            return decided();
         }
         AcquireAttempt.State.Asking asking = waiting.asking();
         AcquireAttempt.State.Queued queued = waiting.queued();
@@ -504,9 +484,9 @@ final class LocalLock {
             asking.freeInMillis = remainingMillis;
         } else if (queued != null) {
             queued.announced = true;
-            pollAfter(waiting, remainingMillis, actions);
+            pollAfter(waiting, remainingMillis);
         }
-        return actions;
+        return decided();
     }
 
     /** Others wait in the store now for the hold of an attempt. */
@@ -518,7 +498,7 @@ final class LocalLock {
         } else if (waiting != null) {
             waiting.contended = true;
         }
-        return List.of();
+        return decided();
     }
 
     /** Messages may have been missed. */
@@ -529,7 +509,7 @@ final class LocalLock {
             held.contended();
         }
         if (waiting == null) {
-            return List.of();
+            return decided();
         }
         AcquireAttempt.State.Asking asking = waiting.asking();
         if (asking == null) {
@@ -538,42 +518,42 @@ final class LocalLock {
         // What was missed may be younger than the answer that is on its way.
         asking.messagesMissed = true;
         waiting.contended = true;
-        return List.of();
+        return decided();
     }
 
     // ---- holds ----
 
-    private void begin(AcquireAttempt asked, StoreHold begun, List<LockAction> actions) {
+    private void begin(AcquireAttempt asked, StoreHold begun) {
         LockListener.Way path = asked.path();
         if (asked.isUncontended()) {
             begun.uncontended(asked.passes);
         }
         if (asked.queued() != null) {
-            actions.add(new LockAction.StopPolling(asked));
+            decide(new LockAction.StopPolling(asked));
         }
         end(asked);
         PendingRequest next = waiters.next();
         if (next == null) {
             // The last caller left before the answer: no token was used.
             begun.end();
-            actions.add(new LockAction.Release(begun, begun.token() - 1, 0, takeLeaver()));
-            retire(actions);
+            decide(new LockAction.Release(begun, begun.token() - 1, 0, takeLeaver()));
+            retire();
             return;
         }
         hold = begun;
-        openGate(actions);
-        actions.add(new LockAction.Watch(begun));
-        grant(next, begun, path, actions);
+        openGate();
+        decide(new LockAction.Watch(begun));
+        grant(next, begun, path);
         if (spec.isShared()) {
-            waiters.takeAll().forEach(reader -> grant(reader, begun, path, actions));
+            waiters.takeAll().forEach(reader -> grant(reader, begun, path));
         } else {
-            refuse(waiters.takeImpatient(), begun.attempt, actions);
+            refuse(waiters.takeImpatient(), begun.attempt);
         }
     }
 
-    private static void grant(PendingRequest next, StoreHold held, LockListener.Way path, List<LockAction> actions) {
+    private void grant(PendingRequest next, StoreHold held, LockListener.Way path) {
         held.holders++;
-        actions.add(new LockAction.Grant(next, held, held.tokens(), path));
+        decide(new LockAction.Grant(next, held, held.tokens(), path));
     }
 
     /**
@@ -587,17 +567,16 @@ final class LocalLock {
         if (ended != hold || ended.isOver()) {
             return null;
         }
-        List<LockAction> actions = new ArrayList<>(2);
         ended.holders--;
         ended.keep(keepMillis, now);
         if (ended.holders > 0) {
-            return actions;
+            return decided();
         }
         PendingRequest next = policy.mayPass(ended, now) ? waiters.next() : null;
         if (next != null) {
             ended.pass();
-            grant(next, ended, LockListener.Way.PASS, actions);
-            return actions;
+            grant(next, ended, LockListener.Way.PASS);
+            return decided();
         }
         ended.end();
         hold = null;
@@ -606,19 +585,19 @@ final class LocalLock {
         long lastToken = spec.names().size() > 1 ? 0 : ended.token();
         long keep = ended.keepMillis(now);
         if (waiters.isEmpty()) {
-            retire(actions);
-            actions.add(new LockAction.Release(ended, lastToken, keep, null));
+            retire();
+            decide(new LockAction.Release(ended, lastToken, keep, null));
         } else if (keep > 0) {
-            actions.add(new LockAction.Release(ended, lastToken, keep, null));
-            ask(false, now, actions);
+            decide(new LockAction.Release(ended, lastToken, keep, null));
+            ask(false, now);
         } else {
             AcquireAttempt asking = new AcquireAttempt(
                     attemptIds.get(), false, ended.passesOfNext(), new AcquireAttempt.State.Asking(now));
             attempt = asking;
             asksForPlace = true;
-            actions.add(new LockAction.HandOver(ended, lastToken, asking));
+            decide(new LockAction.HandOver(ended, lastToken, asking));
         }
-        return actions;
+        return decided();
     }
 
     /**
@@ -631,12 +610,11 @@ final class LocalLock {
         if (!gone.lose(reason)) {
             return null;
         }
-        List<LockAction> actions = new ArrayList<>(2);
         if (gone == hold) {
             hold = null;
-            askOrRetire(now, actions);
+            askOrRetire(now);
         }
-        return actions;
+        return decided();
     }
 
     /**
@@ -650,49 +628,63 @@ final class LocalLock {
         if (gone != hold || !gone.end()) {
             return null;
         }
-        List<LockAction> actions = new ArrayList<>(2);
         downgraded = gone.attempt;
         hold = null;
-        askOrRetire(now, actions);
-        return actions;
+        askOrRetire(now);
+        return decided();
     }
 
     /** An error came into a decision, some of which may have been made: this lock takes no callers any more. */
     List<LockAction> broken() {
         broken = true;
         retired = true;
-        List<LockAction> actions = new ArrayList<>(3);
+        decided = null;
         AcquireAttempt unknown = attempt;
         if (unknown != null) {
             end(unknown);
-            actions.add(new LockAction.Cancel(unknown, null));
+            decide(new LockAction.Cancel(unknown, null));
         }
-        actions.add(new LockAction.OpenGate());
-        actions.add(new LockAction.Retire());
-        return actions;
+        decide(new LockAction.OpenGate());
+        decide(new LockAction.Retire());
+        return decided();
     }
 
     // ---- steps ----
+
+    private void decide(LockAction action) {
+        List<LockAction> known = decided;
+        if (known == null) {
+            known = new ArrayList<>(4);
+            decided = known;
+        }
+        known.add(action);
+    }
+
+    private List<LockAction> decided() {
+        List<LockAction> known = decided;
+        decided = null;
+        return known == null ? List.of() : known;
+    }
 
     private void end(AcquireAttempt ended) {
         ended.end();
         attempt = null;
     }
 
-    private void retire(List<LockAction> actions) {
+    private void retire() {
         retired = true;
-        openGate(actions);
+        openGate();
         PendingRequest gone = takeLeaver();
         if (gone != null) {
-            actions.add(new LockAction.PlaceGone(gone));
+            decide(new LockAction.PlaceGone(gone));
         }
-        actions.add(new LockAction.Retire());
+        decide(new LockAction.Retire());
     }
 
-    private void openGate(List<LockAction> actions) {
+    private void openGate() {
         if (gate != Gate.NONE) {
             gate = Gate.NONE;
-            actions.add(new LockAction.OpenGate());
+            decide(new LockAction.OpenGate());
         }
     }
 
@@ -703,16 +695,13 @@ final class LocalLock {
     }
 
     /** A caller who does not wait is refused where the lock is held. */
-    private void refuse(PendingRequest waiter, List<LockAction> actions) {
+    private void refuse(PendingRequest waiter) {
         StoreException failure = failure();
-        actions.add(
-                failure == null
-                        ? new LockAction.Refuse(waiter, holder(), false)
-                        : new LockAction.Fail(waiter, failure));
+        decide(failure == null ? new LockAction.Refuse(waiter, holder(), false) : new LockAction.Fail(waiter, failure));
     }
 
-    private static void refuse(List<PendingRequest> refused, @Nullable String holder, List<LockAction> actions) {
-        refused.forEach(waiter -> actions.add(new LockAction.Refuse(waiter, holder, false)));
+    private void refuse(List<PendingRequest> refused, @Nullable String holder) {
+        refused.forEach(waiter -> decide(new LockAction.Refuse(waiter, holder, false)));
     }
 
     private boolean isAsking() {

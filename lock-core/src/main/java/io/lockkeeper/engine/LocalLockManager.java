@@ -95,7 +95,8 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
         this.traits = store.open(instance, settings.leaseTime(), this);
         this.executor.opened(traits);
         this.calls.answersWithin(traits.commandTimeout());
-        this.policy = LeasePolicy.of(traits, settings);
+        this.policy = new LeasePolicy(
+                traits.pollInterval().toMillis(), settings.maxPassTime().toNanos(), traits.claims());
         this.leases = new LeaseOperations(store, context, calls, policy, registry, executor, renewer, attemptIds);
     }
 
@@ -199,7 +200,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
             StoreHold hold = lock.hold();
             if (hold != null && hold.isExpired(context.now())) {
                 // A hold that was given up stays lost: the answer to a renewal under way must not bring it back.
-                executor.lose(hold, "its lease ended before it was renewed");
+                executor.lose(hold, StoreHold.NOT_RENEWED);
             }
             registry.put(request, lock);
             if (executor.on(lock, Runnable::run, null, (known, now) -> known.enter(request, now))) {
@@ -251,7 +252,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
         PendingRequest waiter = grant.waiter();
         StoreHold hold = grant.hold();
         ManagedLease lease = new ManagedLease(
-                leases, waiter.request, waiter.tries, waiter.thread(), hold, grant.tokens(), grant.path());
+                leases, waiter.request, waiter.tries, waiter.thread, hold, grant.tokens(), grant.path());
         registry.begun();
         hold.add(lease);
         if (hold.isLost()) {

@@ -192,7 +192,7 @@ final class LockInspection implements LockInspector {
 
     private LockInstance waiter(PendingRequest caller) {
         Instant since = Instant.ofEpochMilli(caller.asked.wallMillis());
-        return here(null, since, caller.request.label(), caller.thread(), null);
+        return here(null, since, caller.request.label(), caller.thread, null);
     }
 
     private LockInstance here(
@@ -251,7 +251,7 @@ final class LockInspection implements LockInspector {
                         caller.request.label(),
                         caller.asked.until(now),
                         Instant.ofEpochMilli(caller.asked.wallMillis()),
-                        nameOf(caller.thread())))
+                        nameOf(caller.thread)))
                 .toList();
     }
 

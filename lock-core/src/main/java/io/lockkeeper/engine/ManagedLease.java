@@ -27,8 +27,6 @@ import org.slf4j.LoggerFactory;
 final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
 
     private static final Logger log = LoggerFactory.getLogger(LockLease.class);
-    private static final String NOT_RENEWED = "its lease ended before it was renewed";
-    private static final String TIME_OVER = "its lease time is over";
 
     /** What a lease needs from the engine that gave it. */
     interface Keeper {
@@ -155,7 +153,9 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     @Override
     public boolean hasEndedAsAsked() {
         LockLostException known = loss;
-        return known != null ? known.reason().equals(TIME_OVER) : state == State.HELD && isFixed() && !isHeld();
+        return known != null
+                ? known.reason().equals(StoreHold.TIME_OVER)
+                : state == State.HELD && isFixed() && !isHeld();
     }
 
     @Override
@@ -267,8 +267,7 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     }
 
     private String endReason() {
-        StoreHold known = hold;
-        return ownEndSeen || known.fixedEnd() != null ? TIME_OVER : NOT_RENEWED;
+        return ownEndSeen ? StoreHold.TIME_OVER : hold.endReason();
     }
 
     @Override
@@ -322,7 +321,7 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     @Override
     public void ownEndPassed() {
         // Only the one that ends the lease gives its part of the hold back: a release may have been first.
-        if (isOwnEndPassed(keeper.context().now()) && lost(TIME_OVER)) {
+        if (isOwnEndPassed(keeper.context().now()) && lost(StoreHold.TIME_OVER)) {
             // The others go on; where there are none, the lock is free.
             keeper.release(this);
         }
@@ -556,7 +555,7 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     }
 
     private void tellLoss(LockLostException lost) {
-        if (lost.reason().equals(TIME_OVER)) {
+        if (lost.reason().equals(StoreHold.TIME_OVER)) {
             log.info("{}", lost.getMessage());
         } else {
             String label = request.label();

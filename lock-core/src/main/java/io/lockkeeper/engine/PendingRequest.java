@@ -24,7 +24,7 @@ final class PendingRequest extends CompletableFuture<ManagedLease> {
     final ClockReading asked;
 
     /** The thread of the call. */
-    private final Thread thread = Thread.currentThread();
+    final Thread thread = Thread.currentThread();
 
     /** Whether the caller holds another lock, and may go on while the engine closes. */
     final boolean nested;
@@ -92,10 +92,6 @@ final class PendingRequest extends CompletableFuture<ManagedLease> {
         this.waits = !wait.isZero();
         this.patienceNanos =
                 !waits ? commandTimeout.toNanos() : wait.compareTo(WITHOUT_LIMIT) > 0 ? Long.MAX_VALUE : wait.toNanos();
-    }
-
-    Thread thread() {
-        return thread;
     }
 
     boolean isLimited() {

@@ -25,20 +25,17 @@ final class RetryingExecutor implements Executor, AutoCloseable {
     private final Set<Task> waiting = ConcurrentHashMap.newKeySet();
     private volatile boolean closed;
 
-    private RetryingExecutor(Executor executor, @Nullable Executor fallback, Scheduler scheduler) {
+    /**
+     * Creates an executor over another one.
+     *
+     * @param executor runs the tasks
+     * @param fallback runs what that one refuses; null: the timer does, because tasks never block
+     * @param scheduler the timer
+     */
+    RetryingExecutor(Executor executor, @Nullable Executor fallback, Scheduler scheduler) {
         this.executor = executor;
         this.fallback = fallback;
         this.scheduler = scheduler;
-    }
-
-    /** Returns an executor for tasks that never block: where there is no thread for one, the timer runs it. */
-    static RetryingExecutor onTimer(Executor executor, Scheduler scheduler) {
-        return new RetryingExecutor(executor, null, scheduler);
-    }
-
-    /** Returns an executor for tasks that may block: another one runs what the first one refuses. */
-    static RetryingExecutor retrying(Executor executor, Executor fallback, Scheduler scheduler) {
-        return new RetryingExecutor(executor, fallback, scheduler);
     }
 
     @Override

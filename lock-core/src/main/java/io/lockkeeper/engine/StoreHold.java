@@ -14,6 +14,12 @@ import org.jspecify.annotations.Nullable;
  */
 final class StoreHold {
 
+    /** Why leases are lost, as callers are told. */
+    static final String SAYS_ENDED = "the store says that it ended";
+
+    static final String NOT_RENEWED = "its lease ended before it was renewed";
+    static final String TIME_OVER = "its lease time is over";
+
     /** One caller's lease within a hold. */
     interface Holder {
 
@@ -226,6 +232,11 @@ final class StoreHold {
             fixedEnd = end;
             deadline = end;
         }
+    }
+
+    /** Returns why it is lost where its deadline has passed. */
+    String endReason() {
+        return fixedEnd == null ? NOT_RENEWED : TIME_OVER;
     }
 
     boolean isOver() {

@@ -137,7 +137,7 @@ final class LocalLockScenario {
             StoreHold hold = grant.hold();
             PendingRequest waiter = grant.waiter();
             ManagedLease lease = new ManagedLease(
-                    leases, waiter.request, waiter.tries, waiter.thread(), hold, grant.tokens(), grant.path());
+                    leases, waiter.request, waiter.tries, waiter.thread, hold, grant.tokens(), grant.path());
             registry.begun();
             hold.add(lease);
             if (hold.isLost()) {

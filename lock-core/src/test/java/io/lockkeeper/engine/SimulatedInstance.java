@@ -65,9 +65,9 @@ final class SimulatedInstance implements Scheduler {
         this.store = new SimulatedStore(this, server, time, chance);
         EngineContext context = new EngineContext(
                 this,
-                RetryingExecutor.onTimer(background, this),
-                RetryingExecutor.retrying(users, new VirtualExecutor(MANY_THREADS), this),
-                RetryingExecutor.retrying(users, new VirtualExecutor(MANY_THREADS), this),
+                new RetryingExecutor(background, null, this),
+                new RetryingExecutor(users, new VirtualExecutor(MANY_THREADS), this),
+                new RetryingExecutor(users, new VirtualExecutor(MANY_THREADS), this),
                 new Ears(),
                 (origin, bound) ->
                         origin + chance.draw(number, SimulatedChance.JITTER, 0).below(bound - origin),

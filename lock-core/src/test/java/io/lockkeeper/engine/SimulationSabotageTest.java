@@ -30,20 +30,20 @@ class SimulationSabotageTest {
     enum Sabotage {
         A_PLACE_STAYS_BEHIND(
                 "LocalLock",
-                "actions.add(new LockAction.Cancel(waiting, gone));",
-                "actions.add(new LockAction.PlaceGone(gone));"),
+                "decide(new LockAction.Cancel(waiting, gone));",
+                "decide(new LockAction.PlaceGone(gone));"),
         TWO_CALLERS_GET_ONE_TOKEN("LocalLock", "ended.pass();", ""),
         AN_OVERTAKING_GRANT_IS_FORGOTTEN("LocalLock", "asking.grant = grant;", ""),
         NOBODY_ASKS_AFTER_A_LOSS(
                 "LocalLock",
-                "if (gone == hold) {\n            hold = null;\n            askOrRetire(now, actions);",
+                "if (gone == hold) {\n            hold = null;\n            askOrRetire(now);",
                 "if (gone == hold) {\n            hold = null;"),
         A_HOLD_PASSES_WITHOUT_END("LocalLock", "policy.mayPass(ended, now) ? waiters.next() : null", "waiters.next()"),
         A_REFUSAL_COMES_LATE(
                 "LocalLock", "waiter.patienceNanos + GRACE_NANOS", "waiter.patienceNanos + 20 * GRACE_NANOS"),
         LOCAL_CALLERS_ARE_SERVED_FROM_THE_END(
                 "WaitQueue", "waiters.add(waiter);", "((ArrayDeque<PendingRequest>) waiters).addFirst(waiter);"),
-        A_LOSS_IS_NOT_TOLD("LeaseRenewer", "expired.forEach(hold -> lose.accept(hold, endReason(hold)));", ""),
+        A_LOSS_IS_NOT_TOLD("LeaseRenewer", "expired.forEach(hold -> lose.accept(hold, hold.endReason()));", ""),
         A_LOSS_IS_TOLD_TWICE(
                 "ManagedLease",
                 "if (state != State.HELD) {\n                return false;\n            }\n            state = State.LOST;",
@@ -69,7 +69,7 @@ class SimulationSabotageTest {
                 "all(registry.held().stream().map(ManagedLease::closeAsync))",
                 "CompletableFuture.completedFuture(null)"),
         AN_ENDED_LEASE_BLOCKS_ITS_OWNER(
-                "ManagedLease", "? known.reason().equals(TIME_OVER)", "? known.reason().isEmpty()"),
+                "ManagedLease", "? known.reason().equals(StoreHold.TIME_OVER)", "? known.reason().isEmpty()"),
         AN_ERROR_OF_A_RENEWAL_COSTS_THE_LOCK(
                 "LeaseRenewer",
                 "} catch (Throwable failure) {\n            // A store that throws",
