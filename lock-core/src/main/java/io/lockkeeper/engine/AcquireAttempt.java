@@ -52,7 +52,7 @@ final class AcquireAttempt {
             @Nullable
             StoreException failure;
 
-            /** Who held the lock where the store gave no place; null: unknown. */
+            /** Who held the lock at the last look; null: unknown. */
             @Nullable
             String holder;
 
@@ -137,6 +137,7 @@ final class AcquireAttempt {
             state = queued;
         }
         queued.place = place;
+        queued.holder = place.holder();
         queued.sampled = sent;
         queued.askedAgain = null;
         queued.failure = null;
@@ -172,20 +173,6 @@ final class AcquireAttempt {
         State.Asking asking = asking();
         State.Queued queued = queued();
         return asking != null ? asking.since : queued != null ? queued.askedAgain : null;
-    }
-
-    /** Returns why the store cannot tell who holds the lock; null: it can. */
-    @Nullable
-    StoreException failure() {
-        State.Queued queued = queued();
-        return queued == null ? null : queued.failure;
-    }
-
-    /** Returns who held the lock at the last look; null where that is unknown. */
-    @Nullable
-    String holder() {
-        State.Queued queued = queued();
-        return queued == null ? null : queued.place == null ? queued.holder : queued.place.holder();
     }
 
     /** It was decided when to ask again; what was decided before, and is executed later, counts no more. */

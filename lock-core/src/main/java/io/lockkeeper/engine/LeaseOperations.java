@@ -50,6 +50,20 @@ final class LeaseOperations implements ManagedLease.Keeper {
         this.attemptIds = attemptIds;
     }
 
+    /** Makes the lease of a caller. */
+    ManagedLease lease(LockAction.Grant grant) {
+        PendingRequest waiter = grant.waiter();
+        StoreHold hold = grant.hold();
+        ManagedLease lease =
+                new ManagedLease(this, waiter.request, waiter.tries, waiter.thread, hold, grant.tokens(), grant.path());
+        registry.begun();
+        hold.add(lease);
+        if (hold.isLost()) {
+            lease.lost(hold.lossReason());
+        }
+        return lease;
+    }
+
     @Override
     public EngineContext context() {
         return context;

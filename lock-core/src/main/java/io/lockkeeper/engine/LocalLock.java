@@ -238,8 +238,7 @@ final class LocalLock {
         }
         boolean heardSince = heardNanos - waiter.tried.nanos() >= 0;
         long last = outside && heardSince ? heardNanos : asked.nanos();
-        boolean isQueued = attempt != null && attempt.queued() != null;
-        return now.nanos() - last >= Math.max(SILENT_NANOS, 2 * roundTripNanos) || !(heardSince || isQueued);
+        return now.nanos() - last >= Math.max(SILENT_NANOS, 2 * roundTripNanos) || !(heardSince || waiting() != null);
     }
 
     private void giveUpUnneededPlace(PendingRequest gone) {
@@ -708,12 +707,19 @@ final class LocalLock {
         return attempt != null && attempt.asking() != null;
     }
 
+    private AcquireAttempt.State.@Nullable Queued waiting() {
+        return attempt == null ? null : attempt.queued();
+    }
+
+    /** Returns why the store cannot tell who holds the lock; null: it can. */
     private @Nullable StoreException failure() {
-        return attempt == null ? null : attempt.failure();
+        AcquireAttempt.State.Queued waiting = waiting();
+        return waiting == null ? null : waiting.failure;
     }
 
     private @Nullable String holder() {
         StoreHold held = hold;
-        return held != null ? held.attempt : attempt == null ? null : attempt.holder();
+        AcquireAttempt.State.Queued waiting = waiting();
+        return held != null ? held.attempt : waiting == null ? null : waiting.holder;
     }
 }

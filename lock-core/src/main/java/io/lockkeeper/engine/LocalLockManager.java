@@ -249,16 +249,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
 
     @Override
     public ManagedLease lease(LockAction.Grant grant) {
-        PendingRequest waiter = grant.waiter();
-        StoreHold hold = grant.hold();
-        ManagedLease lease = new ManagedLease(
-                leases, waiter.request, waiter.tries, waiter.thread, hold, grant.tokens(), grant.path());
-        registry.begun();
-        hold.add(lease);
-        if (hold.isLost()) {
-            lease.lost(hold.lossReason());
-        }
-        return lease;
+        return leases.lease(grant);
     }
 
     @Override

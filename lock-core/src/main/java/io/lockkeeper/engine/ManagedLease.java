@@ -55,12 +55,6 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
         void over();
     }
 
-    private enum State {
-        HELD,
-        RELEASED,
-        LOST
-    }
-
     private final Keeper keeper;
     private final List<Long> tokens;
     private final LockListener.Way path;
@@ -77,7 +71,7 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     /** How long the lock stays taken, from the grant on. */
     private volatile Duration minHold;
 
-    private volatile State state = State.HELD;
+    private volatile StoreHold.State state = StoreHold.State.HELD;
 
     /** Whether the caller has released the lease, which may have been lost before. Guarded by this. */
     private boolean released;
@@ -87,9 +81,6 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
 
     /** Whether an error ended the call that would have received the lease. */
     volatile boolean abandoned;
-
-    /** Whether the engine knows that the lease is over. Guarded by this. */
-    private boolean over;
 
     /** Whether the caller received the lease: nothing was done under one that was not. */
     private volatile boolean received = true;
@@ -155,7 +146,7 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
         LockLostException known = loss;
         return known != null
                 ? known.reason().equals(StoreHold.TIME_OVER)
-                : state == State.HELD && isFixed() && !isHeld();
+                : state == StoreHold.State.HELD && isFixed() && !isHeld();
     }
 
     @Override
@@ -225,7 +216,8 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     public boolean isHeld() {
         while (true) {
             StoreHold known = hold;
-            boolean held = state == State.HELD && isHeld(known, keeper.context().now());
+            boolean held = state == StoreHold.State.HELD
+                    && isHeld(known, keeper.context().now());
             if (held || known == hold) {
                 return held;
             }
@@ -262,7 +254,7 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
             LockLostException known = loss;
             throw known != null
                     ? new LockLostException(known)
-                    : lossBecause(state == State.RELEASED ? "it was released" : endReason());
+                    : lossBecause(state == StoreHold.State.RELEASED ? "it was released" : endReason());
         }
     }
 
@@ -304,7 +296,7 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
 
     @Override
     public @Nullable ClockReading ownEnd() {
-        return state == State.HELD ? ownEnd : null;
+        return state == StoreHold.State.HELD ? ownEnd : null;
     }
 
     /** Ends this reader's lease at a given moment at the latest, whatever others do who share the hold. */
@@ -356,7 +348,7 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
         if (!end()) {
             return ReleaseResult.ALREADY_RELEASED;
         }
-        if (state != State.RELEASED) {
+        if (state != StoreHold.State.RELEASED) {
             return ended(ReleaseResult.LOST);
         }
         ReleaseResult result = CallerThread.join(CallerThread.waiting(() -> keeper.release(this)));
@@ -377,8 +369,9 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     }
 
     private CompletableFuture<ReleaseResult> releaseAsync() {
-        CompletableFuture<ReleaseResult> result =
-                state == State.RELEASED ? keeper.release(this) : CompletableFuture.completedFuture(ReleaseResult.LOST);
+        CompletableFuture<ReleaseResult> result = state == StoreHold.State.RELEASED
+                ? keeper.release(this)
+                : CompletableFuture.completedFuture(ReleaseResult.LOST);
         return result.thenApply(this::ended).whenComplete((told, never) -> report(told));
     }
 
@@ -390,14 +383,14 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
             }
             released = true;
             owed = true;
-            state = state == State.HELD ? State.RELEASED : state;
+            state = state == StoreHold.State.HELD ? StoreHold.State.RELEASED : state;
         }
         return ReleaseResult.UNKNOWN;
     }
 
     /** Returns whether a release found no room on its stack, or the caller none to receive the lease. */
     boolean owesRelease() {
-        return owed || (abandoned && state == State.HELD);
+        return owed || (abandoned && state == StoreHold.State.HELD);
     }
 
     /** Completes that release. */
@@ -418,11 +411,11 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
                 return false;
             }
             released = true;
-            if (held && state == State.HELD) {
-                state = State.RELEASED;
+            if (held && state == StoreHold.State.HELD) {
+                state = StoreHold.State.RELEASED;
             }
         }
-        if (state == State.HELD) {
+        if (state == StoreHold.State.HELD) {
             // Its end has passed, and has not been told yet.
             if (ownEndSeen) {
                 ownEndPassed();
@@ -435,8 +428,11 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     }
 
     private ReleaseResult ended(ReleaseResult result) {
-        over();
-        LockLostException late = result == ReleaseResult.LOST && state == State.RELEASED
+        if (state == StoreHold.State.RELEASED) {
+            // A loss was told to the engine when it came.
+            keeper.over();
+        }
+        LockLostException late = result == ReleaseResult.LOST && state == StoreHold.State.RELEASED
                 ? lossBecause("the store did not know of it any more when it was released")
                 : null;
         List<Consumer<LockLostException>> told;
@@ -454,16 +450,6 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
             listener.onReleased(new LockListener.Released(acquisition, request, fencingToken(), heldFor(), result));
         }
         return result;
-    }
-
-    private void over() {
-        synchronized (this) {
-            if (over) {
-                return;
-            }
-            over = true;
-        }
-        keeper.over();
     }
 
     @Override
@@ -492,7 +478,7 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
 
     @Override
     public boolean isReleased() {
-        return state == State.RELEASED;
+        return state == StoreHold.State.RELEASED;
     }
 
     // ---- its end by loss ----
@@ -528,15 +514,15 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
         synchronized (this) {
             // A caller who receives the lease from now on tells the listeners of the loss.
             received = acquisition != 0;
-            if (state != State.HELD) {
+            if (state != StoreHold.State.HELD) {
                 return false;
             }
-            state = State.LOST;
+            state = StoreHold.State.LOST;
             loss = lost;
             told = callbacks;
             callbacks = List.of();
         }
-        over();
+        keeper.over();
         told.forEach(callback -> tell(callback, lost));
         if (received) {
             tellLoss(lost);

@@ -192,7 +192,11 @@ final class PendingAnswers {
                 tries = tries + 1;
             }
             try {
-                result.handle(this::tell).join();
+                if (result.isCompletedExceptionally()) {
+                    result.handle(this::tell).join();
+                } else {
+                    tell(result.join(), null);
+                }
                 told = true;
                 over();
             } catch (Throwable error) {

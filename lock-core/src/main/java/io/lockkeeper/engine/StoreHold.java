@@ -41,7 +41,8 @@ final class StoreHold {
         long keepMillis();
     }
 
-    private enum State {
+    /** How it stands with a hold, and with a lease of it. */
+    enum State {
         HELD,
         RELEASED,
         LOST

@@ -4,6 +4,7 @@ package io.lockkeeper.engine;
 import java.util.ArrayDeque;
 import java.util.List;
 import java.util.Queue;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /** The local callers who wait for one lock, first in, first out. Guarded by the lock. */
@@ -51,21 +52,21 @@ final class WaitQueue {
 
     /** Takes out those who want an answer at once. */
     List<PendingRequest> takeImpatient() {
-        if (waiters == NONE) {
-            return List.of();
-        }
-        List<PendingRequest> impatient =
-                waiters.stream().filter(waiter -> !waiter.waits).toList();
-        waiters.removeIf(waiter -> !waiter.waits);
-        impatient.forEach(this::taken);
-        return impatient;
+        return take(waiter -> !waiter.waits);
     }
 
     List<PendingRequest> takeAll() {
-        List<PendingRequest> all = List.copyOf(waiters);
-        waiters = NONE;
-        all.forEach(this::taken);
-        return all;
+        return take(waiter -> true);
+    }
+
+    private List<PendingRequest> take(Predicate<PendingRequest> which) {
+        if (waiters == NONE) {
+            return List.of();
+        }
+        List<PendingRequest> taken = waiters.stream().filter(which).toList();
+        waiters.removeIf(which);
+        taken.forEach(this::taken);
+        return taken;
     }
 
     private void taken(PendingRequest waiter) {

@@ -134,16 +134,7 @@ final class LocalLockScenario {
 
         @Override
         public ManagedLease lease(LockAction.Grant grant) {
-            StoreHold hold = grant.hold();
-            PendingRequest waiter = grant.waiter();
-            ManagedLease lease = new ManagedLease(
-                    leases, waiter.request, waiter.tries, waiter.thread, hold, grant.tokens(), grant.path());
-            registry.begun();
-            hold.add(lease);
-            if (hold.isLost()) {
-                lease.lost(hold.lossReason());
-            }
-            return lease;
+            return leases.lease(grant);
         }
 
         @Override

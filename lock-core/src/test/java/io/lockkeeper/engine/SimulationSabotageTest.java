@@ -46,8 +46,8 @@ class SimulationSabotageTest {
         A_LOSS_IS_NOT_TOLD("LeaseRenewer", "expired.forEach(hold -> lose.accept(hold, hold.endReason()));", ""),
         A_LOSS_IS_TOLD_TWICE(
                 "ManagedLease",
-                "if (state != State.HELD) {\n                return false;\n            }\n            state = State.LOST;",
-                "if (state == State.RELEASED) {\n                return false;\n            }\n            state = State.LOST;"),
+                "if (state != StoreHold.State.HELD) {\n                return false;\n            }\n            state",
+                "if (state == StoreHold.State.RELEASED) {\n                return false;\n            }\n            state"),
         A_CALLBACK_RUNS_IN_THE_BACKGROUND(
                 "ManagedLease", "keeper.context().callbacks().execute(", "keeper.context().background().execute("),
         A_SUSPENSION_IS_NOT_SEEN(
@@ -59,7 +59,7 @@ class SimulationSabotageTest {
         A_LOST_RELEASE_IS_NOT_REPEATED(
                 "ActionExecutor", "if (ending.end.isAfter(context.now())) {", "if (ending.end == null) {"),
         A_LEASE_IS_KEPT_THAT_NOBODY_RECEIVED("LeaseManager", "asked.join().giveBack();", ""),
-        A_HEALTHY_STORE_IS_BLAMED("LocalLock", "|| !(heardSince || isQueued)", "|| !isQueued"),
+        A_HEALTHY_STORE_IS_BLAMED("LocalLock", "|| !(heardSince || waiting() != null)", "|| waiting() == null"),
         A_DOWNGRADED_HOLD_IS_CANCELLED("LocalLock", "downgraded = gone.attempt;", ""),
         A_DOWNGRADED_LEASE_HAS_NO_DEADLINE("LeaseOperations", "renewer.watchDeadline(reader);", ""),
         CLOSE_DOES_NOT_WAIT_FOR_ANSWERS(
