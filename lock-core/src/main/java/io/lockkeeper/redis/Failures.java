@@ -19,13 +19,14 @@ public final class Failures {
 
     private Failures() {}
 
-    /** Returns the message of the innermost cause; its type where it has none. */
+    /** Returns the message of the innermost cause, without the full stop at its end; its type where it has none. */
     public static String rootMessage(Throwable failure) {
         Throwable root = failure;
         while (root.getCause() != null) {
             root = root.getCause();
         }
-        return root.getMessage() == null ? root.toString() : root.getMessage();
+        String message = root.getMessage() == null ? root.toString() : root.getMessage();
+        return message.endsWith(".") ? message.substring(0, message.length() - 1) : message;
     }
 
     /** Returns a failure of a command as one of the store. */

@@ -2,6 +2,8 @@
 package io.lockkeeper.engine;
 
 import io.lockkeeper.engine.SimulationPlan.Step;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -53,10 +55,14 @@ final class Simulation {
         return SimulationLog.hearing(simulation.checker::fault, simulation::run);
     }
 
-    /** Runs histories one after the other until one fails, or a time is over; returns what failed, shrunk; null: nothing. */
+    /**
+     * Runs histories one after the other until one fails, or this thread has used up some time of its processor; returns
+     * what failed, shrunk; null: nothing.
+     */
     static @Nullable String search(long firstSeed, long histories, long nanos) {
-        long begun = System.nanoTime();
-        for (long seed = firstSeed; seed < firstSeed + histories && System.nanoTime() - begun < nanos; seed++) {
+        ThreadMXBean threads = ManagementFactory.getThreadMXBean();
+        long end = threads.getCurrentThreadCpuTime() + nanos;
+        for (long seed = firstSeed; seed < firstSeed + histories && threads.getCurrentThreadCpuTime() < end; seed++) {
             Optional<String> failure = failure(seed);
             if (failure.isPresent()) {
                 return failure.get();

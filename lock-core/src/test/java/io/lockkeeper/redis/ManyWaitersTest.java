@@ -31,7 +31,7 @@ class ManyWaitersTest {
     private static final String OTHER = "otherBBBBBBB00000001";
     private static final int FEW = 10;
     private static final int MANY = 10_000;
-    private static final int REPETITIONS = 15;
+    private static final int REPETITIONS = 40;
     private static final int PASSED = 64;
     private static final long LONG = 600_000;
     private static final double MOST_GROWTH = 1.5;

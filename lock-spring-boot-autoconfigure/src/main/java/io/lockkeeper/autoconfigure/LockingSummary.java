@@ -49,14 +49,15 @@ final class LockingSummary implements ApplicationListener<ContextRefreshedEvent>
         }
     }
 
-    private void describe(String name, int methods) {
+    private void describe(String name, int count) {
+        String methods = count == 1 ? "1 method" : count + " methods";
         Object operations = beans.containsSingleton(name) && beans.isFactoryBean(name)
                 ? beans.getBean(name)
                 : beans.getSingleton(name);
         boolean own = beans.getBeanNamesForType(TemplateConfiguration.class, true, false).length == 0;
         if (operations != null && isMock(operations)) {
             log.warn(
-                    "The bean '{}' is a mock that runs nothing: {} methods with @DistributedLocked return null without"
+                    "The bean '{}' is a mock that runs nothing: {} with @DistributedLocked return null without"
                             + " running. Put LockTemplate.withoutLocking() in its place, which runs them unlocked, or set"
                             + " lockkeeper.store=memory",
                     name,
@@ -68,14 +69,14 @@ final class LockingSummary implements ApplicationListener<ContextRefreshedEvent>
         String where = store.map(Object::toString).orElse(operations == null ? "what its first use opens" : "no store");
         if (own) {
             log.info(
-                    "The bean '{}' of the application locks in the place of Lockkeeper's own LockTemplate: {}; {} methods"
+                    "The bean '{}' of the application locks in the place of Lockkeeper's own LockTemplate: {}; {}"
                             + " with @DistributedLocked",
                     name,
                     where,
                     methods);
         } else {
             log.info(
-                    "Locks are kept in {}, lease {}; {} methods with @DistributedLocked",
+                    "Locks are kept in {}, lease {}; {} with @DistributedLocked",
                     where,
                     print(properties.leaseTime()),
                     methods);

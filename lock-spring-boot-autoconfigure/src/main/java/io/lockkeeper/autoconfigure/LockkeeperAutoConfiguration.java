@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.autoconfigure;
 
+import io.lockkeeper.AcquisitionInterceptor;
 import io.lockkeeper.LockInspector;
 import io.lockkeeper.LockListener;
 import io.lockkeeper.LockOperations;
-import io.lockkeeper.AcquisitionInterceptor;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.autoconfigure.ConditionalOnSwitch.Switch;
 import io.lockkeeper.store.LockStore;

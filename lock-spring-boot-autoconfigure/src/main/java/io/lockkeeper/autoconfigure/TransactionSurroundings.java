@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.autoconfigure;
 
+import io.lockkeeper.AcquisitionInterceptor;
 import io.lockkeeper.LockLease;
 import io.lockkeeper.LockRequest;
-import io.lockkeeper.AcquisitionInterceptor;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.autoconfigure.LockkeeperProperties.InsideTransaction;
 import io.lockkeeper.interceptor.CommitGuard;

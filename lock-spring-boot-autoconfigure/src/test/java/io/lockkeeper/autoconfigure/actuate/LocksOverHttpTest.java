@@ -171,7 +171,7 @@ class LocksOverHttpTest {
         ConfigurableApplicationContext shop = shop(type);
         try (LockLease comma = shop.getBean(LockTemplate.class).acquire("i,j")) {
             for (String refused : List.of("DELETE ?name=i&name=j", "GET ?name=i&name=j", "GET ?pattern=i&pattern=j")) {
-                String[] parts = refused.split(" ");
+                String[] parts = refused.split(" ", 2);
                 HttpResponse<String> answer = request(shop, parts[0], parts[1], null);
                 assertThat(answer.statusCode()).as(refused).isEqualTo(400);
                 assertThat(JsonPath.<String>read(answer.body(), "$.reason")).contains("Give one name or pattern");

@@ -12,7 +12,6 @@ import io.lockkeeper.autoconfigure.actuate.LocksDescription.Lock;
 import io.lockkeeper.memory.MemoryLockStore;
 import java.util.List;
 import org.junit.jupiter.api.Test;
-import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.boot.actuate.endpoint.InvalidEndpointRequestException;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
@@ -87,9 +86,11 @@ class SeveralTemplatesTest {
 
     @Test
     void aPrimaryOneIsTheOnlyOneShown() {
-        runner.withBean("stock", LockTemplate.class, SeveralTemplatesTest::template, definition -> ((BeanDefinition)
-                                definition)
-                        .setPrimary(true))
+        runner.withBean(
+                        "stock",
+                        LockTemplate.class,
+                        SeveralTemplatesTest::template,
+                        definition -> definition.setPrimary(true))
                 .run(context -> {
                     assertThat(context).hasSingleBean(LockInspector.class);
                     try (LockLease held =
