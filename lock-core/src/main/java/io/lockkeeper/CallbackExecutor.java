@@ -17,14 +17,13 @@ import java.util.concurrent.atomic.AtomicBoolean;
 final class CallbackExecutor extends ThreadPoolExecutor {
 
     private static final int THREADS = 4;
-    private static final Executor IN_50_MILLIS =
-            CompletableFuture.delayedExecutor(50, TimeUnit.MILLISECONDS, Runnable::run);
+    private static final long PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
     private final LinkedBlockingDeque<Runnable> waiting;
     private final AtomicBoolean watched = new AtomicBoolean();
 
-    /** Whether a callback has begun since the last look. */
-    private volatile boolean begun;
+    /** When a callback began last. */
+    private volatile long begunNanos = System.nanoTime();
 
     CallbackExecutor() {
         this(new LinkedBlockingDeque<>());
@@ -53,26 +52,41 @@ final class CallbackExecutor extends ThreadPoolExecutor {
 
     @Override
     protected void beforeExecute(Thread thread, Runnable task) {
-        begun = true;
+        begunNanos = System.nanoTime();
     }
 
     private void watch() {
+        watch(PATIENCE_NANOS);
+    }
+
+    private void watch(long nanos) {
         if ((!waiting.isEmpty() || getCorePoolSize() > THREADS) && watched.compareAndSet(false, true)) {
-            begun = false;
-            IN_50_MILLIS.execute(this::look);
+            try {
+                CompletableFuture.delayedExecutor(nanos, TimeUnit.NANOSECONDS, Runnable::run)
+                        .execute(this::look);
+            } catch (Throwable failure) {
+                watched.set(false);
+                throw failure;
+            }
         }
     }
 
     private void look() {
+        long left = PATIENCE_NANOS;
         try {
+            long sinceNanos = System.nanoTime() - begunNanos;
             if (waiting.isEmpty()) {
                 setCorePoolSize(THREADS);
-            } else if (!begun) {
-                setCorePoolSize(getPoolSize() + 1);
+            } else if (sinceNanos < PATIENCE_NANOS) {
+                left = PATIENCE_NANOS - sinceNanos;
+            } else {
+                setCorePoolSize(Math.max(getCorePoolSize(), getPoolSize() + 1));
+                // Where a thread could not be started before, the size is there already.
+                prestartCoreThread();
             }
         } finally {
             watched.set(false);
-            watch();
+            watch(left);
         }
     }
 }

@@ -50,11 +50,29 @@ public final class LockContext {
 
     /** Makes a lease the current one of this thread, until the result is called on it. */
     static Runnable enter(LockLease lease) {
-        Running outer = INNERMOST.get();
-        INNERMOST.set(new Running(lease, outer));
+        Running running = new Running(lease, INNERMOST.get());
+        INNERMOST.set(running);
         // Not removed at the end: an empty entry keeps nothing, and the next lease finds its place.
-        return () -> INNERMOST.set(outer);
+        return () -> {
+            running.left = true;
+            // One that is left in the wrong order must not come back.
+            Running stays = INNERMOST.get();
+            while (stays != null && stays.left) {
+                stays = stays.outer;
+            }
+            INNERMOST.set(stays);
+        };
     }
 
-    private record Running(LockLease lease, @Nullable Running outer) {}
+    private static final class Running {
+
+        private final LockLease lease;
+        private final @Nullable Running outer;
+        private boolean left;
+
+        private Running(LockLease lease, @Nullable Running outer) {
+            this.lease = lease;
+            this.outer = outer;
+        }
+    }
 }

@@ -8,12 +8,16 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * What one owner, such as a thread, is inside of: a level of a hold for each place. Levels may be ended on other threads;
  * everything else happens on the thread of the owner.
  */
 final class LockOwner {
+
+    private static final Logger log = LoggerFactory.getLogger(LockLease.class);
 
     /** So many missing unlocks of different names are remembered for each owner. */
     private static final int MOST_OWED = 1_000;
@@ -49,10 +53,20 @@ final class LockOwner {
     /** Puts this owner inside a level: what that holds, it enters again as if it had acquired it. */
     synchronized Place enter(NestedLease level) {
         if (innermost != null) {
-            dropIf(NestedLease::hasLapsed);
+            dropIf(LockOwner::hasLapsed);
         }
         innermost = new Place(level, innermost);
         return innermost;
+    }
+
+    private static boolean hasLapsed(NestedLease level) {
+        if (level.isLock() && level.hasLapsed()) {
+            log.warn(
+                    "Lock '{}' was not unlocked before its lease time was over: call unlock() in a finally block",
+                    String.join("', '", level.names()));
+            return true;
+        }
+        return false;
     }
 
     private synchronized void removeIf(Predicate<Place> left) {
@@ -97,6 +111,11 @@ final class LockOwner {
         owed = owed.isEmpty() ? null : owed;
         forgetIfEmpty();
         return true;
+    }
+
+    /** Returns whether a level of this owner has a lock that is held. */
+    boolean isHolding() {
+        return levels().stream().anyMatch(LockLease::isHeld);
     }
 
     synchronized boolean isInside() {

@@ -123,7 +123,7 @@ final class NestedLease extends DelegatingLease {
 
     /** Returns whether it ended by itself, as asked. */
     boolean hasLapsed() {
-        return entered.size() == 1 && entered.get(0).hasLapsed();
+        return !entered.isEmpty() && entered.stream().allMatch(hold -> hold.isOver() || hold.hasLapsed());
     }
 
     boolean reads() {
@@ -183,7 +183,7 @@ final class NestedLease extends DelegatingLease {
     @Override
     public void onLost(Consumer<LockLostException> callback) {
         Consumer<LockLostException> called = calledOnce(callback);
-        super.onLost(called);
+        entered.forEach(hold -> hold.lease().onLost(called));
         synchronized (this) {
             if (!isReleased()) {
                 callbacks = callbacks == null ? new ArrayList<>(1) : callbacks;

@@ -60,8 +60,10 @@ final class ReentrantHolds {
         if (known == outside) {
             known = new LockOwner(this);
             if (threads.size() >= manyThreads) {
-                // One that ended without its unlocks cannot unlock any more.
-                threads.keySet().removeIf(thread -> !thread.isAlive());
+                // One that ended without its unlocks cannot unlock any more; what is still held is not forgotten.
+                threads.entrySet()
+                        .removeIf(entry ->
+                                !entry.getKey().isAlive() && !entry.getValue().isHolding());
                 manyThreads = FEW_THREADS + 2 * threads.size();
             }
             threads.put(Thread.currentThread(), known);

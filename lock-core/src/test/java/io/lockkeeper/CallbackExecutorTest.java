@@ -10,6 +10,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
@@ -62,6 +63,31 @@ class CallbackExecutorTest {
             CompletableFuture<Void> told = new CompletableFuture<>();
             threads.urgent().execute(() -> told.complete(null));
             told.get(20, TimeUnit.SECONDS);
+        } finally {
+            open.countDown();
+        }
+    }
+
+    @Test
+    void aThreadThatCouldNotBeStartedIsTriedAgain() throws Exception {
+        CountDownLatch open = new CountDownLatch(1);
+        try {
+            for (int i = 0; i < 4; i++) {
+                threads.execute(() -> awaitQuietly(open));
+            }
+            AtomicInteger started = new AtomicInteger();
+            ThreadFactory factory = threads.getThreadFactory();
+            threads.setThreadFactory(task -> {
+                if (started.incrementAndGet() == 1) {
+                    throw new OutOfMemoryError("unable to create native thread");
+                }
+                return factory.newThread(task);
+            });
+            CompletableFuture<Void> told = new CompletableFuture<>();
+            threads.execute(() -> told.complete(null));
+
+            told.get(20, TimeUnit.SECONDS);
+            assertThat(started.get()).isGreaterThan(1);
         } finally {
             open.countDown();
         }

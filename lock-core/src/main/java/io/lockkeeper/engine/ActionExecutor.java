@@ -343,8 +343,7 @@ final class ActionExecutor {
         hold.leases().forEach(holder -> holder.lost(reason));
         // What the store may still keep goes back now: other locks of the same request, or a lease that is over for
         // us only. Where the answer never comes, the store ends the hold by itself; but it may have kept some of
-        // several
-        // locks for longer than a lease, while the attempt waited for the others.
+        // several locks for longer than a lease, while the attempt waited for the others.
         ReleaseCommand giveBack = new ReleaseCommand(hold.spec.names(), hold.attempt, 0, keep);
         ClockReading end = hold.spec.names().size() == 1 ? context.now() : keptUntil(hold.spec, context.now());
         context.background().execute(() -> end(new Ending(giveBack, end, null)));

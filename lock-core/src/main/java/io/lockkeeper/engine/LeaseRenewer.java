@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
@@ -267,7 +268,7 @@ final class LeaseRenewer {
 
     private List<CompletableFuture<Boolean>> send(List<RenewCommand> commands) {
         try {
-            return store.renew(commands);
+            return Objects.requireNonNull(store.renew(commands), "the store gave no answers");
         } catch (Throwable failure) {
             // A store that throws instead of failing its answers must not cost the batch its retries.
             return Collections.nCopies(commands.size(), CompletableFuture.failedFuture(failure));

@@ -22,7 +22,6 @@ import org.slf4j.LoggerFactory;
 final class PendingAnswers {
 
     private static final Logger log = LoggerFactory.getLogger(PendingAnswers.class);
-    private static final int MOST_TRIES = 40;
 
     private final EngineContext context;
     private final Set<Answer<?>> open = ConcurrentHashMap.newKeySet();
@@ -224,10 +223,7 @@ final class PendingAnswers {
         }
 
         private void look() {
-            if (tries > MOST_TRIES) {
-                log.error("An answer could not be told");
-                open.remove(this);
-            } else if (result.isDone()) {
+            if (result.isDone()) {
                 context.background().execute(this::tell);
             } else if (!overdue && context.nanoTime() - overdueNanos >= 0) {
                 overdue = true;
