@@ -254,7 +254,8 @@ class LocksPageTest {
             page.await("document.querySelectorAll('#waiting li').length === 1");
             photograph("locks");
             fitsAPhone();
-            page.evaluate("document.querySelector('#held a').focus()");
+            page.evaluate("[...document.querySelectorAll('#held a')]"
+                    + ".find(link => link.innerText.includes('order:4711')).focus()");
             page.press("Enter", 13);
             awaitText("#queue", "stock on");
             photograph("lock");

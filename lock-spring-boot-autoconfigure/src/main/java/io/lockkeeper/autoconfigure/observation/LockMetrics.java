@@ -8,6 +8,7 @@ import io.lockkeeper.ReleaseResult;
 import io.micrometer.common.KeyValue;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.LongTaskTimer;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.Timer;
@@ -24,6 +25,9 @@ final class LockMetrics implements LockListener {
     private final boolean timed;
     private final Map<Key, Meters> meters = new ConcurrentHashMap<>();
 
+    /** What each acquisition does now, where that is timed: it waits, or holds. */
+    private final Map<Long, LongTaskTimer.Sample> underWay = new ConcurrentHashMap<>();
+
     private record Key(LockMode mode, String label) {}
 
     private record TimerKey(String name, Enum<?> outcome, String error) {}
@@ -36,13 +40,28 @@ final class LockMetrics implements LockListener {
 
     @Override
     public void onAsked(Asked event) {
-        of(event.request()).waiting.incrementAndGet();
+        Meters own = of(event.request());
+        own.waiting.incrementAndGet();
+        begin(event.acquisition(), own.asking);
+    }
+
+    private void begin(long acquisition, @Nullable LongTaskTimer timer) {
+        if (timer != null) {
+            end(underWay.put(acquisition, timer.start()));
+        }
+    }
+
+    private static void end(LongTaskTimer.@Nullable Sample sample) {
+        if (sample != null) {
+            sample.stop();
+        }
     }
 
     @Override
     public void onAcquired(Acquired event) {
         Meters own = asked(event.request(), LockAcquireContext.Outcome.ACQUIRED, null, event.waited());
         own.held.incrementAndGet();
+        begin(event.acquisition(), own.holding);
         switch (event.way()) {
             case ANSWER -> {}
             case PASS -> own.passes.increment();
@@ -56,11 +75,13 @@ final class LockMetrics implements LockListener {
         LockAcquireContext.Outcome outcome = LockAcquireContext.Outcome.of(event);
         Throwable error = outcome == LockAcquireContext.Outcome.ERROR ? event.reason() : null;
         asked(event.request(), outcome, error, event.waited());
+        end(underWay.remove(event.acquisition()));
     }
 
     @Override
     public void onGivenUp(GivenUp event) {
         asked(event.request(), LockAcquireContext.Outcome.INTERRUPTED, null, event.waited());
+        end(underWay.remove(event.acquisition()));
     }
 
     private Meters asked(
@@ -84,6 +105,7 @@ final class LockMetrics implements LockListener {
             Meters own = of(event.request());
             own.held.decrementAndGet();
             own.record("lockkeeper.hold", LockObservations.outcome(event.result()), null, event.held());
+            end(underWay.remove(event.acquisition()));
         }
     }
 
@@ -97,6 +119,7 @@ final class LockMetrics implements LockListener {
                 ReleaseResult.LOST,
                 event.loss(),
                 event.loss().heldFor());
+        end(underWay.remove(event.acquisition()));
     }
 
     @Override
@@ -129,6 +152,8 @@ final class LockMetrics implements LockListener {
         private final Counter passes;
         private final Counter grants;
         private final Counter recoveredPolls;
+        private final @Nullable LongTaskTimer asking;
+        private final @Nullable LongTaskTimer holding;
         private final Map<TimerKey, Timer> timers = new ConcurrentHashMap<>();
 
         Meters(Key key) {
@@ -143,6 +168,15 @@ final class LockMetrics implements LockListener {
             recoveredPolls = counter(
                     "lockkeeper.polls.recovered",
                     "Locks that a poll found, because a message was lost or a holder crashed");
+            asking = timed ? longTaskTimer("lockkeeper.acquire.active") : null;
+            holding = timed ? longTaskTimer("lockkeeper.hold.active") : null;
+        }
+
+        private LongTaskTimer longTaskTimer(String name) {
+            return LongTaskTimer.builder(name)
+                    .tags(tags)
+                    .tag("outcome", KeyValue.NONE_VALUE)
+                    .register(registry);
         }
 
         private void gauge(String name, AtomicInteger number, String text) {

@@ -234,7 +234,10 @@ class LockObservationsTest {
                 .toArray(Class[]::new);
         addition.apply(metered.runner().withConfiguration(AutoConfigurations.of(boot)))
                 .run(context -> {
-                    template(context).run(REQUEST, lease -> {});
+                    template(context).run(REQUEST, lease -> assertThat(metered.active("lockkeeper.hold.active"))
+                            .isEqualTo(1));
+                    assertThat(metered.active("lockkeeper.acquire.active")).isZero();
+                    assertThat(metered.active("lockkeeper.hold.active")).isZero();
                     observes[0] = context.getBean(LockObservations.class).isObserving();
                     assertThat(metered.acquired("acquired")).isEqualTo(1);
                     assertThat(metered.held("released")).isEqualTo(1);

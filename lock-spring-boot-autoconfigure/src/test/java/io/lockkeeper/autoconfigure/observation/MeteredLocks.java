@@ -54,6 +54,14 @@ final class MeteredLocks {
         return timer == null ? 0 : timer.count();
     }
 
+    /** Returns how many of what a timer counts are under way now. */
+    int active(String timer) {
+        return registry.get(timer)
+                .tags("label", "shop", "mode", "exclusive")
+                .longTaskTimer()
+                .activeTasks();
+    }
+
     double gauge(String name) {
         return gauge(name, "exclusive");
     }
