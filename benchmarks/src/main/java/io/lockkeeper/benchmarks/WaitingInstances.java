@@ -17,6 +17,7 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
+import java.util.Locale;
 import java.util.stream.IntStream;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 
@@ -64,7 +65,7 @@ final class WaitingInstances implements AutoCloseable {
     }
 
     private void ask(Instance instance) {
-        instance.attempt = instance.id + String.format("%08d", ++number);
+        instance.attempt = instance.id + String.format(Locale.ROOT, "%08d", ++number);
         send(instance);
     }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.memory;
 
+import java.util.Locale;
 import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -37,7 +38,7 @@ final class Glob {
         for (Matcher range = RANGE.matcher(ranges); range.find(); ) {
             int low = range.group(1).codePointAt(0);
             int high = range.group(2) == null ? low : range.group(2).codePointAt(0);
-            characters.append(String.format("\\x{%x}-\\x{%x}", Math.min(low, high), Math.max(low, high)));
+            characters.append(String.format(Locale.ROOT, "\\x{%x}-\\x{%x}", Math.min(low, high), Math.max(low, high)));
         }
         return characters.isEmpty() ? not ? "." : "(?!)" : "[" + (not ? "^" : "") + characters + "]";
     }

@@ -6,6 +6,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.DateTimeException;
 import java.time.Instant;
 import java.util.HashMap;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Matcher;
@@ -63,7 +64,7 @@ final class InstanceDescription {
             if (c == '"' || c == '\\') {
                 json.append('\\').append(c);
             } else if (c < ' ') {
-                json.append(String.format("\\u%04x", (int) c));
+                json.append(String.format(Locale.ROOT, "\\u%04x", (int) c));
             } else {
                 json.append(c);
             }

@@ -5,6 +5,7 @@ import io.lockkeeper.redis.RedisLockStore.Options;
 import io.lockkeeper.store.StoreTraits;
 import java.time.Duration;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 
 /**
@@ -62,7 +63,7 @@ record LockScripts(
     }
 
     private static byte[] digits(long millis) {
-        return RedisNames.bytes(String.format("%013d", Math.min(millis, LATEST_MILLIS)));
+        return RedisNames.bytes(String.format(Locale.ROOT, "%013d", Math.min(millis, LATEST_MILLIS)));
     }
 
     /** Returns bytes as a Lua text in which none of them can mean anything else. */
@@ -71,7 +72,7 @@ record LockScripts(
         for (byte each : bytes) {
             char c = (char) (each & 0xff);
             boolean plain = c < 128 && (Character.isLetterOrDigit(c) || c == ':' || c == '-' || c == '.');
-            text.append(plain ? String.valueOf(c) : String.format("\\%03d", (int) c));
+            text.append(plain ? String.valueOf(c) : String.format(Locale.ROOT, "\\%03d", (int) c));
         }
         return text.append('\'').toString();
     }

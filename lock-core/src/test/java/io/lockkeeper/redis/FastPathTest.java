@@ -8,6 +8,7 @@ import io.lockkeeper.testing.RedisServer;
 import io.lockkeeper.testing.RespConnection;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
@@ -243,6 +244,23 @@ class FastPathTest {
             }
             calls.run(scripts.release(), ScriptCalls.ending(A1, 0, 0));
             assertThat(String.valueOf(waiter.receive())).contains("grant " + B1);
+        }
+    }
+
+    @Test
+    void digitsAreThoseOfRedisInEachLocale() {
+        byte[] prefix = RedisNames.bytes("my_app:");
+        Locale usual = Locale.getDefault();
+        try {
+            Locale.setDefault(Locale.ROOT);
+            LockScripts expected = LockScripts.of(LEASE, LEASE, ALIVE, LEASE, prefix);
+            Locale.setDefault(Locale.forLanguageTag("ar-EG"));
+            assertThat(String.format("%d", 1))
+                    .as("a locale with digits of its own")
+                    .isNotEqualTo("1");
+            assertThat(LockScripts.of(LEASE, LEASE, ALIVE, LEASE, prefix)).isEqualTo(expected);
+        } finally {
+            Locale.setDefault(usual);
         }
     }
 

@@ -12,6 +12,7 @@ import io.lockkeeper.store.ReleaseCommand;
 import io.lockkeeper.store.RenewCommand;
 import java.time.Duration;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -79,7 +80,7 @@ public final class LockFaults {
      * @throws IllegalStateException if it is held
      */
     public Outage hold(String name) {
-        String attempt = stranger + String.format("%08d", attempts.incrementAndGet());
+        String attempt = stranger + String.format(Locale.ROOT, "%08d", attempts.incrementAndGet());
         List<String> names = List.of(name);
         AcquireReply reply = answer(store.real()
                 .acquire(new AcquireCommand(names, attempt, ClaimMode.EXCLUSIVE, HOLD.toMillis(), false, 1)));
