@@ -112,10 +112,15 @@ final class ReplicatedMaster {
                 connectionFailed(command, refusal);
             } else if (reply instanceof Throwable refusal) {
                 commands.refused(command, refusal, this);
-            } else if (command.counts) {
-                written.add(new Answer(command, command.toList(reply)));
             } else {
-                command.result.complete(command.toList(reply));
+                List<Object> answer = command.toList(reply);
+                if (command.retried && !answer.isEmpty() && Failures.isNotHeld(answer.get(0))) {
+                    command.fail(Failures.mayHaveRunBefore());
+                } else if (command.counts) {
+                    written.add(new Answer(command, answer));
+                } else {
+                    command.result.complete(answer);
+                }
             }
         }
         return written;
