@@ -86,7 +86,10 @@ if clock <= sub(claim, 56, 71) and not ARGV[2] then
       local lock = raws[i] or '2 X-- 0000000000000000 0000000000000000 00001 --------------------'
       local first = sub(lock, 24, 39)
       first = first < clock and clock or string.format('%.0f', first + 1)
-      redis.call('PEXPIRE', name, lease == LEASE and LIFE or lease + TOMBSTONE)
+      -- A command that writes nothing counts as a write: after it, a server without memory would take the new record.
+      if raws[i] then
+        redis.call('PEXPIRE', name, lease == LEASE and LIFE or lease + TOMBSTONE)
+      end
       redis.call('HSET', name, 'lock', '2 ' .. mode .. 'H' .. sub(lock, 5, 6) .. clock .. ' ' .. first .. ' ' .. tokens
         .. sub(lock, 46, 66) .. ' ' .. me .. ' ' .. clock .. ' ' .. lease)
       if not raws[i] then

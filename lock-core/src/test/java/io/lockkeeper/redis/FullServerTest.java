@@ -82,6 +82,9 @@ class FullServerTest {
             assertThatThrownBy(() -> template.acquire("new"))
                     .isInstanceOf(LockStoreException.class)
                     .hasMessageContaining("OOM");
+            assertThatThrownBy(() -> template.acquire(LockRequest.of("new 1", "new 2")))
+                    .isInstanceOf(LockStoreException.class)
+                    .hasMessageContaining("OOM");
             long begin = System.nanoTime();
             Awaitility.await().until(() -> System.nanoTime() - begin > LEASE.toNanos() * 3 / 2);
             assertThat(lease.isHeld()).isTrue();
