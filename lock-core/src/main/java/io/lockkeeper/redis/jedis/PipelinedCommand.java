@@ -96,9 +96,12 @@ final class PipelinedCommand {
         return sends < MAX_SENDS && !isOver() && System.nanoTime() - deadline < 0;
     }
 
-    /** Takes back that it was sent: the answer was not waited for. */
+    /** Does not count the last time that it was sent, because the answer was not waited for; but it may have run. */
     void notAwaited() {
-        sends--;
+        if (sends > 0) {
+            mayHaveRun = true;
+            sends--;
+        }
     }
 
     /** Returns how long the caller still waits: no longer than the command. */
