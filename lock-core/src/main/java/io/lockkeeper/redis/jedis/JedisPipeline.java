@@ -83,6 +83,9 @@ final class JedisPipeline {
         watch();
         if (closed) {
             refuse();
+            // Another leader may have answered it, and left it to the caller to complete it.
+            command.leave();
+            command.complete();
         } else if (waits) {
             await(command);
         } else if (led == 0) {
@@ -103,8 +106,11 @@ final class JedisPipeline {
                 LockSupport.parkNanos(this, own.callerNanos());
             }
         }
+        boolean goes = !own.isOver();
         if (!own.expire(answers)) {
             own.leave();
+        }
+        if (goes) {
             // It may have been this caller's turn to lead.
             handOn();
         }
@@ -152,9 +158,10 @@ final class JedisPipeline {
         boolean demoted = false;
         for (PipelinedCommand command = current.next(); command != null; command = current.next()) {
             Object reply = open.read();
-            current.nextIsAnswered();
             demoted |= Failures.says(reply, "READONLY");
             answered(command, reply);
+            // Not sooner: what an error leaves unanswered is sent again.
+            current.nextIsAnswered();
         }
         if (demoted) {
             // Whatever has this address now, this connection leads to a server that was a master once.

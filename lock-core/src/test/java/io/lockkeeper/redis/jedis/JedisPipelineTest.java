@@ -192,6 +192,34 @@ class JedisPipelineTest {
         return Duration.ofNanos(longest);
     }
 
+    /** A leader that answers a waiting caller leaves it to that caller to complete its future. */
+    @Test
+    void aCallerIsToldItsAnswerThoughThePipelineIsClosedMeanwhile() {
+        AtomicBoolean armed = new AtomicBoolean();
+        ScheduledThreadPoolExecutor closing = new ScheduledThreadPoolExecutor(1, DaemonThreads.factory("closing")) {
+            @Override
+            public ScheduledFuture<?> schedule(Runnable task, long delay, TimeUnit unit) {
+                if (armed.getAndSet(false)) {
+                    // The command is in the queue: this leader takes it along.
+                    CompletableFuture.supplyAsync(() -> ask("leader"), callers).join();
+                    pipeline.close();
+                }
+                return super.schedule(task, delay, unit);
+            }
+        };
+        try {
+            pipeline = new JedisPipeline(LIMIT, () -> link(network.port()), closing, callers);
+            ask("first");
+            Awaitility.await().until(() -> closing.getCompletedTaskCount() == closing.getTaskCount());
+            armed.set(true);
+            assertThat(CallerThread.waiting(() -> pipeline.call(command("ECHO", "own"))))
+                    .succeedsWithin(LIMIT)
+                    .isEqualTo(RedisNames.bytes("own"));
+        } finally {
+            closing.shutdownNow();
+        }
+    }
+
     /** There may be no room on the stack to schedule a look: the next command schedules one. */
     @Test
     void anErrorWhileALookIsScheduledLeavesOthersInCharge() {
