@@ -284,15 +284,17 @@ final class RedisSession {
         }
     }
 
-    private synchronized CompletableFuture<?> lastDescription() {
-        closed = true;
-        return described;
-    }
-
     void close() {
+        CompletableFuture<?> last;
+        synchronized (this) {
+            if (closed) {
+                return;
+            }
+            closed = true;
+            last = described;
+        }
         // Commands may overtake each other: a description that is being written must not come after its end.
-        lastDescription()
-                .thenCompose(done -> commands.delete(names.instance(clientId)))
+        last.thenCompose(done -> commands.delete(names.instance(clientId)))
                 .exceptionally(gone -> null)
                 .join();
         subscription.close(traits.commandTimeout());

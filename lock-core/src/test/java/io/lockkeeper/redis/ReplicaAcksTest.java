@@ -2,6 +2,7 @@
 package io.lockkeeper.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lockkeeper.LockLease;
@@ -235,6 +236,19 @@ class ReplicaAcksTest {
             Awaitility.await().until(() -> owner(master, "stock").isEmpty());
             replicas.get(0).resume();
         }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aStoreMayBeClosedTwice(Connections driver) {
+        RedisConnectionFactory connections = driver.to(master.port());
+        factories.add(connections);
+        RedisLockStore store = new RedisLockStore(
+                connections, RedisLockStore.Options.defaults().withReplicaAcks("1", ACK_TIMEOUT));
+        try (LockTemplate template = LockTemplate.builder(store).build()) {
+            template.acquire("stock").close();
+        }
+        assertThatCode(store::close).doesNotThrowAnyException();
     }
 
     @ParameterizedTest
