@@ -106,7 +106,11 @@ final class Arguments {
 
     private Arguments add(String part, int width) {
         byte[] bytes = part.getBytes(StandardCharsets.ISO_8859_1);
-        System.arraycopy(bytes, 0, text, end, Math.min(bytes.length, width));
+        if (bytes.length != width) {
+            throw new IllegalArgumentException(
+                    "'" + part + "' must have " + width + " characters, but has " + bytes.length);
+        }
+        System.arraycopy(bytes, 0, text, end, width);
         end += width;
         return this;
     }

@@ -39,6 +39,7 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
 @Timeout(30)
 class RedisClusterStoreTest {
 
+    private static final String NO_HOLDER = "CLIENT00000000000001";
     /** Polls come so seldom that a grant is told from them also on a slow machine. */
     private static final RedisLockStore.Options PATIENT =
             RedisLockStore.Options.defaults().withPollInterval(Duration.ofSeconds(25));
@@ -234,7 +235,7 @@ class RedisClusterStoreTest {
                 String name = together.get(i);
                 boolean held = i % 3 == 0;
                 commands.add(
-                        new RenewCommand(name, held ? ownerAfterAcquire(template, name) : "nobody", 30_000, false, 0));
+                        new RenewCommand(name, held ? ownerAfterAcquire(template, name) : NO_HOLDER, 30_000, false, 0));
             }
             for (int i = 0; i < apart.size(); i++) {
                 commands.add(
@@ -246,7 +247,7 @@ class RedisClusterStoreTest {
             for (int i = 0; i < commands.size(); i++) {
                 assertThat(answers.get(i).get(5, TimeUnit.SECONDS))
                         .as(commands.get(i).name())
-                        .isEqualTo(!commands.get(i).attempt().equals("nobody"));
+                        .isEqualTo(!commands.get(i).attempt().equals(NO_HOLDER));
             }
             // 250 and 50 of one slot, and one for each of the others.
             assertThat(cluster.scriptCalls()).isEqualTo(2 + apart.size());

@@ -168,7 +168,7 @@ class RedisRequestCountTest {
     /** What is renewed together goes out together: 250 locks a request. */
     @Test
     void renewalsOfATickAreFewRequests() {
-        renew(1_000, name -> "nobody", answers -> {
+        renew(1_000, name -> "CLIENT00000000000001", answers -> {
             assertThat(answers).hasSize(1_000).containsOnly(false);
             assertThat(server.scriptCalls()).isEqualTo(4);
         });
