@@ -30,8 +30,10 @@ final class MemoryLock {
     private ClaimMode mode = ClaimMode.EXCLUSIVE;
     private long first;
     private long token;
-    /** The attempt that released the lock last. */
+    /** The attempt that released the lock last, or lost it by force. */
     private String previous = "";
+
+    private boolean previousRevoked;
 
     private enum State {
         /** Not confirmed yet. */
@@ -178,6 +180,7 @@ final class MemoryLock {
     /** Ends a hold, at once or when a minimum time is over. The owner's tokens that were not used are free again. */
     void end(String attempt, long lastToken, long keptUntil) {
         previous = attempt;
+        previousRevoked = false;
         if (mode != ClaimMode.READ && lastToken >= first - 1 && lastToken < token) {
             token = lastToken;
         }
@@ -206,7 +209,7 @@ final class MemoryLock {
             reply = ReleaseReply.RELEASED;
         } else if (queue.remove(attempt) != null) {
             reply = ReleaseReply.LEFT_QUEUE;
-        } else if (hasEnded(attempt)) {
+        } else if (hasEnded(attempt) && !(previousRevoked && previous.equals(attempt))) {
             reply = ReleaseReply.ALREADY_RELEASED;
         }
         serve(null, micros);
@@ -221,7 +224,11 @@ final class MemoryLock {
 
     boolean revoke(long micros) {
         List<String> holders = List.copyOf(holds.keySet());
-        holders.forEach(attempt -> outbox.accept(attempt, listener -> listener.revoked(attempt)));
+        for (String attempt : holders) {
+            outbox.accept(attempt, listener -> listener.revoked(attempt));
+            previous = attempt;
+            previousRevoked = true;
+        }
         holds.clear();
         serve(null, micros);
         return !holders.isEmpty();

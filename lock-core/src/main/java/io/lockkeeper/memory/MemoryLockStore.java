@@ -30,6 +30,8 @@ import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Keeps locks inside the JVM, with the promises of the Redis store: for tests, and for applications that run as one
@@ -37,6 +39,7 @@ import org.jspecify.annotations.Nullable;
  */
 public class MemoryLockStore implements LockStore {
 
+    private static final Logger log = LoggerFactory.getLogger(MemoryLockStore.class);
     private static final int ALIVE_POLLS = 4;
     private static final int CLIENT_ID_LENGTH = 12;
 
@@ -286,8 +289,17 @@ public class MemoryLockStore implements LockStore {
             due = List.copyOf(heap.messages);
             heap.messages.clear();
         }
-        due.forEach(Runnable::run);
+        due.forEach(MemoryLockStore::tell);
         return CompletableFuture.completedFuture(reply);
+    }
+
+    /** What one listener throws must not cost others their messages, nor the caller its reply. */
+    private static void tell(Runnable message) {
+        try {
+            message.run();
+        } catch (RuntimeException | Error failure) {
+            log.warn("A store listener failed", failure);
+        }
     }
 
     /** Not under the monitor of this store: commands ask for it under that of the heap. */
