@@ -141,8 +141,7 @@ final class LeaseOperations implements ManagedLease.Keeper {
         }
         ClockReading sent = context.now();
         ClockReading end = sent.plusMillis(leaseMillis);
-        boolean shared = hold.spec.isShared() && !hold.spec.fixed();
-        if (shared) {
+        if (hasEndsOfItsLeases(hold)) {
             lease.limit(end);
         } else {
             hold.limit(end, sent);
@@ -155,24 +154,31 @@ final class LeaseOperations implements ManagedLease.Keeper {
                 .map(name -> new RenewCommand(name, hold.attempt, storeMillis, false, 0))
                 .toList();
         return PendingAnswers.safely(() -> LeaseRenewer.all(store.renew(renewals)))
-                .thenApply(held -> {
-                    if (lease.hold() != hold) {
-                        // The answer says nothing about the hold of the reader that the lease belongs to now.
-                        throw new StoreException("the writer became a reader before the store answered", null);
-                    }
-                    if (!held) {
-                        executor.lose(hold, StoreHold.SAYS_ENDED);
-                        return false;
-                    }
-                    if (shared) {
-                        lease.endAt(end);
-                        hold.renewed(end, sent, context.now());
-                    } else {
-                        hold.fix(end, context.now());
-                    }
-                    renewer.watch(hold);
-                    return lease.isHeld();
-                });
+                .thenApply(held -> extended(lease, hold, held, end, sent));
+    }
+
+    private boolean extended(ManagedLease lease, StoreHold hold, boolean held, ClockReading end, ClockReading sent) {
+        if (lease.hold() != hold) {
+            // The answer says nothing about the hold of the reader that the lease belongs to now.
+            throw new StoreException("the writer became a reader before the store answered", null);
+        }
+        if (!held) {
+            executor.lose(hold, StoreHold.SAYS_ENDED);
+            return false;
+        }
+        if (hasEndsOfItsLeases(hold)) {
+            lease.endAt(end);
+            hold.renewed(end, sent, context.now());
+        } else {
+            hold.fix(end, context.now());
+        }
+        renewer.watch(hold);
+        return lease.isHeld();
+    }
+
+    /** Returns whether each lease of a hold that is shared and renewed has an end of its own. */
+    private static boolean hasEndsOfItsLeases(StoreHold hold) {
+        return hold.spec.isShared() && !hold.spec.fixed();
     }
 
     // ---- downgrades ----
