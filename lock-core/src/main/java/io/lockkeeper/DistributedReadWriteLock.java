@@ -8,7 +8,7 @@ import java.util.concurrent.locks.ReadWriteLock;
  * released writer lets in all readers who wait in front, so that neither side starves the other.
  *
  * <p>A thread that holds the write lock may take the read lock, and goes on as a reader when it releases the write lock:
- * nobody writes in between. A thread that holds the read lock only and asks for the write lock gets a
+ * no other writes in between. A thread that holds the read lock only and asks for the write lock gets a
  * {@link LockUpgradeException} at once: two of them would wait for each other for ever.
  */
 public interface DistributedReadWriteLock extends ReadWriteLock {

@@ -54,11 +54,11 @@ public interface LockInspector {
     List<LockStatus> find(String namePattern, int limit);
 
     /**
-     * Takes a lock away from whoever holds it. Breaks mutual exclusion until the holder hears of it: within a second
+     * Takes a lock away from its holders. Breaks mutual exclusion until the holder hears of it: within a second
      * while its channel is up, else at its next renewal.
      *
      * @param name the lock's name
-     * @return whether somebody held it
+     * @return whether it was held
      * @throws LockStoreException if the store failed or did not answer
      */
     boolean forceRelease(String name);

@@ -13,7 +13,7 @@ public enum LockMode {
     EXCLUSIVE,
     /** One holder, and every caller is served in the order of arrival, whatever its instance. */
     FAIR,
-    /** Any number of holders, as long as nobody writes. */
+    /** Any number of holders, as long as there is no writer. */
     READ,
     /** One holder, and no reader beside it. */
     WRITE

@@ -64,7 +64,7 @@ public interface LockOperations {
      * @param request what to lock; without a wait time, the template's default holds
      * @return completed on a thread of {@link LockTemplate.Builder#executor} with the lease, or with the exception that
      *     {@link #acquire(LockRequest)} would throw. A caller that cancels or completes it first gives up the place; a
-     *     lease that nobody received is released.
+     *     lease that no caller received is released.
      */
     CompletableFuture<LockLease> acquireAsync(LockRequest request);
 

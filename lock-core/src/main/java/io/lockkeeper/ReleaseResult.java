@@ -7,7 +7,7 @@ public enum ReleaseResult {
     RELEASED,
     /** This lease had been released before; nothing was done. */
     ALREADY_RELEASED,
-    /** The lease had ended before its release: somebody else may have held the lock meanwhile. */
+    /** The lease had ended before its release: another may have held the lock meanwhile. */
     LOST,
     /**
      * The store did not answer. The lease is over for this process and is no longer renewed; the release is repeated in

@@ -83,7 +83,7 @@ final class CommandThreads {
                 server, name -> DaemonThreads.limited(("lockkeeper-redis " + name).strip(), THREADS_OF_A_SERVER));
     }
 
-    @SuppressWarnings("NullAway") // A null reply is as good as any where nobody reads it.
+    @SuppressWarnings("NullAway") // A null reply is as good as any where it is not read.
     private <T> void run(CompletableFuture<T> result, String what, Function<RedisConnection, @Nullable T> command) {
         if (result.isDone()) {
             return;

@@ -107,7 +107,7 @@ final class ServerChecks {
         if (acks && info.containsKey("connected_slaves") && !info.containsKey("min_slaves_good_slaves")) {
             findings.add(
                     "min-replicas-to-write is 0 although lockkeeper.redis.replica-acks is set: a master that was cut"
-                            + " off goes on taking writes, which nobody keeps. Set min-replicas-to-write 1 and"
+                            + " off goes on taking writes, which are lost. Set min-replicas-to-write 1 and"
                             + " min-replicas-max-lag 10.");
         }
         return findings;

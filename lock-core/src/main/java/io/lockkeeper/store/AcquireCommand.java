@@ -21,7 +21,7 @@ public record AcquireCommand(
         List<String> names, String attempt, ClaimMode mode, long leaseMillis, boolean queue, int tokens) {
 
     /**
-     * The most tokens that a hold can reserve. Whoever takes a lock with so many may keep it among the callers of its client
+     * The most tokens that a hold can reserve. One who takes a lock with so many may keep it among the callers of its client
      * for long, and {@linkplain StoreListener#awaited is told} of the first who waits.
      */
     public static final int MOST_TOKENS = 10_000;

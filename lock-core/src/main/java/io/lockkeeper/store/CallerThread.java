@@ -69,7 +69,7 @@ public final class CallerThread {
     }
 
     /**
-     * Runs commands that must be under way at the same time, whoever waits for them.
+     * Runs commands that must be under way at the same time, on whichever thread they are awaited.
      *
      * @param commands what asks the store
      * @return what it returns

@@ -7,7 +7,7 @@ public enum ClaimMode {
     EXCLUSIVE,
     /** One holder, served strictly in the order of arrival. */
     FAIR,
-    /** Any number of holders, as long as nobody writes. */
+    /** Any number of holders, as long as there is no writer. */
     READ,
     /** One holder, and no reader beside it. */
     WRITE

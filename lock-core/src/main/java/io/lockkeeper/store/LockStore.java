@@ -70,7 +70,7 @@ public interface LockStore extends AutoCloseable {
      * Looks at a lock.
      *
      * @param name the lock's name
-     * @return what the store knows; empty where nobody holds the lock or waits for it
+     * @return what the store knows; empty where the lock is neither held nor waited for
      */
     CompletableFuture<Optional<StoredLock>> inspect(String name);
 
@@ -95,7 +95,7 @@ public interface LockStore extends AutoCloseable {
      * Takes a lock away from all who hold it, and tells them. Breaks mutual exclusion until they have heard of it.
      *
      * @param name the lock's name
-     * @return whether somebody held it
+     * @return whether it was held
      */
     CompletableFuture<Boolean> revoke(String name);
 

@@ -4,7 +4,7 @@ package io.lockkeeper.store;
 import java.util.List;
 
 /**
- * What a store knows of a lock that somebody holds or waits for.
+ * What a store knows of a lock that is held or waited for.
  *
  * @param name the lock's name
  * @param mode how it is held, or was held last

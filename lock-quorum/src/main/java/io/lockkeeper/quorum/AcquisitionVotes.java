@@ -26,7 +26,7 @@ final class AcquisitionVotes {
         GRANTED,
         /** It has granted the locks, and has the token that was chosen. */
         CONFIRMED,
-        /** It keeps the locks for somebody else, or has ended the attempt. */
+        /** It keeps the locks for another attempt, or has ended the attempt. */
         REFUSED,
         /** It failed. */
         FAILED
@@ -104,7 +104,7 @@ final class AcquisitionVotes {
 
     /**
      * Returns whether a majority cannot be had any more, or only with masters that did not answer lately: where a majority
-     * has answered, and is not of one mind, nobody waits for those.
+     * has answered, and is not of one mind, those are not waited for.
      */
     boolean isHopeless() {
         long grants = count(AcquisitionVotes::isGrant);

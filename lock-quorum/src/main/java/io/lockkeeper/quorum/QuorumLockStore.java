@@ -34,7 +34,7 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Tokens.</b> The highest fencing token of the majority that granted a lock is written back to a majority before the
  * caller has the lock: the write-back of Attiya, Bar-Noy and Dolev, "Sharing memory robustly in message-passing systems"
  * (Journal of the ACM, 1995). Any later majority has a master in common with that one, so tokens rise from holder to
- * holder whichever masters grant. For locks that nobody has used for a while the masters' clocks must agree to within the
+ * holder whichever masters grant. For locks that were not used for a while the masters' clocks must agree to within the
  * lease time and the time for which the masters remember a free lock.
  *
  * <p><b>Restarts.</b> A master that has forgotten its locks must not give any for a lease: each master refuses by itself
@@ -124,7 +124,7 @@ public class QuorumLockStore implements LockStore {
         return session().renew(commands);
     }
 
-    /** Looks at a lock at all masters: it is held by an attempt that a majority knows. Nobody waits at the masters. */
+    /** Looks at a lock at all masters: it is held by an attempt that a majority knows. There are no queues at the masters. */
     @Override
     public CompletableFuture<Optional<StoredLock>> inspect(String name) {
         return session().quorum().ask(master -> master.ask(store -> store.inspect(name)), Sightings.ofLock(name));
@@ -149,7 +149,7 @@ public class QuorumLockStore implements LockStore {
      * Takes a lock away at all masters.
      *
      * @return whether any master had it: also what a minority keeps of a hold is in the way of others, and where a master
-     *     does not answer, nobody can tell whether a majority had it. Fails where no majority answers, because a majority
+     *     does not answer, it is not known whether a majority had it. Fails where no majority answers, because a majority
      *     may then have it still
      */
     @Override

@@ -16,7 +16,7 @@ final class Sightings {
 
     private Sightings() {}
 
-    /** A lock is held by whom a majority knows as its holder, and by nobody where nobody can be known to so many. */
+    /** A lock is held by whom a majority knows as its holder, and is free where no attempt can be known to so many. */
     static Rule<Optional<StoredLock>, Optional<StoredLock>> ofLock(String name) {
         return tally -> {
             List<StoredLock> seen =

@@ -98,7 +98,7 @@ public final class DistributedLockedValidator
         return new DistributedLockedValidator(beans, advisor, switchedOff, true);
     }
 
-    /** Remembers which objects were handed in from outside, such as the mocks of a test: nobody could proxy them. */
+    /** Remembers which objects were handed in from outside, such as the mocks of a test: no proxy can be put before them. */
     @Override
     public void postProcessBeanFactory(ConfigurableListableBeanFactory factory) {
         given = Set.of(factory.getSingletonNames());
@@ -339,7 +339,7 @@ public final class DistributedLockedValidator
         try {
             return AnnotatedMethod.allOf(type);
         } catch (LinkageError unreadable) {
-            // Such a bean is usable as long as nobody asks for all of its methods.
+            // Such a bean is usable as long as its methods are not all asked for.
             log.debug("The methods of {} could not be read", type, unreadable);
             return List.of();
         }

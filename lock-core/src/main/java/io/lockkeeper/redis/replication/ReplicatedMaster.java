@@ -127,7 +127,7 @@ final class ReplicatedMaster {
     }
 
     private void tooFew(List<Answer> written, long count) {
-        // This may be a master that was cut off: whoever knows of another one is asked again.
+        // This may be a master that was cut off: those that know of another one are asked again.
         connection.disconnect();
         commands.serverFailed();
         StoreException few = new StoreException(
