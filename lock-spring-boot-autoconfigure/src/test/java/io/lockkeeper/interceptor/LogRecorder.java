@@ -26,9 +26,11 @@ public final class LogRecorder implements AutoCloseable {
 
     /** Returns what was said, each line after its level. */
     public List<String> lines() {
-        return appender.list.stream()
-                .map(event -> event.getLevel() + " " + event.getFormattedMessage())
-                .toList();
+        synchronized (appender) { // An appender writes its list under its own monitor.
+            return appender.list.stream()
+                    .map(event -> event.getLevel() + " " + event.getFormattedMessage())
+                    .toList();
+        }
     }
 
     @Override
