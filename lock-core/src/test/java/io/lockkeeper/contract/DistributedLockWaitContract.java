@@ -14,6 +14,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -69,7 +70,8 @@ public abstract class DistributedLockWaitContract extends LockViews {
         }
         assertThat(lock.isHeldByCurrentThread()).isTrue();
         lock.unlock();
-        assertThat(isFree(elsewhere)).isTrue();
+        // A refused waiter's place may outlast its call where the machine is slow, and is granted the lock then.
+        Awaitility.await().until(() -> isFree(elsewhere));
     }
 
     /** Returns how long another thread was refused. */

@@ -61,7 +61,7 @@ record ModelCheck(String output) {
         }
 
         /** Runs TLC in a JVM of its own, with its files below target. */
-        ModelCheck run(int workers, String heap, Duration timeout) {
+        ModelCheck run(int workers, List<String> options, Duration timeout) {
             try {
                 Files.createDirectories(WORK);
                 Path folder = Files.createTempDirectory(WORK.toAbsolutePath(), module);
@@ -72,8 +72,7 @@ record ModelCheck(String output) {
                 arguments.addAll(
                         List.of("-config", folder.resolve(module + ".cfg").toString()));
                 arguments.add(folder.resolve(module + ".tla").toString());
-                try (JavaProcess tlc = JavaProcess.start(
-                        List.of("-Xmx" + heap, "-XX:+UseParallelGC"), TLC.class, arguments.toArray(String[]::new))) {
+                try (JavaProcess tlc = JavaProcess.start(options, TLC.class, arguments.toArray(String[]::new))) {
                     tlc.awaitExit(timeout);
                     return new ModelCheck(tlc.output());
                 } finally {
