@@ -23,7 +23,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  */
 class ScriptModelTest {
 
-    private static final int STEPS = Integer.getInteger("model.steps", 20_000);
+    private static final int STEPS = Integer.getInteger("model.steps", 10_000);
     private static final int LENGTH = 160;
 
     private static RedisServer server;

@@ -17,7 +17,7 @@ class ProtocolModelTest {
     private static final Duration AT_MOST = Duration.ofMinutes(10);
 
     private static ModelCheck check(ModelCheck.Run run) {
-        return run.run(1, List.of("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"), AT_MOST);
+        return run.run(1, List.of("-Xmx512m"), AT_MOST);
     }
 
     private static String violation(String invariant) {
@@ -71,7 +71,11 @@ class ProtocolModelTest {
         ModelCheck named = ModelCheck.of(module, configuration)
                 .run(
                         Integer.getInteger("model.workers", 2),
-                        List.of("-Xmx" + System.getProperty("model.heap", "4g"), "-XX:+UseParallelGC"),
+                        List.of(
+                                "-Xmx" + System.getProperty("model.heap", "4g"),
+                                "-XX:TieredStopAtLevel=4",
+                                "-XX:-UseSerialGC",
+                                "-XX:+UseParallelGC"),
                         Duration.ofDays(1));
         assertThat(named.output()).contains(NO_ERROR);
         System.out.println(named.output());

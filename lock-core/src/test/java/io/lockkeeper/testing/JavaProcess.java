@@ -23,6 +23,9 @@ import java.util.concurrent.TimeUnit;
  */
 public final class JavaProcess implements AutoCloseable {
 
+    /** Most processes live for seconds: the second compiler and a parallel collector cost them more than they save. */
+    private static final List<String> SHORT_LIVED = List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC");
+
     private final ChildProcess child;
     private final Writer input;
     private final BlockingQueue<Optional<String>> lines = new LinkedBlockingQueue<>();
@@ -41,7 +44,7 @@ public final class JavaProcess implements AutoCloseable {
         return start(List.of(), main, args);
     }
 
-    /** Starts a JVM with options, such as {@code -Xmx64m}, that runs the main method of a class. */
+    /** Starts a JVM with options after those for short lives, such as {@code -Xmx64m}, that runs the main method of a class. */
     public static JavaProcess start(List<String> jvmOptions, Class<?> main, String... args) {
         return start(jvmOptions, System.getProperty("java.class.path"), main, args);
     }
@@ -50,6 +53,7 @@ public final class JavaProcess implements AutoCloseable {
     public static JavaProcess start(List<String> jvmOptions, String classPath, Class<?> main, String... args) {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        command.addAll(SHORT_LIVED);
         command.addAll(jvmOptions);
         command.addAll(List.of("-cp", classPath, main.getName()));
         command.addAll(List.of(args));

@@ -47,11 +47,7 @@ class ProcessEventsTest {
 
     private JavaProcess process(Connections driver, Duration shutdownWait) {
         JavaProcess process = JavaProcess.start(
-                List.of("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
-                LockingProcess.class,
-                driver.name(),
-                "" + server.port(),
-                "" + shutdownWait.toMillis());
+                LockingProcess.class, driver.name(), "" + server.port(), "" + shutdownWait.toMillis());
         processes.add(process);
         return process;
     }

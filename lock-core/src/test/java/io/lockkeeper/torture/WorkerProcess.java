@@ -11,7 +11,7 @@ import java.util.List;
 final class WorkerProcess implements AutoCloseable {
 
     private static final Duration PATIENCE = Duration.ofSeconds(60);
-    private static final List<String> SMALL = List.of("-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1");
+    private static final List<String> SMALL = List.of("-Xmx128m");
 
     private final int number;
     private final int redisPort;
