@@ -69,7 +69,9 @@ public interface LockLease extends AutoCloseable {
     boolean verify();
 
     /**
-     * Gives the lease a fixed end, counted from now, and stops its automatic renewal.
+     * Gives the lease a fixed end, counted from now, and stops its automatic renewal. An end that is nearer than the present
+     * one is kept by this process, which releases the lock then: the store keeps the later end, up to which the lock stays
+     * taken if the process crashes.
      *
      * @param leaseTime how long the lock stays held from now on; at least 100 ms
      * @return whether the lock is held until then; false: it was lost, or released before
@@ -84,7 +86,7 @@ public interface LockLease extends AutoCloseable {
      *
      * @param leaseTime how long the lock stays held from now on; at least 100 ms
      * @param minHoldTime how long the lock stays taken from now on, also after a release; it replaces the minimum that the
-     *     lease had; zero: none. A crash does not keep the lock beyond the lease.
+     *     lease had; zero: none. A crash does not keep the lock beyond the latest end that the lease had.
      * @return whether the lock is held until then; false: it was lost, or released before, and the minimum is as before
      * @throws IllegalArgumentException if the lease time is shorter than 100 ms, or the minimum is negative
      * @throws LockStoreException if the store failed or did not answer; the lease then has the earlier of both ends, is
