@@ -1,49 +1,241 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.quorum;
 
-import io.lockkeeper.quorum.Tally.Rule;
+import io.lockkeeper.quorum.QuorumAttempt.Ending;
+import io.lockkeeper.quorum.QuorumVote.Rule;
+import io.lockkeeper.store.AcquireCommand;
+import io.lockkeeper.store.AcquireReply;
+import io.lockkeeper.store.DaemonThreads;
+import io.lockkeeper.store.HandOverReply;
+import io.lockkeeper.store.LockStore;
+import io.lockkeeper.store.ReleaseCommand;
+import io.lockkeeper.store.ReleaseReply;
+import io.lockkeeper.store.RenewCommand;
 import io.lockkeeper.store.StoreException;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 
 /**
- * The masters of an open store, and the times that hold for all of them.
- *
- * @param masters the masters
- * @param commandTimeout within which every command is answered
- * @param leaseTime after which a master that was restarted is trusted again
- * @param timer runs what is due later
+ * The nodes of an open store, and the attempts of which some node may still take a lock, or has yet to be told the end. An
+ * attempt that has ended is remembered until every node knows: asked for again meanwhile, it would be given and then taken
+ * away.
  */
-record Quorum(List<Master> masters, Duration commandTimeout, Duration leaseTime, Timer timer) {
+final class Quorum {
 
-    /** Asks all masters the same, and decides by counting. */
-    <T, R> CompletableFuture<R> ask(Function<Master, CompletableFuture<T>> question, Rule<T, R> rule) {
-        return decide(masters.stream().map(question).toList(), rule);
+    private final List<QuorumNode> nodes;
+    private final Duration commandTimeout;
+    private final Duration leaseTime;
+    private final Map<String, QuorumAttempt> attempts = new ConcurrentHashMap<>();
+    private final Map<QuorumNode, PendingReleases> pending = new LinkedHashMap<>();
+    private final FairnessWindow window = new FairnessWindow(System::nanoTime);
+    private final ScheduledThreadPoolExecutor timer =
+            new ScheduledThreadPoolExecutor(1, DaemonThreads.factory("lockkeeper-quorum-timer"));
+
+    /**
+     * Creates a quorum.
+     *
+     * @param nodes the nodes, which are open
+     * @param commandTimeout within which every command is answered
+     * @param leaseTime after which a node that was restarted is trusted again
+     */
+    Quorum(List<QuorumNode> nodes, Duration commandTimeout, Duration leaseTime) {
+        this.nodes = nodes;
+        this.commandTimeout = commandTimeout;
+        this.leaseTime = leaseTime;
+        nodes.forEach(node -> pending.put(node, new PendingReleases(node, this)));
+        timer.setRemoveOnCancelPolicy(true);
     }
 
-    /** Decides by counting answers that are in the order of the masters. */
-    <T, R> CompletableFuture<R> decide(List<CompletableFuture<T>> answers, Rule<T, R> rule) {
-        return Tally.decide(answers, (i, failure) -> masters.get(i).describe(failure), rule);
+    List<QuorumNode> nodes() {
+        return nodes;
     }
 
-    /** Returns the longest time for which the engine may ask: the lease, and its own margin. */
-    long longestLeaseMillis() {
+    Duration commandTimeout() {
+        return commandTimeout;
+    }
+
+    /** Asks all nodes the same, and decides by counting. */
+    <T, R> CompletableFuture<R> ask(Function<LockStore, CompletableFuture<T>> question, Rule<T, R> rule) {
+        return QuorumVote.decide(
+                nodes, nodes.stream().map(node -> node.ask(question)).toList(), rule);
+    }
+
+    // ---- holds ----
+
+    CompletableFuture<AcquireReply> acquire(AcquireCommand command) {
+        return acquire(command, commandTimeout.toNanos());
+    }
+
+    private CompletableFuture<AcquireReply> acquire(AcquireCommand command, long patienceNanos) {
+        return isTooLong(command.leaseMillis())
+                ? CompletableFuture.failedFuture(tooLong("lease time"))
+                : new QuorumAcquisition(command, this).start(Math.max(0, patienceNanos));
+    }
+
+    /** Releases, and then acquires for the next attempt; now and then it lets other instances come first. */
+    CompletableFuture<HandOverReply> handOver(ReleaseCommand ended, AcquireCommand next) {
+        long end = System.nanoTime() + commandTimeout.toNanos();
+        boolean mayGoOn = window.mayGoOn(next.name());
+        return releaseEverywhere(ended).thenCompose(released -> {
+            if (released == ReleaseReply.NOT_HELD) {
+                return CompletableFuture.completedFuture(new HandOverReply(false, new AcquireReply.Ended()));
+            }
+            CompletableFuture<AcquireReply> reply = mayGoOn
+                    ? acquire(next, end - System.nanoTime())
+                    : CompletableFuture.completedFuture(new AcquireReply.Busy(""));
+            return reply.whenComplete((answer, failure) -> {
+                        if (!(answer instanceof AcquireReply.Acquired)) {
+                            window.ended(next.name());
+                        }
+                    })
+                    .thenApply(answer -> new HandOverReply(true, answer));
+        });
+    }
+
+    CompletableFuture<ReleaseReply> release(ReleaseCommand command) {
+        command.names().forEach(window::ended);
+        return isTooLong(command.keepMillis())
+                ? CompletableFuture.failedFuture(tooLong("minimum hold time"))
+                : releaseEverywhere(command);
+    }
+
+    /**
+     * Releases at all nodes. The hold is over where a majority says so, and was lost where so many do not know of it that
+     * no majority had it.
+     */
+    private CompletableFuture<ReleaseReply> releaseEverywhere(ReleaseCommand command) {
+        QuorumAttempt attempt = begin(command.attempt());
+        long keptUntil = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(command.keepMillis());
+        Ending ending = new Ending(command.names(), command.attempt(), keptUntil, traceEnd());
+        attempt.end(ending);
+        List<CompletableFuture<ReleaseReply>> replies =
+                nodes.stream().map(node -> release(node, attempt, ending)).toList();
+        settle(attempt);
+        return QuorumVote.decide(nodes, replies, vote -> vote.verdict(reply -> reply != ReleaseReply.NOT_HELD)
+                .map(held -> !held
+                        ? ReleaseReply.NOT_HELD
+                        : vote.answers().contains(ReleaseReply.RELEASED)
+                                ? ReleaseReply.RELEASED
+                                : ReleaseReply.ALREADY_RELEASED));
+    }
+
+    /** Ends an attempt at one node: at once where it answers, in the background where it does not. */
+    CompletableFuture<ReleaseReply> release(QuorumNode node, QuorumAttempt attempt, Ending ending) {
+        Runnable settled = beginAt(node, attempt.id);
+        CompletableFuture<ReleaseReply> reply = node.ask(store -> store.release(ending.command()));
+        reply.whenComplete((answer, failure) -> {
+            if (failure == null) {
+                settled.run();
+            } else {
+                Objects.requireNonNull(pending.get(node)).add(ending, settled);
+            }
+        });
+        return reply;
+    }
+
+    /** Renews holds at all nodes, those of one node together. */
+    List<CompletableFuture<Boolean>> renew(List<RenewCommand> commands) {
+        List<RenewCommand> allowed = commands.stream()
+                .filter(command -> !isTooLong(command.leaseMillis()))
+                .toList();
+        List<List<CompletableFuture<Boolean>>> answers =
+                nodes.stream().map(node -> node.renew(allowed)).toList();
+        List<CompletableFuture<Boolean>> decisions = new ArrayList<>(commands.size());
+        int sent = 0;
+        for (RenewCommand command : commands) {
+            if (isTooLong(command.leaseMillis())) {
+                decisions.add(CompletableFuture.failedFuture(tooLong("lease time")));
+            } else {
+                int position = sent++;
+                decisions.add(QuorumVote.decide(
+                        nodes,
+                        answers.stream().map(own -> own.get(position)).toList(),
+                        vote -> vote.verdict(Boolean::booleanValue)));
+            }
+        }
+        return decisions;
+    }
+
+    // ---- attempts ----
+
+    /** Returns an attempt with one more duty. */
+    QuorumAttempt begin(String id) {
+        return attempts.compute(id, (key, known) -> {
+            QuorumAttempt attempt = known == null ? new QuorumAttempt(key) : known;
+            attempt.duties++;
+            return attempt;
+        });
+    }
+
+    /** Ends a duty, and forgets the attempt with the last one. */
+    void settle(QuorumAttempt attempt) {
+        attempts.computeIfPresent(attempt.id, (key, known) -> --known.duties == 0 ? null : known);
+    }
+
+    private Runnable beginAt(QuorumNode node, String id) {
+        QuorumAttempt attempt = begin(id);
+        node.beginDuty();
+        return () -> {
+            settle(attempt);
+            node.endDuty();
+        };
+    }
+
+    /** Returns for how many attempts something is still to be done at some node. */
+    int unsettled() {
+        return attempts.size();
+    }
+
+    // ---- times ----
+
+    /** The longest time for which the engine may ask is the lease, and its own margin. */
+    private long longestLeaseMillis() {
         return leaseTime.toMillis() + Math.max(100, leaseTime.toMillis() / 100);
     }
 
-    /** Returns after what time nothing of an attempt that is not renewed can be left at any master. */
-    long longestTraceNanos() {
-        return TimeUnit.MILLISECONDS.toNanos(longestLeaseMillis()) + 2 * commandTimeout.toNanos();
+    private boolean isTooLong(long millis) {
+        return millis > longestLeaseMillis();
     }
 
-    /** Returns why a time is refused after which a restarted master, which has forgotten the hold, is trusted again. */
-    StoreException tooLong(String what) {
+    /** Returns when nothing of an attempt that is not renewed can be left at any node, on the monotonic clock. */
+    long traceEnd() {
+        return System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(longestLeaseMillis()) + 2 * commandTimeout.toNanos();
+    }
+
+    /** Returns why a time is refused after which a restarted node, which has forgotten the hold, is trusted again. */
+    private StoreException tooLong(String what) {
         return new StoreException(
                 "on independent masters the " + what + " must be at most the lease time of the template, "
                         + leaseTime.toMillis() + " ms, because a master that was restarted is trusted again after it",
                 null);
+    }
+
+    /**
+     * Runs a short task after a delay; never where the quorum is closed before.
+     *
+     * @return takes the task back
+     */
+    Runnable later(long nanos, Runnable task) {
+        try {
+            var scheduled = timer.schedule(task, nanos, TimeUnit.NANOSECONDS);
+            return () -> scheduled.cancel(false);
+        } catch (RejectedExecutionException closed) {
+            return () -> {};
+        }
+    }
+
+    void close() {
+        QuorumLockStore.inParallel(nodes, node -> node.close(commandTimeout));
+        timer.shutdownNow();
     }
 }

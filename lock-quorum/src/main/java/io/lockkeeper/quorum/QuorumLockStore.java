@@ -4,6 +4,8 @@ package io.lockkeeper.quorum;
 import io.lockkeeper.store.AcquireCommand;
 import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.ClaimMode;
+import io.lockkeeper.store.DaemonThreads;
+import io.lockkeeper.store.Grant;
 import io.lockkeeper.store.HandOverCommand;
 import io.lockkeeper.store.HandOverReply;
 import io.lockkeeper.store.LockStore;
@@ -15,13 +17,20 @@ import io.lockkeeper.store.StoreTraits;
 import io.lockkeeper.store.StoredInstance;
 import io.lockkeeper.store.StoredLock;
 import java.time.Duration;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -47,8 +56,11 @@ public class QuorumLockStore implements LockStore {
 
     private static final int FEWEST = 3;
 
-    private final List<Master> masters;
-    private @Nullable QuorumSession session;
+    /** A waiting caller is not told when a lock is free, so it asks often. */
+    private static final Duration POLL_INTERVAL = Duration.ofMillis(500);
+
+    private final List<QuorumNode> nodes;
+    private @Nullable Quorum quorum;
 
     /**
      * Creates a store.
@@ -69,8 +81,8 @@ public class QuorumLockStore implements LockStore {
         if (distinct.size() < count) {
             throw new IllegalArgumentException("The masters of a quorum must be distinct, but one is named twice");
         }
-        this.masters = IntStream.range(0, count)
-                .mapToObj(i -> new Master(i + 1, Objects.requireNonNull(masters.get(i), "master must not be null")))
+        this.nodes = IntStream.range(0, count)
+                .mapToObj(i -> new QuorumNode(i + 1, Objects.requireNonNull(masters.get(i), "master must not be null")))
                 .toList();
     }
 
@@ -81,12 +93,53 @@ public class QuorumLockStore implements LockStore {
      */
     @Override
     public synchronized StoreTraits open(StoredInstance instance, Duration leaseTime, StoreListener listener) {
-        if (session != null) {
+        if (quorum != null) {
             throw new IllegalStateException("This QuorumLockStore serves a LockTemplate already: make one for each");
         }
-        StoreTraits traits = MasterSet.open(masters, store -> store.open(instance, leaseTime, new Messages(listener)));
-        session = new QuorumSession(new Quorum(masters, traits.commandTimeout(), leaseTime, new Timer()));
+        StoreTraits traits = openNodes(store -> store.open(instance, leaseTime, new Revocations(listener)));
+        quorum = new Quorum(nodes, traits.commandTimeout(), leaseTime);
         return traits;
+    }
+
+    /** Opens all nodes, or none, in parallel, and returns what can be promised of them together. */
+    private StoreTraits openNodes(Function<LockStore, StoreTraits> opening) {
+        Map<QuorumNode, StoreTraits> opened = new ConcurrentHashMap<>();
+        try {
+            inParallel(nodes, node -> {
+                StoreTraits own = opening.apply(node.store());
+                opened.put(node, own);
+                if (own.claims()) {
+                    throw new IllegalArgumentException("The masters of a quorum do not wait for replicas: the majority"
+                            + " takes their place. Set replica acks to 0");
+                }
+            });
+        } catch (RuntimeException wrong) {
+            inParallel(opened.keySet(), node -> node.store().close());
+            throw wrong;
+        }
+        Duration timeout = Collections.max(times(opened, StoreTraits::commandTimeout));
+        Duration grant = Collections.min(times(opened, StoreTraits::grantTime));
+        Duration poll = Collections.min(times(opened, StoreTraits::pollInterval));
+        return new StoreTraits(timeout, poll.compareTo(POLL_INTERVAL) < 0 ? poll : POLL_INTERVAL, grant, false);
+    }
+
+    private static List<Duration> times(Map<QuorumNode, StoreTraits> opened, Function<StoreTraits, Duration> time) {
+        return opened.values().stream().map(time).toList();
+    }
+
+    /** Does something with all nodes at once, because each may wait for its server; throws the first of their failures. */
+    static void inParallel(Collection<QuorumNode> nodes, Consumer<QuorumNode> action) {
+        ExecutorService threads = DaemonThreads.cached("lockkeeper-quorum");
+        try {
+            CompletableFuture.allOf(nodes.stream()
+                            .map(node -> CompletableFuture.runAsync(() -> action.accept(node), threads))
+                            .toArray(CompletableFuture<?>[]::new))
+                    .join();
+        } catch (CompletionException failure) {
+            throw failure.getCause() instanceof RuntimeException known ? known : failure;
+        } finally {
+            threads.shutdown();
+        }
     }
 
     /**
@@ -99,14 +152,14 @@ public class QuorumLockStore implements LockStore {
      */
     @Override
     public CompletableFuture<AcquireReply> acquire(AcquireCommand command) {
-        return session().acquire(unqueued(command));
+        return quorum().acquire(unqueued(command));
     }
 
     /** Releases, and then acquires for the next attempt; now and then it lets others have their turn in between. */
     @Override
     public CompletableFuture<HandOverReply> handOver(HandOverCommand command) {
         AcquireCommand next = unqueued(command.next());
-        return session().handOver(new ReleaseCommand(next.names(), command.attempt(), 0, 0), next);
+        return quorum().handOver(new ReleaseCommand(next.names(), command.attempt(), 0, 0), next);
     }
 
     /**
@@ -115,34 +168,30 @@ public class QuorumLockStore implements LockStore {
      */
     @Override
     public CompletableFuture<ReleaseReply> release(ReleaseCommand command) {
-        return session().release(command);
+        return quorum().release(command);
     }
 
     /** Renews at all masters. A hold goes on where a majority says so; a master that has lost it does not count. */
     @Override
     public List<CompletableFuture<Boolean>> renew(List<RenewCommand> commands) {
-        return session().renew(commands);
+        return quorum().renew(commands);
     }
 
     /** Looks at a lock at all masters: it is held by an attempt that a majority knows. There are no queues at the masters. */
     @Override
     public CompletableFuture<Optional<StoredLock>> inspect(String name) {
-        return session().quorum().ask(master -> master.ask(store -> store.inspect(name)), Sightings.ofLock(name));
+        return quorum().ask(store -> store.inspect(name), QuorumReads.ofLock(name));
     }
 
     /** Finds the names that any of a majority knows. */
     @Override
     public CompletableFuture<List<String>> find(String pattern, int limit) {
-        return session()
-                .quorum()
-                .ask(master -> master.ask(store -> store.find(pattern, limit)), Sightings.ofNames(limit));
+        return quorum().ask(store -> store.find(pattern, limit), QuorumReads.ofNames(limit));
     }
 
     @Override
     public CompletableFuture<List<StoredInstance>> instances(List<String> clientIds) {
-        return session()
-                .quorum()
-                .ask(master -> master.ask(store -> store.instances(clientIds)), Sightings.ofInstances());
+        return quorum().ask(store -> store.instances(clientIds), QuorumReads.ofInstances());
     }
 
     /**
@@ -154,14 +203,14 @@ public class QuorumLockStore implements LockStore {
      */
     @Override
     public CompletableFuture<Boolean> revoke(String name) {
-        return session().quorum().ask(master -> master.ask(store -> store.revoke(name)), Sightings.ofRevocation());
+        return quorum().ask(store -> store.revoke(name), QuorumReads.ofRevocation());
     }
 
     @Override
     public void close() {
-        QuorumSession open;
+        Quorum open;
         synchronized (this) {
-            open = session;
+            open = quorum;
         }
         if (open != null) {
             open.close();
@@ -171,8 +220,8 @@ public class QuorumLockStore implements LockStore {
     /** Names the stores of the masters. */
     @Override
     public String toString() {
-        return masters.stream()
-                .map(master -> master.store().toString())
+        return nodes.stream()
+                .map(node -> node.store().toString())
                 .collect(Collectors.joining("; ", "a majority of ", ""));
     }
 
@@ -187,13 +236,34 @@ public class QuorumLockStore implements LockStore {
 
     /** Returns for how many attempts something is still to be done at some master. */
     int unsettled() {
-        return session().unsettled();
+        return quorum().unsettled();
     }
 
-    private synchronized QuorumSession session() {
-        if (session == null) {
+    private synchronized Quorum quorum() {
+        if (quorum == null) {
             throw new IllegalStateException("This QuorumLockStore is not open: build a LockTemplate with it");
         }
-        return session;
+        return quorum;
+    }
+
+    /**
+     * What a master tells. Only a revocation concerns the engine, and already that by one master: a holder that stops too
+     * early does no harm. Everything else is about attempts that wait in a queue, where none of ours does.
+     */
+    private record Revocations(StoreListener listener) implements StoreListener {
+
+        @Override
+        public void granted(Grant grant) {}
+
+        @Override
+        public void revoked(String attempt) {
+            listener.revoked(attempt);
+        }
+
+        @Override
+        public void freeIn(String attempt, long remainingMillis) {}
+
+        @Override
+        public void channelRestored() {}
     }
 }

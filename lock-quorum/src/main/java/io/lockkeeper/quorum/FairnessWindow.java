@@ -10,18 +10,18 @@ import java.util.function.LongSupplier;
  * How long this instance has handed locks over to itself. Other instances have no place in any queue: they ask every 50 to
  * 80 ms, and would find a lock that never rests taken for ever.
  */
-final class Turns {
+final class FairnessWindow {
 
     private static final long LONGEST_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
     private final LongSupplier nanoTime;
     private final Map<String, Long> begins = new ConcurrentHashMap<>();
 
-    Turns(LongSupplier nanoTime) {
+    FairnessWindow(LongSupplier nanoTime) {
         this.nanoTime = nanoTime;
     }
 
-    /** Returns whether a lock may go on to the next caller of this instance; false: others have their turn first. */
+    /** Returns whether a lock may go on to the next caller of this instance; false: other instances come first. */
     boolean mayGoOn(String name) {
         long now = nanoTime.getAsLong();
         if (now - begins.computeIfAbsent(name, key -> now) < LONGEST_NANOS) {
@@ -31,7 +31,7 @@ final class Turns {
         return false;
     }
 
-    /** The lock is not this instance's any more. */
+    /** Ends the window: the lock is not this instance's any more. */
     void ended(String name) {
         begins.remove(name);
     }

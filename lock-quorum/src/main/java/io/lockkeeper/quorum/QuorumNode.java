@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.quorum;
 
-import io.lockkeeper.store.AcquireCommand;
-import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.CallerThread;
 import io.lockkeeper.store.LockStore;
-import io.lockkeeper.store.ReleaseCommand;
-import io.lockkeeper.store.ReleaseReply;
 import io.lockkeeper.store.RenewCommand;
 import io.lockkeeper.store.StoreException;
 import java.time.Duration;
@@ -16,22 +12,22 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
-import java.util.function.Supplier;
 
-/** One of the independent stores: asks it, and notes whether it answers and what is still to be done there. */
-final class Master {
+/** One of the independent stores: asks it, and notes whether it answers and how much is still to be done there. */
+final class QuorumNode {
+
+    private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
     private final int number;
     private final LockStore store;
     private volatile long lastAnswer = System.nanoTime();
     private volatile boolean silent;
-
     private volatile boolean reached;
 
     /** What must have ended before the store may be closed; guarded by this. */
     private int duties;
 
-    Master(int number, LockStore store) {
+    QuorumNode(int number, LockStore store) {
         this.number = number;
         this.store = store;
     }
@@ -45,12 +41,9 @@ final class Master {
         return silent;
     }
 
-    CompletableFuture<AcquireReply> acquire(AcquireCommand command) {
-        return ask(open -> open.acquire(command));
-    }
-
-    CompletableFuture<ReleaseReply> release(ReleaseCommand command) {
-        return ask(open -> open.release(command));
+    /** Returns whether it has ever answered. */
+    boolean wasReached() {
+        return reached;
     }
 
     List<CompletableFuture<Boolean>> renew(List<RenewCommand> commands) {
@@ -66,17 +59,15 @@ final class Master {
 
     <T> CompletableFuture<T> ask(Function<LockStore, CompletableFuture<T>> command) {
         long sent = System.nanoTime();
-        // The masters are asked at the same time.
-        return noted(safely(() -> CallerThread.notWaiting(() -> command.apply(store))), sent);
-    }
-
-    private static <T> CompletableFuture<T> safely(Supplier<CompletableFuture<T>> command) {
+        CompletableFuture<T> answer;
         try {
-            return command.get();
+            // The nodes are asked at the same time.
+            answer = CallerThread.notWaiting(() -> command.apply(store));
         } catch (RuntimeException failure) {
-            // One master that throws must not keep the others from being asked.
-            return CompletableFuture.failedFuture(failure);
+            // One node that throws must not keep the others from being asked.
+            answer = CompletableFuture.failedFuture(failure);
         }
+        return noted(answer, sent);
     }
 
     private <T> CompletableFuture<T> noted(CompletableFuture<T> answer, long sent) {
@@ -86,22 +77,17 @@ final class Master {
                 lastAnswer = System.nanoTime();
                 silent = false;
             } else if (lastAnswer - sent < 0) {
-                // A command that was sent before the last answer says nothing about the master as it is now.
+                // A command that was sent before the last answer says nothing about the node as it is now.
                 silent = true;
             }
         });
     }
 
-    /** Says what went wrong here, for the person who operates the masters. */
+    /** Says what went wrong here, for the person who operates the nodes. */
     String describe(Throwable failure) {
         Throwable cause =
                 failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
         return "master " + number + ": " + (cause instanceof StoreException ? cause.getMessage() : cause);
-    }
-
-    /** Returns whether it has ever answered. */
-    boolean wasReached() {
-        return reached;
     }
 
     /** Says that it has not answered. */
@@ -120,11 +106,10 @@ final class Master {
         notifyAll();
     }
 
-    /** Closes the store when nothing is to be done there any more; waits only for a master that answers. */
+    /** Closes the store when nothing is to be done there any more; waits only for a node that answers. */
     void close(Duration patience) {
-        long end = System.nanoTime() + patience.toNanos();
         try {
-            awaitDuties(end);
+            awaitDuties(System.nanoTime() + patience.toNanos());
         } catch (InterruptedException interrupt) {
             Thread.currentThread().interrupt();
         }
@@ -132,9 +117,8 @@ final class Master {
     }
 
     private synchronized void awaitDuties(long end) throws InterruptedException {
-        long look = TimeUnit.MILLISECONDS.toNanos(20);
         while (duties > 0 && !silent && System.nanoTime() - end < 0) {
-            TimeUnit.NANOSECONDS.timedWait(this, Math.min(look, Math.max(1, end - System.nanoTime())));
+            TimeUnit.NANOSECONDS.timedWait(this, Math.min(LOOK_NANOS, Math.max(1, end - System.nanoTime())));
         }
     }
 }

@@ -7,22 +7,22 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
-class TurnsTest {
+class FairnessWindowTest {
 
     private final AtomicLong clock = new AtomicLong(-5);
-    private final Turns turns = new Turns(clock::get);
+    private final FairnessWindow window = new FairnessWindow(clock::get);
 
     @Test
     void aLockRestsAfterATurnOfThisInstance() {
-        assertThat(turns.mayGoOn("x")).isTrue();
+        assertThat(window.mayGoOn("x")).isTrue();
         clock.addAndGet(TimeUnit.MILLISECONDS.toNanos(499));
-        assertThat(turns.mayGoOn("x")).isTrue();
-        assertThat(turns.mayGoOn("y")).isTrue();
+        assertThat(window.mayGoOn("x")).isTrue();
+        assertThat(window.mayGoOn("y")).isTrue();
         clock.addAndGet(TimeUnit.MILLISECONDS.toNanos(1));
-        assertThat(turns.mayGoOn("x")).isFalse();
-        assertThat(turns.mayGoOn("x")).isTrue();
-        turns.ended("x");
-        turns.ended("y");
-        assertThat(turns.size()).isZero();
+        assertThat(window.mayGoOn("x")).isFalse();
+        assertThat(window.mayGoOn("x")).isTrue();
+        window.ended("x");
+        window.ended("y");
+        assertThat(window.size()).isZero();
     }
 }

@@ -1,44 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.quorum;
 
+import io.lockkeeper.quorum.QuorumAttempt.Ending;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The releases that one master has not heard of yet. They are sent one after the other, so that a master that is away for
- * long costs one command at a time, each until the master answers or the hold has ended there by itself.
+ * The releases that one node has not heard of yet. They are sent one after the other, so that a node that is away for long
+ * costs one command at a time, each until the node answers or the hold has ended there by itself.
  */
-final class OwedReleases {
+final class PendingReleases {
 
     private static final int MOST = 10_000;
     private static final long MIN_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
     private static final long MAX_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-    private final Master master;
-    private final Timer timer;
-    private final Deque<Owed> queue = new ArrayDeque<>();
+    private final QuorumNode node;
+    private final Quorum quorum;
+    private final Deque<Pending> queue = new ArrayDeque<>();
     private boolean running;
     private long pause = MIN_PAUSE_NANOS;
 
-    private record Owed(Ending ending, Runnable settled) {}
+    private record Pending(Ending ending, Runnable settled) {}
 
-    OwedReleases(Master master, Timer timer) {
-        this.master = master;
-        this.timer = timer;
+    PendingReleases(QuorumNode node, Quorum quorum) {
+        this.node = node;
+        this.quorum = quorum;
     }
 
-    /** Takes over a release that failed, and says when the master has heard of it, or need not. */
+    /** Takes over a release that failed, and says when the node has heard of it, or need not. */
     void add(Ending ending, Runnable settled) {
-        Owed dropped = null;
+        Pending dropped;
         boolean start;
         synchronized (this) {
-            if (queue.size() >= MOST) {
-                // The oldest one ends by itself soonest.
-                dropped = queue.poll();
-            }
-            queue.add(new Owed(ending, settled));
+            // The oldest one ends by itself soonest.
+            dropped = queue.size() >= MOST ? queue.poll() : null;
+            queue.add(new Pending(ending, settled));
             start = !running;
             running = true;
         }
@@ -46,20 +45,21 @@ final class OwedReleases {
             dropped.settled.run();
         }
         if (start) {
-            timer.after(MIN_PAUSE_NANOS, this::sendNext);
+            quorum.later(MIN_PAUSE_NANOS, this::sendNext);
         }
     }
 
     private void sendNext() {
-        Owed next = takeNext();
+        Pending next = takeNext();
         if (next != null) {
-            master.release(next.ending.command()).whenComplete((reply, failure) -> sent(next, failure));
+            node.ask(store -> store.release(next.ending.command()))
+                    .whenComplete((reply, failure) -> sent(next, failure));
         }
     }
 
-    private @Nullable Owed takeNext() {
+    private @Nullable Pending takeNext() {
         while (true) {
-            Owed next;
+            Pending next;
             synchronized (this) {
                 next = queue.poll();
                 running = next != null;
@@ -71,22 +71,21 @@ final class OwedReleases {
         }
     }
 
-    private void sent(Owed owed, @Nullable Throwable failure) {
-        long delay;
+    private void sent(Pending pending, @Nullable Throwable failure) {
+        long delay = 0;
         synchronized (this) {
             if (failure == null) {
                 pause = MIN_PAUSE_NANOS;
-                delay = 0;
             } else {
                 // At the end: one lock whose key is spoilt must not hold up the others.
-                queue.add(owed);
+                queue.add(pending);
                 delay = pause;
                 pause = Math.min(MAX_PAUSE_NANOS, 2 * pause);
             }
         }
         if (failure == null) {
-            owed.settled.run();
+            pending.settled.run();
         }
-        timer.after(delay, this::sendNext);
+        quorum.later(delay, this::sendNext);
     }
 }

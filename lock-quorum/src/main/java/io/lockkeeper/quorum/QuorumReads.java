@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.quorum;
 
-import io.lockkeeper.quorum.Tally.Rule;
+import io.lockkeeper.quorum.QuorumVote.Rule;
 import io.lockkeeper.store.StoredInstance;
 import io.lockkeeper.store.StoredLock;
 import java.util.Collection;
@@ -11,27 +11,27 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Collectors;
 
-/** What the masters together know of locks and clients. */
-final class Sightings {
+/** What the nodes together know of locks and clients. */
+final class QuorumReads {
 
-    private Sightings() {}
+    private QuorumReads() {}
 
     /** A lock is held by whom a majority knows as its holder, and is free where no attempt can be known to so many. */
     static Rule<Optional<StoredLock>, Optional<StoredLock>> ofLock(String name) {
-        return tally -> {
+        return vote -> {
             List<StoredLock> seen =
-                    tally.answers().stream().flatMap(Optional::stream).toList();
+                    vote.answers().stream().flatMap(Optional::stream).toList();
             Map<String, Long> known = seen.stream()
                     .flatMap(lock -> lock.holders().stream())
                     .collect(Collectors.groupingBy(holder -> holder, LinkedHashMap::new, Collectors.counting()));
             List<String> holders = known.keySet().stream()
-                    .filter(holder -> known.getOrDefault(holder, 0L) >= tally.majority())
+                    .filter(holder -> known.getOrDefault(holder, 0L) >= vote.majority())
                     .toList();
             if (!holders.isEmpty()) {
                 return Optional.of(Optional.of(together(name, holders, seen)));
             }
             long best = known.values().stream().mapToLong(Long::longValue).max().orElse(0);
-            return best + tally.missing() < tally.majority() ? Optional.of(Optional.empty()) : Optional.empty();
+            return best + vote.missing() < vote.majority() ? Optional.of(Optional.empty()) : Optional.empty();
         };
     }
 
@@ -47,8 +47,8 @@ final class Sightings {
 
     /** A majority together knows every name that some majority knows. */
     static Rule<List<String>, List<String>> ofNames(int limit) {
-        return tally -> tally.isAnswered()
-                ? Optional.of(tally.answers().stream()
+        return vote -> vote.isAnswered()
+                ? Optional.of(vote.answers().stream()
                         .flatMap(Collection::stream)
                         .distinct()
                         .limit(limit)
@@ -56,10 +56,10 @@ final class Sightings {
                 : Optional.empty();
     }
 
-    /** Clients describe themselves at all masters. */
+    /** Clients describe themselves at all nodes. */
     static Rule<List<StoredInstance>, List<StoredInstance>> ofInstances() {
-        return tally -> tally.isAnswered()
-                ? Optional.of(List.copyOf(tally.answers().stream()
+        return vote -> vote.isAnswered()
+                ? Optional.of(List.copyOf(vote.answers().stream()
                         .flatMap(Collection::stream)
                         .collect(Collectors.toMap(
                                 StoredInstance::clientId,
@@ -72,9 +72,9 @@ final class Sightings {
 
     /** Something was taken away where any master says so; only a majority can say that no majority has the lock now. */
     static Rule<Boolean, Boolean> ofRevocation() {
-        return tally -> {
-            boolean taken = tally.answers().contains(true);
-            return tally.isAnswered() && (taken || tally.isComplete()) ? Optional.of(taken) : Optional.empty();
+        return vote -> {
+            boolean taken = vote.answers().contains(true);
+            return vote.isAnswered() && (taken || vote.isComplete()) ? Optional.of(taken) : Optional.empty();
         };
     }
 }
