@@ -6,6 +6,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The only door from a {@link LockTemplate} to the machinery below it: leases, never reentrant. For the library's own use;
@@ -94,6 +95,11 @@ public interface LockManager extends AutoCloseable {
 
         /** Goes on as a reader's lease; returns what is completed when the store knows, or does not answer. */
         CompletableFuture<?> downgrade();
+
+        /** Waits for an answer of the store, uninterruptibly. */
+        default <T extends @Nullable Object> T join(CompletableFuture<T> answer) {
+            return answer.join();
+        }
 
         /** Takes back the last of what {@link #onLost} was given, unless it was called already. */
         default void forget(Consumer<LockLostException> callback) {}

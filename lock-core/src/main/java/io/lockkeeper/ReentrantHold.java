@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper;
 
-import io.lockkeeper.store.CallerThread;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
@@ -72,7 +71,7 @@ final class ReentrantHold {
         if (downgrade == null) {
             return lease.release();
         }
-        CallerThread.join(downgrade);
+        lease.join(downgrade);
         return lease.isHeld() || lease.isReleased() ? ReleaseResult.RELEASED : ReleaseResult.LOST;
     }
 

@@ -5,7 +5,6 @@ import io.lockkeeper.LockInstance;
 import io.lockkeeper.LockNotAcquiredException;
 import io.lockkeeper.ReleaseResult;
 import io.lockkeeper.store.AcquireReply;
-import io.lockkeeper.store.CallerThread;
 import io.lockkeeper.store.HandOverCommand;
 import io.lockkeeper.store.LockStore;
 import io.lockkeeper.store.ReleaseCommand;
@@ -17,8 +16,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -42,6 +41,9 @@ final class ActionExecutor {
 
     private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
     private static final int MOST_TRIES = 40;
+
+    /** Instead of the time for which a thread waits: commands run on other threads. */
+    private static final long IN_BACKGROUND = -1;
 
     /** For so many polls a store keeps what a waiting attempt has. */
     private static final int ALIVE_POLLS = 3;
@@ -109,22 +111,22 @@ final class ActionExecutor {
 
     /** Brings an event to a lock and executes what follows; commands run in the background. Returns whether it happened. */
     boolean on(LocalLock lock, Event event) {
-        return on(lock, context.background(), null, event);
+        return on(lock, IN_BACKGROUND, null, event);
     }
 
     /**
      * Brings an event to a lock and executes what follows.
      *
-     * @param commands where commands to the store run, which may block: the caller itself, or other threads
+     * @param waitNanos how long this thread, on which commands run, waits for their answers; 0: not at all
      * @param released completed when a hold that ends with the event is known to have ended; null: no one waits for that
      * @return whether the event happened; false: it came too late
      */
-    boolean on(LocalLock lock, Executor commands, @Nullable CompletableFuture<ReleaseResult> released, Event event) {
+    boolean on(LocalLock lock, long waitNanos, @Nullable CompletableFuture<ReleaseResult> released, Event event) {
         List<LockAction> actions = decide(lock, event);
         if (actions == null) {
             return false;
         }
-        execute(lock, actions, commands, released);
+        execute(lock, actions, waitNanos, released);
         return true;
     }
 
@@ -142,12 +144,12 @@ final class ActionExecutor {
     private void execute(
             LocalLock lock,
             List<LockAction> actions,
-            Executor commands,
+            long waitNanos,
             @Nullable CompletableFuture<ReleaseResult> released) {
         boolean ends = false;
         for (LockAction action : actions) {
             ends |= action instanceof LockAction.Release || action instanceof LockAction.HandOver;
-            execute(lock, action, commands, released, 0);
+            execute(lock, action, waitNanos, released, 0);
         }
         if (released != null && !ends) {
             released.complete(ReleaseResult.RELEASED);
@@ -173,36 +175,36 @@ final class ActionExecutor {
     private void execute(
             LocalLock lock,
             LockAction action,
-            Executor commands,
+            long waitNanos,
             @Nullable CompletableFuture<ReleaseResult> released,
             int tries) {
         try {
-            execute(lock, action, commands, released);
+            execute(lock, action, waitNanos, released);
         } catch (Throwable error) {
             if (tries == 0) {
                 log.error("{} failed, and is executed again", action, error);
             }
             if (tries < MOST_TRIES) {
                 context.scheduler()
-                        .schedule(() -> execute(lock, action, context.background(), released, tries + 1), RETRY_NANOS);
+                        .schedule(() -> execute(lock, action, IN_BACKGROUND, released, tries + 1), RETRY_NANOS);
             }
         }
     }
 
     private void execute(
-            LocalLock lock, LockAction action, Executor commands, @Nullable CompletableFuture<ReleaseResult> released) {
+            LocalLock lock, LockAction action, long waitNanos, @Nullable CompletableFuture<ReleaseResult> released) {
         if (action instanceof LockAction.Grant grant) {
             grant(grant);
         } else if (action instanceof LockAction.Watch watch) {
             owner.watch(watch.hold());
         } else if (action instanceof LockAction.Ask ask) {
-            calls.run(commands, () -> ask(lock, ask));
+            run(waitNanos, wait -> ask(lock, ask, wait));
         } else if (action instanceof LockAction.TimeoutAfter timeout) {
             timeout(timeout.waiter(), timeout.nanos());
         } else if (action instanceof LockAction.Release release) {
-            calls.run(commands, () -> release(release, released));
+            run(waitNanos, wait -> release(release, wait, released));
         } else if (action instanceof LockAction.HandOver handOver) {
-            calls.run(commands, () -> handOver(lock, handOver, released));
+            run(waitNanos, wait -> handOver(lock, handOver, wait, released));
         } else if (action instanceof LockAction.PollAfter poll) {
             pollAfter(lock, poll);
         } else if (action instanceof LockAction.StopPolling stop) {
@@ -212,7 +214,7 @@ final class ActionExecutor {
         } else if (action instanceof LockAction.Cancel cancel) {
             forget(cancel.attempt());
             boolean unanswered = cancel.attempt().unanswered.get() > 0;
-            calls.run(commands, () -> cancel(lock.spec, cancel.attempt().id, 0, cancel.keepMillis(), unanswered)
+            run(waitNanos, wait -> cancel(lock.spec, cancel.attempt().id, 0, cancel.keepMillis(), unanswered)
                     .whenComplete((told, never) -> placeGone(cancel.leaver())));
         } else if (action instanceof LockAction.Refuse refuse) {
             refuse(refuse);
@@ -225,6 +227,12 @@ final class ActionExecutor {
         } else if (action instanceof LockAction.Retire) {
             owner.retired(lock);
         }
+    }
+
+    private void run(long waitNanos, LongConsumer commands) {
+        calls.run(
+                waitNanos == IN_BACKGROUND ? context.background() : Runnable::run,
+                () -> commands.accept(Math.max(0, waitNanos)));
     }
 
     // ---- callers ----
@@ -347,12 +355,12 @@ final class ActionExecutor {
         ReleaseCommand giveBack = new ReleaseCommand(hold.spec.names(), hold.attempt, 0, keep);
         ClockReading end = hold.spec.names().size() == 1 ? context.now() : keptUntil(hold.spec, context.now());
         context.background().execute(() -> end(new Ending(giveBack, end, null)));
-        execute(lock, actions, context.background(), null);
+        execute(lock, actions, IN_BACKGROUND, null);
     }
 
     // ---- commands ----
 
-    private void ask(LocalLock lock, LockAction.Ask ask) {
+    private void ask(LocalLock lock, LockAction.Ask ask, long waitNanos) {
         AcquireAttempt attempt = ask.attempt();
         if (attempt.isOver()) {
             return;
@@ -366,7 +374,9 @@ final class ActionExecutor {
         ClockReading sent = context.now();
         attempt.unanswered.incrementAndGet();
         calls.send(
-                () -> store.acquire(lock.spec.command(attempt.id, ask.queue(), attempt.passes)),
+                () -> store.acquire(lock.spec
+                        .command(attempt.id, ask.queue(), attempt.passes)
+                        .awaited(waitNanos)),
                 (reply, failure) -> tell(lock, attempt, sent, reply, failure));
     }
 
@@ -407,7 +417,10 @@ final class ActionExecutor {
     }
 
     private void handOver(
-            LocalLock lock, LockAction.HandOver handOver, @Nullable CompletableFuture<ReleaseResult> released) {
+            LocalLock lock,
+            LockAction.HandOver handOver,
+            long waitNanos,
+            @Nullable CompletableFuture<ReleaseResult> released) {
         StoreHold ended = handOver.hold();
         AcquireAttempt next = handOver.next();
         registry.untrack(ended.attempt);
@@ -416,7 +429,10 @@ final class ActionExecutor {
         ClockReading lastArrival = lastArrival();
         next.unanswered.incrementAndGet();
         HandOverCommand command = new HandOverCommand(
-                ended.attempt, handOver.lastToken(), lock.spec.command(next.id, true, next.passes), false);
+                ended.attempt,
+                handOver.lastToken(),
+                lock.spec.command(next.id, true, next.passes).awaited(waitNanos),
+                false);
         calls.send(() -> store.handOver(command), (reply, failure) -> {
             tell(lock, next, sent, reply == null ? null : reply.next(), failure);
             if (reply == null) {
@@ -433,11 +449,12 @@ final class ActionExecutor {
         });
     }
 
-    private void release(LockAction.Release release, @Nullable CompletableFuture<ReleaseResult> released) {
+    private void release(
+            LockAction.Release release, long waitNanos, @Nullable CompletableFuture<ReleaseResult> released) {
         StoreHold ended = release.hold();
         String before = ended.unconfirmed;
         if (before == null) {
-            release(release, ReleaseReply.NOT_HELD, released);
+            release(release, ReleaseReply.NOT_HELD, waitNanos, released);
         } else {
             // Nothing was heard of the downgrade yet: the lock may be held by either of the attempts. The first command
             // must be answered before the second one is sent, but the caller waits for no longer than one may take.
@@ -445,8 +462,8 @@ final class ActionExecutor {
                     .schedule(
                             () -> complete(released, ReleaseResult.UNKNOWN),
                             traits.commandTimeout().toNanos());
-            CallerThread.notWaiting(() -> cancel(ended.spec, before, release.lastToken(), release.keepMillis(), true))
-                    .whenComplete((reply, never) -> release(release, reply, released));
+            cancel(ended.spec, before, release.lastToken(), release.keepMillis(), true)
+                    .whenComplete((reply, never) -> release(release, reply, 0, released));
         }
     }
 
@@ -454,13 +471,14 @@ final class ActionExecutor {
     private void release(
             LockAction.Release release,
             @Nullable ReleaseReply before,
+            long waitNanos,
             @Nullable CompletableFuture<ReleaseResult> released) {
         StoreHold ended = release.hold();
         AcquireSpec spec = ended.spec;
         ReleaseCommand command =
                 new ReleaseCommand(spec.names(), ended.attempt, release.lastToken(), release.keepMillis());
         ClockReading lastArrival = lastArrival();
-        calls.send(() -> store.release(command), (answer, failure) -> {
+        calls.send(() -> store.release(command.awaited(waitNanos)), (answer, failure) -> {
             // Not before: the late news of its grant would be answered with a release that knows of no minimum hold
             // time.
             registry.untrack(ended.attempt);

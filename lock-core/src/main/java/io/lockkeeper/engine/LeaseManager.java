@@ -10,7 +10,6 @@ import io.lockkeeper.LockMode;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockStoreException;
 import io.lockkeeper.LockTemplate;
-import io.lockkeeper.store.CallerThread;
 import io.lockkeeper.store.DaemonThreads;
 import io.lockkeeper.store.LockStore;
 import io.lockkeeper.store.StoreException;
@@ -23,7 +22,6 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -131,7 +129,8 @@ final class LeaseManager implements LockManager {
         boolean interrupted = false;
         ManagedLease lease;
         try {
-            beginHere(asked);
+            // The thread may do its own input and output, since it waits anyway, and no longer than the request does.
+            locks.begin(asked, CallerThread.waits(asked.patienceNanos));
             while (true) {
                 try {
                     lease = next(asked);
@@ -162,19 +161,6 @@ final class LeaseManager implements LockManager {
         }
         lease.received(asked.number, asked.asked);
         return lease;
-    }
-
-    /** Lets the thread do its own input and output, since it waits anyway, and no longer than the request does. */
-    private void beginHere(PendingRequest request) {
-        Supplier<@Nullable Void> begin = () -> {
-            locks.begin(request);
-            return null;
-        };
-        if (request.isLimited()) {
-            CallerThread.waitingFor(request.patienceNanos, begin);
-        } else {
-            CallerThread.waiting(begin);
-        }
     }
 
     private ManagedLease next(PendingRequest request)

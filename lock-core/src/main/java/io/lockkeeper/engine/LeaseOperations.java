@@ -80,11 +80,11 @@ final class LeaseOperations implements ManagedLease.Keeper {
     }
 
     @Override
-    public CompletableFuture<ReleaseResult> release(ManagedLease lease) {
+    public CompletableFuture<ReleaseResult> release(ManagedLease lease, long waitNanos) {
         CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
         while (true) {
             StoreHold hold = lease.hold();
-            if (release(lease, hold, result)) {
+            if (release(lease, hold, waitNanos, result)) {
                 return result;
             }
             if (hold == lease.hold()) {
@@ -95,12 +95,12 @@ final class LeaseOperations implements ManagedLease.Keeper {
         }
     }
 
-    private boolean release(ManagedLease lease, StoreHold hold, CompletableFuture<ReleaseResult> result) {
+    private boolean release(
+            ManagedLease lease, StoreHold hold, long waitNanos, CompletableFuture<ReleaseResult> result) {
         long keep = lease.keepMillis();
         LocalLock lock = registry.lockOf(hold.attempt);
         hold.remove(lease);
-        return lock != null
-                && executor.on(lock, Runnable::run, result, (known, now) -> known.released(hold, keep, now));
+        return lock != null && executor.on(lock, waitNanos, result, (known, now) -> known.released(hold, keep, now));
     }
 
     @Override

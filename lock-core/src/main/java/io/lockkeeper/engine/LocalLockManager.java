@@ -129,7 +129,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
      */
     PendingRequest begin(LockRequest request, boolean nested, CompletableFuture<?> result) {
         PendingRequest asked = asked(request, nested, result);
-        begin(asked);
+        begin(asked, 0);
         return asked;
     }
 
@@ -150,15 +150,15 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
         return new PendingRequest(number, request, context.now(), nested, result, traits.commandTimeout());
     }
 
-    /** Begins to acquire a lock. */
-    void begin(PendingRequest request) {
+    /** Begins to acquire a lock for a thread that waits for so long; 0: not at all. */
+    void begin(PendingRequest request, long waitNanos) {
         armLook();
         calls.begin();
         try {
             if (refuses(request.nested)) {
                 request.completeExceptionally(closing());
             } else {
-                enter(request);
+                enter(request, waitNanos);
             }
         } catch (Throwable failure) {
             withdraw(request);
@@ -168,15 +168,15 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
         }
     }
 
-    private void enter(PendingRequest request) {
+    private void enter(PendingRequest request, long waitNanos) {
         if (request.waits && request.request.mode() != LockMode.READ) {
             // Readers join each other without asking the store, which would send them behind this waiter.
             request.request.names().forEach(this::closeToReaders);
         }
         if (request.isPlain()) {
-            enterPlain(request);
+            enterPlain(request, waitNanos);
         } else {
-            enterAlone(request);
+            enterAlone(request, waitNanos);
         }
         if (refuses(request.nested)) {
             refuseAll();
@@ -191,7 +191,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
         }
     }
 
-    private void enterPlain(PendingRequest request) {
+    private void enterPlain(PendingRequest request, long waitNanos) {
         String name = request.request.names().get(0);
         Map<String, LocalLock> locks = request.request.mode() == LockMode.READ ? readers : plain;
         while (true) {
@@ -203,20 +203,20 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
                 executor.lose(hold, StoreHold.NOT_RENEWED);
             }
             registry.put(request, lock);
-            if (executor.on(lock, Runnable::run, null, (known, now) -> known.enter(request, now))) {
+            if (executor.on(lock, waitNanos, null, (known, now) -> known.enter(request, now))) {
                 return;
             }
             locks.remove(name, lock);
         }
     }
 
-    private void enterAlone(PendingRequest request) {
+    private void enterAlone(PendingRequest request, long waitNanos) {
         boolean gated = request.request.mode() == LockMode.FAIR && request.waits;
         LocalLock lock = lock(AcquireSpec.single(request.request, leaseMillis()), gated);
         registry.put(request, lock);
-        executor.on(lock, Runnable::run, null, (known, now) -> known.enter(request, now));
+        executor.on(lock, waitNanos, null, (known, now) -> known.enter(request, now));
         if (gated && gate.enter(lock)) {
-            executor.on(lock, Runnable::run, null, LocalLock::turn);
+            executor.on(lock, waitNanos, null, LocalLock::turn);
         }
     }
 
@@ -269,7 +269,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
     private void retryNow(PendingRequest request) {
         if (!request.isDone()) {
             request.retry(context.now());
-            enter(request);
+            enter(request, 0);
         }
     }
 

@@ -8,7 +8,6 @@ import io.lockkeeper.LockManager;
 import io.lockkeeper.LockMode;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.ReleaseResult;
-import io.lockkeeper.store.CallerThread;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -33,8 +32,8 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
 
         EngineContext context();
 
-        /** Ends a lease without waiting for the store. */
-        CompletableFuture<ReleaseResult> release(ManagedLease lease);
+        /** Ends a lease; this thread may do input and output for as long as it waits anyway. */
+        CompletableFuture<ReleaseResult> release(ManagedLease lease, long waitNanos);
 
         /** Makes a hold lost, unless it is over. */
         void lose(StoreHold hold, String reason);
@@ -147,6 +146,11 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
         return known != null
                 ? known.reason().equals(StoreHold.TIME_OVER)
                 : state == StoreHold.State.HELD && isFixed() && !isHeld();
+    }
+
+    @Override
+    public <T extends @Nullable Object> T join(CompletableFuture<T> answer) {
+        return CallerThread.join(answer);
     }
 
     @Override
@@ -315,7 +319,7 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
         // Only the one that ends the lease gives its part of the hold back: a release may have been first.
         if (isOwnEndPassed(keeper.context().now()) && lost(StoreHold.TIME_OVER)) {
             // The others go on; where there are none, the lock is free.
-            keeper.release(this);
+            keeper.release(this, 0);
         }
     }
 
@@ -351,7 +355,7 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
         if (state != StoreHold.State.RELEASED) {
             return ended(ReleaseResult.LOST);
         }
-        ReleaseResult result = CallerThread.join(CallerThread.waiting(() -> keeper.release(this)));
+        ReleaseResult result = CallerThread.join(keeper.release(this, CallerThread.waits(Long.MAX_VALUE)));
         if (result == ReleaseResult.RELEASED && hold.isOver() && hold.isContended()) {
             // The store tells the next holder when it answers. Where both share processors, this thread may want the
             // lock again at once, and could only wait for it: it gives way.
@@ -370,7 +374,7 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
 
     private CompletableFuture<ReleaseResult> releaseAsync() {
         CompletableFuture<ReleaseResult> result = state == StoreHold.State.RELEASED
-                ? keeper.release(this)
+                ? keeper.release(this, 0)
                 : CompletableFuture.completedFuture(ReleaseResult.LOST);
         return result.thenApply(this::ended).whenComplete((told, never) -> report(told));
     }

@@ -2,7 +2,6 @@
 package io.lockkeeper.engine;
 
 import io.lockkeeper.LockStoreException;
-import io.lockkeeper.store.CallerThread;
 import io.lockkeeper.store.StoreException;
 import java.time.Duration;
 import java.util.Set;

@@ -38,7 +38,7 @@ final class KeyScan {
     }
 
     private CompletableFuture<Void> readFrom(byte[] cursor, byte[] route, CompletableFuture<Void> end) {
-        commands.eval(LuaScript.SCAN, List.of(route), List.of(cursor, pattern, PAGE))
+        commands.eval(LuaScript.SCAN, List.of(route), List.of(cursor, pattern, PAGE), 0)
                 .thenApply(this::take)
                 .whenComplete((next, failure) -> {
                     if (failure != null) {

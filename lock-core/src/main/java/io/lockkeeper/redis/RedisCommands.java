@@ -69,9 +69,9 @@ final class RedisCommands implements AutoCloseable, ReplicatedCommands.Masters {
     }
 
     /** Runs a script; see {@link ScriptRunner#eval}. */
-    CompletableFuture<List<Object>> eval(LuaScript script, List<byte[]> keys, List<byte[]> arguments) {
+    CompletableFuture<List<Object>> eval(LuaScript script, List<byte[]> keys, List<byte[]> arguments, long waitNanos) {
         refreshIf(topology.isOld(false));
-        return scripts.eval(script, keys, arguments);
+        return scripts.eval(script, keys, arguments, waitNanos);
     }
 
     /**
@@ -285,7 +285,8 @@ final class RedisCommands implements AutoCloseable, ReplicatedCommands.Masters {
     private final class ThroughSpringData implements ScriptRunner {
 
         @Override
-        public CompletableFuture<List<Object>> eval(LuaScript script, List<byte[]> keys, List<byte[]> arguments) {
+        public CompletableFuture<List<Object>> eval(
+                LuaScript script, List<byte[]> keys, List<byte[]> arguments, long waitNanos) {
             List<byte[]> all = new ArrayList<>(keys);
             all.addAll(arguments);
             byte[][] keysAndArguments = all.toArray(byte[][]::new);

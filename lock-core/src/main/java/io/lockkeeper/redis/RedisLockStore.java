@@ -60,7 +60,8 @@ public class RedisLockStore implements LockStore {
     @Override
     public CompletableFuture<AcquireReply> acquire(AcquireCommand command) {
         RedisSession open = session();
-        CompletableFuture<AcquireReply> reply = open.afterPreparation(() -> new SlotGroups(open).acquire(command));
+        CompletableFuture<AcquireReply> reply =
+                open.afterPreparation(command.waitNanos(), wait -> new SlotGroups(open).acquire(command.awaited(wait)));
         return options.restartGuard() ? RestartGuard.explain(reply) : reply;
     }
 
@@ -70,7 +71,8 @@ public class RedisLockStore implements LockStore {
         return open.evalInTime(
                         open.scripts.handOver(),
                         List.of(command.next().name()),
-                        sent -> Arguments.handOver(command, open.traits, sent))
+                        sent -> Arguments.handOver(command, open.traits, sent),
+                        command.next().waitNanos())
                 .thenApply(reply -> reply.is("NOT_HELD")
                         ? new HandOverReply(false, new AcquireReply.Ended())
                         : new HandOverReply(
@@ -90,7 +92,8 @@ public class RedisLockStore implements LockStore {
     @Override
     public CompletableFuture<Optional<StoredLock>> inspect(String name) {
         RedisSession open = session();
-        return open.eval(open.scripts.inspect(), List.of(name), List.of()).thenApply(reply -> reply.toStoredLock(name));
+        return open.eval(open.scripts.inspect(), List.of(name), List.of(), 0)
+                .thenApply(reply -> reply.toStoredLock(name));
     }
 
     @Override
@@ -116,7 +119,7 @@ public class RedisLockStore implements LockStore {
         RedisSession open = session();
         String request = UUID.randomUUID().toString();
         return open.evalInTime(
-                        open.scripts.revoke(), List.of(name), sent -> Arguments.revoke(request, open.traits, sent))
+                        open.scripts.revoke(), List.of(name), sent -> Arguments.revoke(request, open.traits, sent), 0)
                 .thenApply(reply -> reply.is("REVOKED"));
     }
 

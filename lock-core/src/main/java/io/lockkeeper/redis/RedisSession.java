@@ -2,7 +2,6 @@
 package io.lockkeeper.redis;
 
 import io.lockkeeper.redis.RedisLockStore.Options;
-import io.lockkeeper.store.CallerThread;
 import io.lockkeeper.store.DaemonThreads;
 import io.lockkeeper.store.GrantChannel;
 import io.lockkeeper.store.StoreException;
@@ -104,17 +103,18 @@ final class RedisSession {
     }
 
     /** Runs a script over locks of one slot, and goes on with it where that leaves more to do. */
-    CompletableFuture<ScriptReply> eval(LuaScript script, List<String> lockNames, List<byte[]> argv) {
-        return once(script, lockNames, argv)
+    CompletableFuture<ScriptReply> eval(LuaScript script, List<String> lockNames, List<byte[]> argv, long waitNanos) {
+        return once(script, lockNames, argv, waitNanos)
                 .thenCompose(first -> first.leavesMore()
-                        ? goOn(script, end(), () -> once(script, lockNames, argv)
+                        ? goOn(script, end(), () -> once(script, lockNames, argv, 0)
                                         .thenApply(next -> Optional.of(next).filter(rest -> !rest.leavesMore())))
                                 .thenApply(last -> first)
                         : CompletableFuture.completedFuture(first));
     }
 
-    private CompletableFuture<ScriptReply> once(LuaScript script, List<String> lockNames, List<byte[]> argv) {
-        return commands.eval(script, lockNames.stream().map(names::lock).toList(), argv)
+    private CompletableFuture<ScriptReply> once(
+            LuaScript script, List<String> lockNames, List<byte[]> argv, long waitNanos) {
+        return commands.eval(script, lockNames.stream().map(names::lock).toList(), argv, waitNanos)
                 .thenApply(raw -> {
                     ScriptReply reply = new ScriptReply(raw);
                     clocks.of(serverOf(lockNames)).told(reply.serverMicros());
@@ -129,7 +129,7 @@ final class RedisSession {
 
     /** Runs a script over keys of one slot, whose reply begins with the server's time. */
     CompletableFuture<ScriptReply> evalTimed(LuaScript script, List<byte[]> keys, List<byte[]> argv) {
-        return commands.eval(script, keys, argv).thenApply(raw -> {
+        return commands.eval(script, keys, argv, 0).thenApply(raw -> {
             ScriptReply reply = new ScriptReply(raw);
             clocks.of(commands.serverOf(keys.get(0))).told(reply.serverMicros());
             return reply;
@@ -142,20 +142,21 @@ final class RedisSession {
      * waiters that are gone. All of that takes one command timeout at most.
      *
      * @param argv makes the arguments from the server's time
+     * @param waitNanos how long this thread waits; what is sent again goes over other threads
      */
     CompletableFuture<ScriptReply> evalInTime(
-            LuaScript script, List<String> lockNames, LongFunction<List<byte[]>> argv) {
+            LuaScript script, List<String> lockNames, LongFunction<List<byte[]>> argv, long waitNanos) {
         long endNanos = end();
-        Supplier<CompletableFuture<Optional<ScriptReply>>> send = () -> {
+        LongFunction<CompletableFuture<Optional<ScriptReply>>> send = wait -> {
             long sent = clocks.micros(serverOf(lockNames));
-            return eval(script, lockNames, argv.apply(sent))
+            return eval(script, lockNames, argv.apply(sent), wait)
                     .thenApply(
                             reply -> reply.is("AGAIN") || isTooLate(reply, sent) || isOldRun(serverOf(lockNames), reply)
                                     ? Optional.empty()
                                     : Optional.of(reply));
         };
-        return send.get().thenCompose(reply -> reply.map(CompletableFuture::completedFuture)
-                .orElseGet(() -> goOn(script, endNanos, send)));
+        return send.apply(waitNanos).thenCompose(reply -> reply.map(CompletableFuture::completedFuture)
+                .orElseGet(() -> goOn(script, endNanos, () -> send.apply(0))));
     }
 
     /** Sends a command again until it has an answer. The timer ends this: a thread that waits has a time for each command. */
@@ -176,7 +177,7 @@ final class RedisSession {
     private static void sendUntil(
             CompletableFuture<ScriptReply> answer, Supplier<CompletableFuture<Optional<ScriptReply>>> send) {
         while (!answer.isDone()) {
-            CompletableFuture<Void> taken = CallerThread.notWaiting(send).handle((reply, failure) -> {
+            CompletableFuture<Void> taken = send.get().handle((reply, failure) -> {
                 if (failure != null) {
                     answer.completeExceptionally(failure);
                 } else {
@@ -216,16 +217,16 @@ final class RedisSession {
      * The server's clock must be known before a lock is taken: it bounds how late a command may run. Until then a command
      * fails as one that was not sent, and who waits may give it again.
      */
-    <T> CompletableFuture<T> afterPreparation(Supplier<CompletableFuture<T>> command) {
+    <T> CompletableFuture<T> afterPreparation(long waitNanos, LongFunction<CompletableFuture<T>> command) {
         if (clocks.first().isKnown()) {
-            return command.get();
+            return command.apply(waitNanos);
         }
         return preparation()
                 .copy()
                 .completeOnTimeout(NEVER, traits.commandTimeout().toMillis(), TimeUnit.MILLISECONDS)
                 .exceptionallyCompose(failure -> CompletableFuture.failedFuture(
                         Failures.isSilence(failure) ? notReady(failure) : unusable(failure)))
-                .thenCompose(time -> time == NEVER ? CompletableFuture.failedFuture(notReady(null)) : command.get());
+                .thenCompose(time -> time == NEVER ? CompletableFuture.failedFuture(notReady(null)) : command.apply(0));
     }
 
     private StoreException notReady(@Nullable Throwable cause) {

@@ -54,7 +54,7 @@ final class ServerChecks {
         long asked = clock.millis();
         CompletableFuture<?> servers = commands.info().thenAccept(told -> warnOfServers(told, asked));
         List<byte[]> own = List.of(names.instance(clientId));
-        CompletableFuture<?> rights = commands.eval(LuaScript.RIGHTS, List.of(names.lock("")), List.of())
+        CompletableFuture<?> rights = commands.eval(LuaScript.RIGHTS, List.of(names.lock("")), List.of(), 0)
                 .handle((tried, failure) -> noteTried(tried, failure))
                 .thenCompose(next -> commands.get(own))
                 .handle((answer, failure) -> note(failure))

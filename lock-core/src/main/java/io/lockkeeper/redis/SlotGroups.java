@@ -85,7 +85,8 @@ final class SlotGroups {
         return session.evalInTime(
                         session.scripts.acquire(),
                         command.names(),
-                        sent -> Arguments.acquire(command, session.traits, sent, session.runOf(command.names())))
+                        sent -> Arguments.acquire(command, session.traits, sent, session.runOf(command.names())),
+                        command.waitNanos())
                 .thenApply(reply -> reply.toAcquireReply(command.leaseMillis()));
     }
 
@@ -137,7 +138,13 @@ final class SlotGroups {
                 ? Math.max(command.leaseMillis(), Arguments.aliveMillis(session.traits))
                 : command.leaseMillis();
         return new AcquireCommand(
-                groups.get(index), command.attempt(), command.mode(), lease, command.queue(), command.tokens());
+                groups.get(index),
+                command.attempt(),
+                command.mode(),
+                lease,
+                command.queue(),
+                command.tokens(),
+                groups.size() == 1 ? command.waitNanos() : 0);
     }
 
     private static AcquireReply together(List<AcquireReply.Acquired> taken) {
@@ -161,7 +168,10 @@ final class SlotGroups {
             long lastToken = replies.isEmpty() ? command.lastToken() : 0;
             ReleaseCommand part = new ReleaseCommand(group, command.attempt(), lastToken, command.keepMillis());
             CompletableFuture<ReleaseReply> reply = session.eval(
-                            session.scripts.release(), group, Arguments.release(part))
+                            session.scripts.release(),
+                            group,
+                            Arguments.release(part),
+                            groups.size() == 1 ? command.waitNanos() : 0)
                     .thenApply(ScriptReply::toReleaseReply);
             replies.add(reply.exceptionallyCompose(failure ->
                     Failures.isOfMovingSlot(failure, group) ? release(part, apart(List.of(group), 0)) : reply));

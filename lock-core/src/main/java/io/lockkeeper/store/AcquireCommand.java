@@ -16,15 +16,34 @@ import java.util.List;
  * @param leaseMillis how long a hold lasts
  * @param queue whether the attempt waits in the store's queue where a lock is held
  * @param tokens how many fencing tokens a hold reserves of each lock
+ * @param waitNanos how long the calling thread does nothing but wait for the answer: for so long the store may do input and
+ *     output on it; 0: not at all
  */
 public record AcquireCommand(
-        List<String> names, String attempt, ClaimMode mode, long leaseMillis, boolean queue, int tokens) {
+        List<String> names,
+        String attempt,
+        ClaimMode mode,
+        long leaseMillis,
+        boolean queue,
+        int tokens,
+        long waitNanos) {
 
     /**
      * The most tokens that a hold can reserve. One who takes a lock with so many may keep it among the callers of its client
      * for long, and {@linkplain StoreListener#awaited is told} of the first who waits.
      */
     public static final int MOST_TOKENS = 10_000;
+
+    /** Asks for locks on a thread that does not wait. */
+    public AcquireCommand(
+            List<String> names, String attempt, ClaimMode mode, long leaseMillis, boolean queue, int tokens) {
+        this(names, attempt, mode, leaseMillis, queue, tokens, 0);
+    }
+
+    /** Returns this command for a thread that waits for so long. */
+    public AcquireCommand awaited(long nanos) {
+        return new AcquireCommand(names, attempt, mode, leaseMillis, queue, tokens, nanos);
+    }
 
     /** Returns the first name, the only one of most commands. */
     public String name() {

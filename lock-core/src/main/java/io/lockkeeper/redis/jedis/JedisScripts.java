@@ -95,14 +95,15 @@ public final class JedisScripts implements ScriptRunner {
     }
 
     @Override
-    public CompletableFuture<List<Object>> eval(LuaScript script, List<byte[]> keys, List<byte[]> arguments) {
-        return pipeline.call(new PipelinedCommand(limit, script, keys, arguments))
+    public CompletableFuture<List<Object>> eval(
+            LuaScript script, List<byte[]> keys, List<byte[]> arguments, long waitNanos) {
+        return pipeline.call(new PipelinedCommand(limit, waitNanos, script, keys, arguments))
                 .thenApply(script::toList);
     }
 
     @Override
     public CompletableFuture<?> keepAlive() {
-        return pipeline.call(new PipelinedCommand(limit, "time", TIME));
+        return pipeline.call(new PipelinedCommand(limit, 0, "time", TIME));
     }
 
     @Override

@@ -4,7 +4,6 @@ package io.lockkeeper.redis.jedis;
 import io.lockkeeper.redis.Failures;
 import io.lockkeeper.redis.LuaScript;
 import io.lockkeeper.redis.ScriptRunner;
-import io.lockkeeper.store.CallerThread;
 import io.lockkeeper.store.StoreException;
 import java.time.Duration;
 import java.util.List;
@@ -44,26 +43,27 @@ final class PipelinedCommand {
     private boolean mayHaveRun;
 
     /**
-     * Creates a command of the present thread, which does its input and output if it {@linkplain CallerThread waits}.
+     * Creates a command of the present thread.
      *
      * @param limit after which the answer has failed
+     * @param waitNanos how long the thread waits, and does input and output; 0: not at all
      * @param name for messages
      * @param words the command and its arguments
      */
-    PipelinedCommand(Duration limit, String name, byte[]... words) {
+    PipelinedCommand(Duration limit, long waitNanos, String name, byte[]... words) {
         this.name = name;
         this.limit = limit;
         this.words = words;
         long now = System.nanoTime();
         this.deadline = now + limit.toNanos();
-        this.leaves = now + Math.min(CallerThread.nanosLeft(), limit.toNanos());
+        this.leaves = now + Math.min(waitNanos, limit.toNanos());
         Thread self = Thread.currentThread();
-        caller.set(CallerThread.waits() && !self.isInterrupted() ? self : null);
+        caller.set(waitNanos > 0 && !self.isInterrupted() ? self : null);
     }
 
     /** Creates a command that runs a script by its hash. */
-    PipelinedCommand(Duration limit, LuaScript script, List<byte[]> keys, List<byte[]> arguments) {
-        this(limit, script.name(), ScriptRunner.words(script, keys, arguments));
+    PipelinedCommand(Duration limit, long waitNanos, LuaScript script, List<byte[]> keys, List<byte[]> arguments) {
+        this(limit, waitNanos, script.name(), ScriptRunner.words(script, keys, arguments));
         this.script = script;
     }
 

@@ -67,11 +67,12 @@ public final class LettuceScripts implements ScriptRunner {
     }
 
     @Override
-    public CompletableFuture<List<Object>> eval(LuaScript script, List<byte[]> keys, List<byte[]> arguments) {
+    public CompletableFuture<List<Object>> eval(
+            LuaScript script, List<byte[]> keys, List<byte[]> arguments, long waitNanos) {
         RedisClusterAsyncCommands<byte[], byte[]> open = shared;
         if (open == null || !isOpen(open)) {
             shared = null;
-            return general.eval(script, keys, arguments);
+            return general.eval(script, keys, arguments, waitNanos);
         }
         Call call = new Call(script, keys, arguments, losses.get());
         underWay.add(call);

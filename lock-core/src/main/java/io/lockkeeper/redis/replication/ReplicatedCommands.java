@@ -71,9 +71,10 @@ public final class ReplicatedCommands implements ScriptRunner {
     }
 
     @Override
-    public CompletableFuture<List<Object>> eval(LuaScript script, List<byte[]> keys, List<byte[]> arguments) {
+    public CompletableFuture<List<Object>> eval(
+            LuaScript script, List<byte[]> keys, List<byte[]> arguments, long waitNanos) {
         if (!script.isOverLocks()) {
-            return general.eval(script, keys, arguments);
+            return general.eval(script, keys, arguments, waitNanos);
         }
         ReplicatedCommand command = new ReplicatedCommand(script, keys, arguments, COUNTED.contains(script.name()));
         return masters.masterOf(keys.get(0)).thenCompose(server -> {

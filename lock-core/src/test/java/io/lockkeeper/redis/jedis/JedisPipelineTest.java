@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.lockkeeper.redis.RedisNames;
-import io.lockkeeper.store.CallerThread;
 import io.lockkeeper.store.DaemonThreads;
 import io.lockkeeper.store.StoreException;
 import io.lockkeeper.testing.Fault;
@@ -82,12 +81,19 @@ class JedisPipelineTest {
     }
 
     private static PipelinedCommand command(String... words) {
+        return command(0, words);
+    }
+
+    private static PipelinedCommand command(long waitNanos, String... words) {
         return new PipelinedCommand(
-                LIMIT, words[0], Stream.of(words).map(RedisNames::bytes).toArray(byte[][]::new));
+                LIMIT,
+                waitNanos,
+                words[0],
+                Stream.of(words).map(RedisNames::bytes).toArray(byte[][]::new));
     }
 
     private @Nullable Object ask(String text) {
-        return CallerThread.waiting(() -> pipeline.call(command("ECHO", text))).join();
+        return pipeline.call(command(Long.MAX_VALUE, "ECHO", text)).join();
     }
 
     /** The connections of pipelines, as the server describes them. */
@@ -212,7 +218,7 @@ class JedisPipelineTest {
             ask("first");
             Awaitility.await().until(() -> closing.getCompletedTaskCount() == closing.getTaskCount());
             armed.set(true);
-            assertThat(CallerThread.waiting(() -> pipeline.call(command("ECHO", "own"))))
+            assertThat(pipeline.call(command(Long.MAX_VALUE, "ECHO", "own")))
                     .succeedsWithin(LIMIT)
                     .isEqualTo(RedisNames.bytes("own"));
         } finally {

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 class PipelinedCommandTest {
 
     private final PipelinedCommand command =
-            new PipelinedCommand(Duration.ofSeconds(10), "time", RedisNames.bytes("TIME"));
+            new PipelinedCommand(Duration.ofSeconds(10), 0, "time", RedisNames.bytes("TIME"));
 
     @Test
     void oneWhoseAnswerWasNotAwaitedMayHaveRun() {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-package io.lockkeeper.store;
+package io.lockkeeper.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.engine;
+
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ForkJoinPool;
+import java.util.concurrent.ForkJoinWorkerThread;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/** Threads that wait for answers. */
+final class CallerThread {
+
+    private static final @Nullable MethodHandle IS_VIRTUAL = isVirtual();
+
+    private CallerThread() {}
+
+    /**
+     * Returns for how long the store may do input and output on this thread, which waits for so long; 0 on a virtual one: an
+     * interrupt would close the socket that it reads from.
+     */
+    static long waits(long nanos) {
+        return isVirtual(Thread.currentThread()) ? 0 : nanos;
+    }
+
+    /**
+     * Waits until an answer is there, uninterruptibly.
+     *
+     * @param answer what the thread waits for
+     * @return the answer
+     * @throws java.util.concurrent.CompletionException if there is a failure instead
+     */
+    static <T extends @Nullable Object> T join(CompletableFuture<T> answer) {
+        boolean interrupted = false;
+        while (true) {
+            try {
+                awaitAlone(answer, Long.MAX_VALUE);
+                break;
+            } catch (InterruptedException interrupt) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+        return answer.join();
+    }
+
+    /**
+     * Waits on a worker of a {@link ForkJoinPool} until an answer is there, or a time is over; on other threads not at all.
+     * The wait of a future itself would run other tasks of the pool on such a worker, inside of the locks that it holds.
+     *
+     * @param answer what the thread waits for
+     * @param nanos how long at most
+     * @throws InterruptedException if the thread is interrupted
+     */
+    static void awaitAlone(CompletableFuture<?> answer, long nanos) throws InterruptedException {
+        if (answer.isDone() || !(Thread.currentThread() instanceof ForkJoinWorkerThread)) {
+            return;
+        }
+        CountDownLatch done = new CountDownLatch(1);
+        answer.whenComplete((value, failure) -> done.countDown());
+        ForkJoinPool.managedBlock(new ForkJoinPool.ManagedBlocker() {
+            @Override
+            @SuppressWarnings("ReturnValueIgnored") // Whether it is done is asked by the caller.
+            public boolean block() throws InterruptedException {
+                done.await(nanos, TimeUnit.NANOSECONDS);
+                return true;
+            }
+
+            @Override
+            public boolean isReleasable() {
+                return done.getCount() == 0;
+            }
+        });
+    }
+
+    private static boolean isVirtual(Thread thread) {
+        try {
+            return IS_VIRTUAL != null && (boolean) IS_VIRTUAL.invokeExact(thread);
+        } catch (Throwable impossible) {
+            throw new IllegalStateException(impossible);
+        }
+    }
+
+    private static @Nullable MethodHandle isVirtual() {
+        try {
+            return MethodHandles.publicLookup()
+                    .findVirtual(Thread.class, "isVirtual", MethodType.methodType(boolean.class));
+        } catch (ReflectiveOperationException olderPlatform) {
+            return null;
+        }
+    }
+}
