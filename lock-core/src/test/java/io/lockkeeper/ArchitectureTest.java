@@ -18,7 +18,7 @@ class ArchitectureTest {
 
     private static final Set<String> PUBLIC_INTERNALS = Set.of("LeaseManagerFactory");
 
-    private final JavaClasses core = new ClassFileImporter()
+    private static final JavaClasses CORE = new ClassFileImporter()
             .withImportOption(new ImportOption.DoNotIncludeTests())
             .withImportOption(new ImportOption.DoNotIncludeJars())
             .importPackages("io.lockkeeper");
@@ -34,7 +34,7 @@ class ArchitectureTest {
                 .dependOnClassesThat()
                 .resideInAnyPackage("io.lockkeeper.engine..", "io.lockkeeper.redis..", "io.lockkeeper.memory..")
                 .because("the engine is reached through an interface that the API owns, and made by the builder alone")
-                .check(core);
+                .check(CORE);
     }
 
     @Test
@@ -46,7 +46,7 @@ class ArchitectureTest {
                 .onlyDependOnClassesThat()
                 .resideInAnyPackage("io.lockkeeper.store", "java..", "org.jspecify..")
                 .because("stores can be written without the API")
-                .check(core);
+                .check(CORE);
     }
 
     @Test
@@ -58,7 +58,7 @@ class ArchitectureTest {
                 .dependOnClassesThat()
                 .resideInAnyPackage("io.lockkeeper.redis..", "io.lockkeeper.memory..", "org.springframework..")
                 .because("the engine is a state machine without I/O")
-                .check(core);
+                .check(CORE);
     }
 
     @Test
@@ -70,7 +70,7 @@ class ArchitectureTest {
                 .dependOnClassesThat()
                 .resideInAnyPackage("io.lockkeeper", "io.lockkeeper.engine")
                 .because("redis and memory depend on the store interface alone")
-                .check(core);
+                .check(CORE);
         noClasses()
                 .that()
                 .resideInAPackage("io.lockkeeper.memory")
@@ -78,12 +78,12 @@ class ArchitectureTest {
                 .dependOnClassesThat()
                 .resideInAnyPackage("io.lockkeeper.redis", "org.springframework..")
                 .because("the memory store needs nothing")
-                .check(core);
+                .check(CORE);
     }
 
     @Test
     void packagesFormNoCycles() {
-        slices().matching("io.lockkeeper.(*)..").should().beFreeOfCycles().check(core);
+        slices().matching("io.lockkeeper.(*)..").should().beFreeOfCycles().check(CORE);
     }
 
     @Test
@@ -103,6 +103,6 @@ class ArchitectureTest {
                 .should()
                 .bePackagePrivate()
                 .because("the builder of the template needs the factory alone")
-                .check(core);
+                .check(CORE);
     }
 }

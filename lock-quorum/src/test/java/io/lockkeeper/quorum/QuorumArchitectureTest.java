@@ -3,12 +3,18 @@ package io.lockkeeper.quorum;
 
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
 
+import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
 import org.junit.jupiter.api.Test;
 
 /** What the module may depend on, and what it shows. */
 class QuorumArchitectureTest {
+
+    private static final JavaClasses QUORUM = new ClassFileImporter()
+            .withImportOption(new ImportOption.DoNotIncludeTests())
+            .withImportOption(new ImportOption.DoNotIncludeJars())
+            .importPackages("io.lockkeeper.quorum");
 
     @Test
     void theQuorumStandsOnTheStoreInterfaceAlone() {
@@ -19,10 +25,7 @@ class QuorumArchitectureTest {
                 .onlyDependOnClassesThat()
                 .resideInAnyPackage("io.lockkeeper.quorum", "io.lockkeeper.store", "java..", "org.jspecify..")
                 .because("its masters may be stores of any kind")
-                .check(new ClassFileImporter()
-                        .withImportOption(new ImportOption.DoNotIncludeTests())
-                        .withImportOption(new ImportOption.DoNotIncludeJars())
-                        .importPackages("io.lockkeeper.quorum"));
+                .check(QUORUM);
     }
 
     @Test
@@ -34,9 +37,6 @@ class QuorumArchitectureTest {
                 .arePublic()
                 .should()
                 .haveSimpleName("QuorumLockStore")
-                .check(new ClassFileImporter()
-                        .withImportOption(new ImportOption.DoNotIncludeTests())
-                        .withImportOption(new ImportOption.DoNotIncludeJars())
-                        .importPackages("io.lockkeeper.quorum"));
+                .check(QUORUM);
     }
 }

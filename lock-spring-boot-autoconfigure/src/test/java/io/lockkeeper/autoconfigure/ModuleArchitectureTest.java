@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 /** The directions in which packages may depend on each other, in this module and in the core below it. */
 class ModuleArchitectureTest {
 
-    private final JavaClasses all = new ClassFileImporter()
+    private static final JavaClasses ALL = new ClassFileImporter()
             .withImportOption(new ImportOption.DoNotIncludeTests())
             .withImportOption(location -> !location.contains("-tests.jar"))
             .importPackages("io.lockkeeper");
@@ -32,7 +32,7 @@ class ModuleArchitectureTest {
                         "org.jspecify..",
                         "org.springframework.core.annotation")
                 .because("code under the annotation should not need more to compile")
-                .check(all);
+                .check(ALL);
     }
 
     @Test
@@ -58,7 +58,7 @@ class ModuleArchitectureTest {
                         "org.springframework.transaction..",
                         "org.aspectj..")
                 .because("what an annotation means does not depend on where locks are kept or how beans are configured")
-                .check(all);
+                .check(ALL);
     }
 
     @Test
@@ -80,7 +80,7 @@ class ModuleArchitectureTest {
                         "io.lockkeeper.autoconfigure..",
                         "org.springframework.boot..")
                 .because("the core runs without Spring Boot")
-                .check(all);
+                .check(ALL);
     }
 
     @Test
@@ -93,7 +93,7 @@ class ModuleArchitectureTest {
                 .resideInAnyPackage(
                         "io.lockkeeper.interceptor..", "io.lockkeeper.autoconfigure..", "org.springframework..")
                 .because("it is reached from classes of the application, woven or not")
-                .check(all);
+                .check(ALL);
     }
 
     @Test
@@ -101,7 +101,7 @@ class ModuleArchitectureTest {
         slices().matching("io.lockkeeper.(annotation|interceptor|weaving|autoconfigure)..")
                 .should()
                 .beFreeOfCycles()
-                .check(all);
+                .check(ALL);
     }
 
     @Test
@@ -113,7 +113,7 @@ class ModuleArchitectureTest {
                 .dependOnClassesThat()
                 .resideInAPackage("io.micrometer..")
                 .because("Micrometer is optional")
-                .check(all);
+                .check(ALL);
         noClasses()
                 .that()
                 .resideOutsideOfPackage("io.lockkeeper.autoconfigure.actuate")
@@ -121,7 +121,7 @@ class ModuleArchitectureTest {
                 .dependOnClassesThat()
                 .resideInAnyPackage("org.springframework.boot.actuate..", "org.springframework.boot.health..")
                 .because("the actuator is optional")
-                .check(all);
+                .check(ALL);
         noClasses()
                 .that()
                 .resideInAPackage("io.lockkeeper.autoconfigure")
@@ -129,7 +129,7 @@ class ModuleArchitectureTest {
                 .dependOnClassesThat()
                 .resideInAnyPackage("io.lockkeeper.autoconfigure.observation", "io.lockkeeper.autoconfigure.actuate")
                 .because("what is optional comes on top")
-                .check(all);
+                .check(ALL);
     }
 
     @Test
@@ -144,6 +144,6 @@ class ModuleArchitectureTest {
                 .should()
                 .bePackagePrivate()
                 .because("applications use the beans and the properties, not the machinery")
-                .check(all);
+                .check(ALL);
     }
 }
