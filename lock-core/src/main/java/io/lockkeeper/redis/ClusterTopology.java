@@ -64,7 +64,7 @@ final class ClusterTopology {
 
     /** Returns the servers to ask where all are asked. */
     List<Master> servers() {
-        return single ? List.of(new Master(ANY, null)) : masters;
+        return single ? List.of(Master.ANY) : masters;
     }
 
     /** Returns the slot of a key; the same for all keys if there is only one server. */
@@ -131,6 +131,8 @@ final class ClusterTopology {
 
     /** A master of a cluster under the name of its address, or the only server. */
     record Master(String name, @Nullable RedisClusterNode node) {
+
+        static final Master ANY = new Master(ClusterTopology.ANY, null);
 
         boolean serves(int slot) {
             return node != null && node.servesSlot(slot);

@@ -5,6 +5,10 @@ import io.lockkeeper.store.StoreException;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -39,6 +43,30 @@ public final class Failures {
     /** Returns the failure of a command to which no answer came in time. */
     public static StoreException silence(String command, Duration limit) {
         return new StoreException("Redis did not answer to " + command + " within " + limit.toMillis() + " ms", null);
+    }
+
+    /**
+     * Fails an answer after a while, unless it is there by then.
+     *
+     * @param limit after which the answer fails
+     * @param timer on which that happens
+     * @param answer the answer to come
+     * @param command for messages
+     * @param onSilence runs after it was failed
+     */
+    public static void after(
+            Duration limit,
+            ScheduledExecutorService timer,
+            CompletableFuture<?> answer,
+            String command,
+            Runnable onSilence) {
+        Runnable end = () -> {
+            if (answer.completeExceptionally(silence(command, limit))) {
+                onSilence.run();
+            }
+        };
+        ScheduledFuture<?> timeout = timer.schedule(end, limit.toNanos(), TimeUnit.NANOSECONDS);
+        answer.whenComplete((reply, failure) -> timeout.cancel(false));
     }
 
     /** Returns the failure of a command after the end. */

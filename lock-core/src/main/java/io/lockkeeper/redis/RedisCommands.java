@@ -5,17 +5,26 @@ import io.lockkeeper.redis.ClusterTopology.Master;
 import io.lockkeeper.redis.replication.DedicatedConnection;
 import io.lockkeeper.redis.replication.ReplicaAcks;
 import io.lockkeeper.redis.replication.ReplicatedCommands;
+import io.lockkeeper.store.DaemonThreads;
 import io.lockkeeper.store.StoreException;
+import java.nio.ByteBuffer;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Future;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BiConsumer;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -30,27 +39,42 @@ import org.springframework.data.redis.connection.ReturnType;
 /**
  * The few things that the store needs of Redis, over spring-data-redis with every client and topology that it has; scripts
  * over the {@linkplain Clients best way} that there is. Every future is completed within the command timeout, with the
- * reply or with a {@link StoreException}.
+ * reply or with a {@link StoreException}, whatever the timeouts of the client are.
  */
 final class RedisCommands implements AutoCloseable, ReplicatedCommands.Masters {
 
     private static final Logger log = LoggerFactory.getLogger(RedisCommands.class);
     private static final int PREPARATION_FACTOR = 5;
+    private static final byte[] FIRST_PAGE = RedisNames.bytes("0");
+    private static final byte[] PAGE_SIZE = RedisNames.bytes("500");
 
+    /**
+     * One less than Jedis has connections to each server by default, because the subscription may use one: a pool of
+     * commons-pool 2.13 without a longest wait spins where more threads than that wait for a server that is silent.
+     */
+    private static final int THREADS_OF_A_SERVER = 7;
+
+    private final RedisConnectionFactory connections;
     private final Duration commandTimeout;
-    private final CommandThreads threads;
+    private final ScheduledExecutorService timer;
     private final ClusterTopology topology = new ClusterTopology();
     private final ScriptRunner scripts;
     private final Clients clients;
+
+    /** Each server has its own, because not every client heeds an interrupt: a silent server keeps only these busy. */
+    private final Map<String, ExecutorService> threads = new ConcurrentHashMap<>();
+
+    private volatile boolean closed;
 
     RedisCommands(
             RedisConnectionFactory connections,
             Duration commandTimeout,
             ScheduledExecutorService timer,
             ReplicaAcks acks) {
+        this.connections = connections;
         this.commandTimeout = commandTimeout;
+        this.timer = timer;
         this.clients = Clients.of(connections, commandTimeout);
-        this.threads = new CommandThreads(connections, timer, this::used);
         ScriptRunner general = new ThroughSpringData();
         if (acks.isWanted()) {
             clients.requireDedicated();
@@ -62,10 +86,6 @@ final class RedisCommands implements AutoCloseable, ReplicatedCommands.Masters {
 
     Clients clients() {
         return clients;
-    }
-
-    private void used(RedisConnection connection) {
-        scripts.used(connection);
     }
 
     /** Runs a script; see {@link ScriptRunner#eval}. */
@@ -81,15 +101,15 @@ final class RedisCommands implements AutoCloseable, ReplicatedCommands.Masters {
     CompletableFuture<Long> prepare(List<LuaScript> all) {
         // Opens the first connection, which may need more than a command: classes are loaded, names resolved.
         Duration patience = commandTimeout.multipliedBy(PREPARATION_FACTOR);
-        return threads.<CompletableFuture<Long>>call(ClusterTopology.ANY, "prepare", patience, connection -> {
+        return this.<CompletableFuture<Long>>call(ClusterTopology.ANY, "prepare", patience, connection -> {
                     if (!topology.learn(connection).isEmpty()) {
                         return prepareCluster(all, patience);
                     }
                     // First: a server that wants a password breaks the connection at so long a text as a script, and
                     // says so to a short command. TIME, because its right is needed anyway.
-                    time(connection, null);
+                    time(connection, Master.ANY);
                     all.forEach(script -> load(connection, script));
-                    return CompletableFuture.completedFuture(time(connection, null));
+                    return CompletableFuture.completedFuture(time(connection, Master.ANY));
                 })
                 .thenCompose(Function.identity())
                 // So that the first lock finds a warm connection. Whether it works is the first lock's affair.
@@ -99,9 +119,9 @@ final class RedisCommands implements AutoCloseable, ReplicatedCommands.Masters {
     /** A master that does not answer must not keep the locks of the others: it learns the scripts when it runs them. */
     private CompletableFuture<Long> prepareCluster(List<LuaScript> all, Duration patience) {
         CompletableFuture<?> loaded = all(all.stream()
-                .map(script -> threads.call(
-                        ClusterTopology.ANY, "prepare", commandTimeout, connection -> load(connection, script))));
-        return threads.call(ClusterTopology.ANY, "prepare", commandTimeout, connection -> time(connection, null))
+                .map(script ->
+                        call(ClusterTopology.ANY, "prepare", commandTimeout, connection -> load(connection, script))));
+        return call(ClusterTopology.ANY, "prepare", commandTimeout, connection -> time(connection, Master.ANY))
                 // Not the first way, because Lettuce opens further connections for it.
                 .exceptionallyCompose(silent -> firstTime(patience))
                 .thenCompose(time -> loaded.handle((done, failure) -> time));
@@ -109,13 +129,25 @@ final class RedisCommands implements AutoCloseable, ReplicatedCommands.Masters {
 
     private CompletableFuture<Long> firstTime(Duration patience) {
         CompletableFuture<Long> first = new CompletableFuture<>();
-        all(topology.servers().stream().map(master -> threads.call(
-                                master.name(), "prepare", patience, connection -> time(connection, master))
-                        .thenAccept(first::complete)
-                        .exceptionally(failure -> null)))
+        ofEach("time", patience, RedisCommands::time, (master, time) -> first.complete(time))
                 .thenRun(() ->
                         first.completeExceptionally(new StoreException("no master of the cluster answers", null)));
         return first;
+    }
+
+    /** Asks all masters of a cluster, or the only server; completed when each of them has answered or failed. */
+    private <T> CompletableFuture<?> ofEach(
+            String what,
+            Duration patience,
+            BiFunction<RedisConnection, Master, T> command,
+            BiConsumer<String, T> answer) {
+        return all(topology.servers().stream()
+                .map(master -> call(master.name(), what, patience, connection -> command.apply(connection, master))
+                        .thenAccept(reply -> answer.accept(master.name(), reply))
+                        .exceptionally(failure -> {
+                            log.debug("Redis {} does not answer to {}", master.name(), what, failure);
+                            return null;
+                        })));
     }
 
     private static CompletableFuture<?> all(Stream<? extends CompletableFuture<?>> futures) {
@@ -134,14 +166,21 @@ final class RedisCommands implements AutoCloseable, ReplicatedCommands.Masters {
         }
     }
 
-    private static Long time(RedisConnection connection, @Nullable Master master) {
-        Long time = master == null || master.node() == null
+    private static Long time(RedisConnection connection, Master master) {
+        Long time = master.node() == null
                 ? connection.serverCommands().time(TimeUnit.MILLISECONDS)
                 : ((RedisClusterConnection) connection).serverCommands().time(master.node(), TimeUnit.MILLISECONDS);
         if (time == null) {
             throw new StoreException("the server did not tell its time", null);
         }
         return time;
+    }
+
+    private static Properties info(RedisConnection connection, Master master) {
+        Properties info = master.node() == null
+                ? connection.serverCommands().info()
+                : ((RedisClusterConnection) connection).serverCommands().info(master.node());
+        return info == null ? new Properties() : info;
     }
 
     /** Returns the slot of a key: a script may name several keys if they have the same. On a single server all have. */
@@ -155,16 +194,35 @@ final class RedisCommands implements AutoCloseable, ReplicatedCommands.Masters {
     }
 
     /**
-     * Finds keys on all servers, masters of a cluster, without keeping any of them busy for long. Takes as many commands
-     * as there are keys on a server by 500, and fails if one of them does.
+     * Finds keys on all servers at once, masters of a cluster, a page at a time. Takes as many commands as there are keys on a
+     * server by 500, and fails if one of them does.
      *
      * @param pattern what the keys look like, as SCAN takes it
      * @param limit how many keys are enough
      * @return different keys, in no order
      */
     CompletableFuture<List<byte[]>> scan(byte[] pattern, int limit) {
+        Set<ByteBuffer> found = Collections.synchronizedSet(new LinkedHashSet<>());
         CompletableFuture<?> known = topology.isSingle() ? CompletableFuture.completedFuture(null) : learn();
-        return known.thenCompose(masters -> new KeyScan(this, pattern, limit).onServersOf(topology.routes(pattern)));
+        return known.thenCompose(masters -> all(
+                        topology.routes(pattern).stream().map(route -> scan(FIRST_PAGE, route, pattern, limit, found))))
+                .thenApply(done ->
+                        found.stream().limit(limit).map(ByteBuffer::array).toList());
+    }
+
+    /**
+     * Reads on from a page of the server of a key. Not with the cursors of spring-data-redis: the one over a Jedis cluster goes
+     * on to read from a connection that it has given back to the pool, and so takes the answers of other commands.
+     */
+    private CompletableFuture<?> scan(byte[] page, byte[] route, byte[] pattern, int limit, Set<ByteBuffer> found) {
+        return eval(LuaScript.SCAN, List.of(route), List.of(page, pattern, PAGE_SIZE), 0)
+                .thenCompose(reply -> {
+                    ((List<?>) reply.get(1)).forEach(key -> found.add(ByteBuffer.wrap((byte[]) key)));
+                    byte[] next = (byte[]) reply.get(0);
+                    return found.size() >= limit || Arrays.equals(next, FIRST_PAGE)
+                            ? CompletableFuture.completedFuture(null)
+                            : scan(next, route, pattern, limit, found);
+                });
     }
 
     /**
@@ -192,34 +250,19 @@ final class RedisCommands implements AutoCloseable, ReplicatedCommands.Masters {
      */
     CompletableFuture<Map<String, Properties>> info() {
         Map<String, Properties> answers = new ConcurrentHashMap<>();
-        return all(topology.servers().stream().map(master -> threads.call(
-                                master.name(), "info", commandTimeout, connection -> info(connection, master))
-                        .thenAccept(info -> answers.put(master.name(), info))
-                        .exceptionally(failure -> {
-                            log.debug("Redis {} does not tell about itself", master.name(), failure);
-                            return null;
-                        })))
-                .thenApply(done -> Map.copyOf(answers));
-    }
-
-    private static @Nullable Properties info(RedisConnection connection, Master master) {
-        return master.node() == null
-                ? connection.serverCommands().info()
-                : ((RedisClusterConnection) connection).serverCommands().info(master.node());
+        return ofEach("info", commandTimeout, RedisCommands::info, answers::put).thenApply(done -> Map.copyOf(answers));
     }
 
     /** Sets a key that expires. */
-    CompletableFuture<Void> set(byte[] key, byte[] value, Duration timeToLive) {
+    CompletableFuture<?> set(byte[] key, byte[] value, Duration timeToLive) {
         return call(key, "set", connection -> connection
-                        .stringCommands()
-                        .setEx(key, Math.max(1, timeToLive.toSeconds()), value))
-                .thenAccept(done -> {});
+                .stringCommands()
+                .setEx(key, Math.max(1, timeToLive.toSeconds()), value));
     }
 
     /** Deletes a key. */
-    CompletableFuture<Void> delete(byte[] key) {
-        return call(key, "delete", connection -> connection.keyCommands().del(key))
-                .thenAccept(done -> {});
+    CompletableFuture<?> delete(byte[] key) {
+        return call(key, "delete", connection -> connection.keyCommands().del(key));
     }
 
     /** Uses the connection for scripts, before it is idle for too long. */
@@ -231,12 +274,45 @@ final class RedisCommands implements AutoCloseable, ReplicatedCommands.Masters {
     @Override
     public void close() {
         scripts.close();
-        threads.close();
+        closed = true;
+        threads.values().forEach(ExecutorService::shutdown);
     }
 
     private <T> CompletableFuture<T> call(byte[] key, String what, Function<RedisConnection, @Nullable T> command) {
         refreshIf(topology.isOld(false));
-        return threads.call(topology.serverOf(key), what, commandTimeout, command);
+        return call(topology.serverOf(key), what, commandTimeout, command);
+    }
+
+    /** Runs a command on a thread of the server that it will be sent to; after the limit the thread is interrupted. */
+    private <T> CompletableFuture<T> call(
+            String server, String what, Duration limit, Function<RedisConnection, @Nullable T> command) {
+        CompletableFuture<T> result = new CompletableFuture<>();
+        try {
+            if (closed) {
+                throw new RejectedExecutionException();
+            }
+            String name = ("lockkeeper-redis " + server).strip();
+            Future<?> running = threads.computeIfAbsent(
+                            server, unknown -> DaemonThreads.limited(name, THREADS_OF_A_SERVER))
+                    .submit(() -> run(result, what, command));
+            Failures.after(limit, timer, result, what, () -> running.cancel(true));
+        } catch (RejectedExecutionException refusal) {
+            result.completeExceptionally(Failures.closed());
+        }
+        return result;
+    }
+
+    @SuppressWarnings("NullAway") // A null reply is as good as any where it is not read.
+    private <T> void run(CompletableFuture<T> result, String what, Function<RedisConnection, @Nullable T> command) {
+        if (result.isDone()) {
+            return;
+        }
+        try (RedisConnection connection = connections.getConnection()) {
+            result.complete(command.apply(connection));
+            scripts.used(connection);
+        } catch (RuntimeException | Error failure) {
+            result.completeExceptionally(Failures.at(what, failure));
+        }
     }
 
     private void refreshIf(boolean old) {
@@ -250,8 +326,7 @@ final class RedisCommands implements AutoCloseable, ReplicatedCommands.Masters {
     }
 
     private CompletableFuture<List<Master>> learn() {
-        return threads.call(
-                ClusterTopology.ANY, "cluster nodes", commandTimeout, connection -> topology.learn(connection));
+        return call(ClusterTopology.ANY, "cluster nodes", commandTimeout, connection -> topology.learn(connection));
     }
 
     // ---- what replica acks need to know of the masters ----
@@ -287,9 +362,8 @@ final class RedisCommands implements AutoCloseable, ReplicatedCommands.Masters {
         @Override
         public CompletableFuture<List<Object>> eval(
                 LuaScript script, List<byte[]> keys, List<byte[]> arguments, long waitNanos) {
-            List<byte[]> all = new ArrayList<>(keys);
-            all.addAll(arguments);
-            byte[][] keysAndArguments = all.toArray(byte[][]::new);
+            byte[][] keysAndArguments =
+                    Stream.concat(keys.stream(), arguments.stream()).toArray(byte[][]::new);
             return call(
                     keys.get(0), script.name(), connection -> run(connection, script, keys.size(), keysAndArguments));
         }

@@ -127,15 +127,6 @@ final class RedisSession {
         return System.nanoTime() + traits.commandTimeout().toNanos();
     }
 
-    /** Runs a script over keys of one slot, whose reply begins with the server's time. */
-    CompletableFuture<ScriptReply> evalTimed(LuaScript script, List<byte[]> keys, List<byte[]> argv) {
-        return commands.eval(script, keys, argv, 0).thenApply(raw -> {
-            ScriptReply reply = new ScriptReply(raw);
-            clocks.of(commands.serverOf(keys.get(0))).told(reply.serverMicros());
-            return reply;
-        });
-    }
-
     /**
      * Runs a script that the server refuses when it comes too late, and sends it again when that happened only because the
      * estimate of the server's clock was wrong (the reply has told the time), or because it has to go on with the places of
@@ -168,7 +159,7 @@ final class RedisSession {
                     new StoreException("Redis is so slow that commands reach it after the command timeout", null));
         }
         CompletableFuture<ScriptReply> answer = new CompletableFuture<>();
-        new CommandTimeout(timer).watch(answer, script.name(), left, () -> {});
+        Failures.after(left, timer, answer, script.name(), () -> {});
         sendUntil(answer, send);
         return answer;
     }
@@ -265,8 +256,8 @@ final class RedisSession {
     }
 
     private void describe(StoredInstance description) {
-        byte[] json = RedisNames.bytes(InstanceDescription.toJson(description));
-        timer.scheduleWithFixedDelay(() -> describe(json), 0, DESCRIPTION_REFRESH_SECONDS, TimeUnit.SECONDS);
+        byte[] text = InstanceDescription.of(description);
+        timer.scheduleWithFixedDelay(() -> describe(text), 0, DESCRIPTION_REFRESH_SECONDS, TimeUnit.SECONDS);
         if (guard != null) {
             // A restart must be seen although no lock is asked for: the time of the new run counts from here.
             timer.scheduleWithFixedDelay(
@@ -274,12 +265,14 @@ final class RedisSession {
         }
     }
 
-    private synchronized void describe(byte[] json) {
+    private synchronized void describe(byte[] text) {
         if (!closed) {
             commands.keepAlive();
-            described = commands.set(names.instance(clientId), json, DESCRIPTION_LIFE)
-                    .exceptionally(failure -> {
-                        log.debug("The description of this instance could not be written", failure);
+            described = commands.set(names.instance(clientId), text, DESCRIPTION_LIFE)
+                    .handle((done, failure) -> {
+                        if (failure != null) {
+                            log.debug("The description of this instance could not be written", failure);
+                        }
                         return null;
                     });
         }
@@ -296,7 +289,7 @@ final class RedisSession {
         }
         // Commands may overtake each other: a description that is being written must not come after its end.
         last.thenCompose(done -> commands.delete(names.instance(clientId)))
-                .exceptionally(gone -> null)
+                .handle((deleted, gone) -> null)
                 .join();
         subscription.close(traits.commandTimeout());
         commands.close();

@@ -7,9 +7,11 @@ import io.lockkeeper.store.ReleaseCommand;
 import io.lockkeeper.store.ReleaseReply;
 import io.lockkeeper.store.RenewCommand;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.BinaryOperator;
 import java.util.function.Function;
 import java.util.function.ToIntFunction;
 import java.util.stream.IntStream;
@@ -31,24 +33,22 @@ final class SlotGroups {
 
     /** Returns the positions of keys: each group has keys of one slot, and not too many. */
     static List<int[]> of(List<byte[]> keys, ToIntFunction<byte[]> slots) {
-        long[] ordered = IntStream.range(0, keys.size())
-                .mapToLong(position -> ((long) slots.applyAsInt(keys.get(position)) << Integer.SIZE) + position)
-                .sorted()
-                .toArray();
+        Map<Integer, List<Integer>> positions = new TreeMap<>();
+        for (int i = 0; i < keys.size(); i++) {
+            positions
+                    .computeIfAbsent(slots.applyAsInt(keys.get(i)), slot -> new ArrayList<>())
+                    .add(i);
+        }
         List<int[]> groups = new ArrayList<>();
-        int begin = 0;
-        for (int end = 1; end <= ordered.length; end++) {
-            if (end == ordered.length || end - begin == LARGEST || slot(ordered[end]) != slot(ordered[begin])) {
-                groups.add(
-                        IntStream.range(begin, end).map(i -> (int) ordered[i]).toArray());
-                begin = end;
+        for (List<Integer> group : positions.values()) {
+            for (int begin = 0; begin < group.size(); begin += LARGEST) {
+                int end = Math.min(group.size(), begin + LARGEST);
+                groups.add(group.subList(begin, end).stream()
+                        .mapToInt(Integer::intValue)
+                        .toArray());
             }
         }
         return groups;
-    }
-
-    private static long slot(long ordered) {
-        return ordered >> Integer.SIZE;
     }
 
     /** Returns the names in their order, those that follow each other in one slot together. */
@@ -159,26 +159,25 @@ final class SlotGroups {
 
     /** Releases all groups at once, and answers with what is worst. The token is that of the first name. */
     CompletableFuture<ReleaseReply> release(ReleaseCommand command) {
-        return release(command, inOrder(command.names()));
+        List<List<String>> groups = inOrder(command.names());
+        long waitNanos = groups.size() == 1 ? command.waitNanos() : 0;
+        return all(
+                groups.stream()
+                        .map(group -> together(group, names -> release(command, names, waitNanos), SlotGroups::worst))
+                        .toList(),
+                SlotGroups::worst);
     }
 
-    private CompletableFuture<ReleaseReply> release(ReleaseCommand command, List<List<String>> groups) {
-        List<CompletableFuture<ReleaseReply>> replies = new ArrayList<>();
-        for (List<String> group : groups) {
-            long lastToken = replies.isEmpty() ? command.lastToken() : 0;
-            ReleaseCommand part = new ReleaseCommand(group, command.attempt(), lastToken, command.keepMillis());
-            CompletableFuture<ReleaseReply> reply = session.eval(
-                            session.scripts.release(),
-                            group,
-                            Arguments.release(part),
-                            groups.size() == 1 ? command.waitNanos() : 0)
-                    .thenApply(ScriptReply::toReleaseReply);
-            replies.add(reply.exceptionallyCompose(failure ->
-                    Failures.isOfMovingSlot(failure, group) ? release(part, apart(List.of(group), 0)) : reply));
-        }
-        return CompletableFuture.allOf(replies.toArray(CompletableFuture<?>[]::new))
-                .thenApply(done -> Collections.max(
-                        replies.stream().map(CompletableFuture::join).toList()));
+    private CompletableFuture<ReleaseReply> release(ReleaseCommand command, List<String> names, long waitNanos) {
+        boolean first = names.get(0).equals(command.names().get(0));
+        ReleaseCommand part =
+                new ReleaseCommand(names, command.attempt(), first ? command.lastToken() : 0, command.keepMillis());
+        return session.eval(session.scripts.release(), names, Arguments.release(part), waitNanos)
+                .thenApply(ScriptReply::toReleaseReply);
+    }
+
+    private static ReleaseReply worst(ReleaseReply one, ReleaseReply other) {
+        return one.compareTo(other) > 0 ? one : other;
     }
 
     /** Renews many holds with few requests: those of one slot together. */
@@ -191,32 +190,35 @@ final class SlotGroups {
         for (int[] group : of(keys, session.commands::slot)) {
             List<RenewCommand> part =
                     IntStream.of(group).mapToObj(commands::get).toList();
-            CompletableFuture<List<Boolean>> reply = renewTogether(part);
-            CompletableFuture<List<Boolean>> held = reply.exceptionallyCompose(
-                    failure -> Failures.isOfMovingSlot(failure, part) ? renewApart(part) : reply);
+            CompletableFuture<String> renewed = together(part, this::renewed, String::concat);
             for (int i = 0; i < group.length; i++) {
                 int position = i;
-                answers[group[i]] = held.thenApply(all -> all.get(position));
+                answers[group[i]] = renewed.thenApply(digits -> digits.charAt(position) == '1');
             }
         }
         return List.of(answers);
     }
 
-    private CompletableFuture<List<Boolean>> renewApart(List<RenewCommand> commands) {
-        List<CompletableFuture<List<Boolean>>> replies = commands.stream()
-                .map(command -> renewTogether(List.of(command)))
-                .toList();
-        return CompletableFuture.allOf(replies.toArray(CompletableFuture[]::new))
-                .thenApply(done ->
-                        replies.stream().flatMap(reply -> reply.join().stream()).toList());
+    private CompletableFuture<String> renewed(List<RenewCommand> commands) {
+        List<String> names = commands.stream().map(RenewCommand::name).toList();
+        return session.eval(session.scripts.renew(), names, Arguments.renew(commands), 0)
+                .thenApply(ScriptReply::renewed);
     }
 
-    private CompletableFuture<List<Boolean>> renewTogether(List<RenewCommand> commands) {
-        List<byte[]> keys = commands.stream()
-                .map(command -> session.names.lock(command.name()))
-                .toList();
-        return session.evalTimed(session.scripts.renew(), keys, Arguments.renew(commands))
-                .thenApply(reply ->
-                        reply.renewed().chars().mapToObj(digit -> digit == '1').toList());
+    /** Runs a script for all that share a slot; one for each of them while the slot moves. */
+    private static <C, R> CompletableFuture<R> together(
+            List<C> part, Function<List<C>, CompletableFuture<R>> script, BinaryOperator<R> join) {
+        CompletableFuture<R> reply = script.apply(part);
+        return reply.exceptionallyCompose(failure -> Failures.isOfMovingSlot(failure, part)
+                ? all(part.stream().map(one -> script.apply(List.of(one))).toList(), join)
+                : reply);
+    }
+
+    private static <R> CompletableFuture<R> all(List<CompletableFuture<R>> replies, BinaryOperator<R> join) {
+        return CompletableFuture.allOf(replies.toArray(CompletableFuture<?>[]::new))
+                .thenApply(done -> replies.stream()
+                        .map(CompletableFuture::join)
+                        .reduce(join)
+                        .orElseThrow());
     }
 }

@@ -102,7 +102,7 @@ class RedisCommandsTest {
     }
 
     private static void fill(RedisCommands driver, List<String> keys) {
-        List<CompletableFuture<Void>> writes = new ArrayList<>();
+        List<CompletableFuture<?>> writes = new ArrayList<>();
         for (String key : keys) {
             writes.add(driver.set(bytes(key), bytes("value of " + key), Duration.ofMinutes(1)));
         }

@@ -5,6 +5,9 @@ import io.lockkeeper.redis.Failures;
 import io.lockkeeper.store.DaemonThreads;
 import io.lockkeeper.store.StoreException;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -29,7 +32,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class JedisPipeline {
 
+    private static final int LARGEST_BATCH = 128;
     private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+    private static final long SOON_NANOS = TimeUnit.MILLISECONDS.toNanos(25);
     private static final AtomicIntegerFieldUpdater<JedisPipeline> LED =
             AtomicIntegerFieldUpdater.newUpdater(JedisPipeline.class, "led");
     private static final AtomicIntegerFieldUpdater<JedisPipeline> WATCHED =
@@ -143,11 +148,19 @@ final class JedisPipeline {
         }
         Batch current = new Batch(own);
         batch = current;
-        current.takeFrom(waiting, answers);
-        current.begin();
+        // Each command is in the queue or in the batch at any moment.
+        Iterator<PipelinedCommand> queue = waiting.iterator();
+        while (queue.hasNext() && current.commands.size() < LARGEST_BATCH) {
+            PipelinedCommand next = queue.next();
+            if (!next.expire(answers)) {
+                current.commands.add(next);
+            }
+            queue.remove();
+        }
+        current.begun = System.nanoTime();
         // A look that came just before this has seen nothing to look after.
         watch();
-        for (PipelinedCommand command : current.commands()) {
+        for (PipelinedCommand command : current.commands) {
             open.send(command.send());
         }
         readReplies(open, current);
@@ -161,7 +174,7 @@ final class JedisPipeline {
             demoted |= Failures.says(reply, "READONLY");
             answered(command, reply);
             // Not sooner: what an error leaves unanswered is sent again.
-            current.nextIsAnswered();
+            current.answered++;
         }
         if (demoted) {
             // Whatever has this address now, this connection leads to a server that was a master once.
@@ -217,7 +230,7 @@ final class JedisPipeline {
             } else if (!command.expire(answers)) {
                 command.fail(closed ? Failures.closed() : failure, answers);
             }
-            left.nextIsAnswered();
+            left.answered++;
         }
         batch = null;
     }
@@ -280,8 +293,8 @@ final class JedisPipeline {
         try {
             waiting.forEach(command -> command.expire(answers));
             Batch current = batch;
-            if (current != null && current.hasBegun()) {
-                current.commands().forEach(command -> command.expire(answers));
+            if (current != null && current.begun != 0) {
+                current.commands.forEach(command -> command.expire(answers));
                 JedisLink open = link;
                 if (current.isStuck(limit.toNanos()) && open != null && batch == current) {
                     open.cut();
@@ -312,5 +325,38 @@ final class JedisPipeline {
         helper.shutdown();
         drop();
         refuse();
+    }
+
+    /** The commands that are under way together, and the caller that reads their replies; null: the helper does. */
+    private static final class Batch {
+
+        final List<PipelinedCommand> commands = new ArrayList<>(1);
+        private final @Nullable PipelinedCommand own;
+        private final Thread leader = Thread.currentThread();
+        int answered;
+
+        /** Since when the commands are under way; 0: they are still being gathered, by one thread. */
+        volatile long begun;
+
+        Batch(@Nullable PipelinedCommand own) {
+            this.own = own;
+        }
+
+        /** Returns the command to which the next reply belongs; null: all have theirs. */
+        @Nullable
+        PipelinedCommand next() {
+            return answered < commands.size() ? commands.get(answered) : null;
+        }
+
+        /** Returns whether its leader ended it because its own time was up: the server may be well. */
+        boolean wasAbandoned() {
+            return own != null && own.callerNanos() <= 0;
+        }
+
+        /** Returns whether the server takes so long that the connection should be cut. */
+        boolean isStuck(long limitNanos) {
+            long age = System.nanoTime() - begun;
+            return own == null ? age > limitNanos : age > SOON_NANOS && (leader.isInterrupted() || wasAbandoned());
+        }
     }
 }

@@ -11,7 +11,6 @@ import io.lettuce.core.api.StatefulConnection;
 import io.lettuce.core.api.async.RedisAsyncCommands;
 import io.lettuce.core.cluster.api.async.RedisAdvancedClusterAsyncCommands;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
-import io.lockkeeper.redis.CommandTimeout;
 import io.lockkeeper.redis.Failures;
 import io.lockkeeper.redis.LuaScript;
 import io.lockkeeper.redis.ScriptRunner;
@@ -35,7 +34,7 @@ import org.springframework.data.redis.connection.RedisConnection;
 public final class LettuceScripts implements ScriptRunner {
 
     private final Duration limit;
-    private final CommandTimeout timeouts;
+    private final ScheduledExecutorService timer;
     private final ScriptRunner general;
     private final Set<Call> underWay = ConcurrentHashMap.newKeySet();
 
@@ -62,7 +61,7 @@ public final class LettuceScripts implements ScriptRunner {
      */
     public LettuceScripts(Duration limit, ScheduledExecutorService timer, ScriptRunner general) {
         this.limit = limit;
-        this.timeouts = new CommandTimeout(timer);
+        this.timer = timer;
         this.general = general;
     }
 
@@ -86,7 +85,7 @@ public final class LettuceScripts implements ScriptRunner {
         if (closed) {
             call.result.completeExceptionally(Failures.closed());
         } else {
-            timeouts.watch(call.result, script.name(), limit, () -> {});
+            Failures.after(limit, timer, call.result, script.name(), () -> {});
             send(open, call, false);
         }
         return answer;

@@ -2,7 +2,6 @@
 package io.lockkeeper.redis.replication;
 
 import java.util.List;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.DisposableBean;
 import org.springframework.data.redis.connection.RedisConnection;
@@ -17,17 +16,16 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
  */
 public abstract class DedicatedConnection {
 
-    private final Supplier<? extends RedisConnectionFactory> factories;
-    private @Nullable RedisConnectionFactory factory;
+    private final RedisConnectionFactory factory;
     private @Nullable RedisConnection open;
 
     /**
      * Creates it without a connection yet.
      *
-     * @param factories makes a factory that has no other user
+     * @param factory which has no other user
      */
-    protected DedicatedConnection(Supplier<? extends RedisConnectionFactory> factories) {
-        this.factories = factories;
+    protected DedicatedConnection(RedisConnectionFactory factory) {
+        this.factory = factory;
     }
 
     /**
@@ -43,12 +41,7 @@ public abstract class DedicatedConnection {
     final List<@Nullable Object> exchange(List<byte[][]> commands) {
         RedisConnection connection = open;
         if (connection == null) {
-            RedisConnectionFactory made = factory;
-            if (made == null) {
-                made = factories.get();
-                factory = made;
-            }
-            connection = made.getConnection();
+            connection = factory.getConnection();
             open = connection;
         }
         return exchange(connection, commands);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.redis.replication;
 
-import io.lockkeeper.redis.CommandTimeout;
 import io.lockkeeper.redis.Failures;
 import io.lockkeeper.redis.LuaScript;
 import io.lockkeeper.redis.ScriptRunner;
@@ -12,7 +11,6 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ScheduledExecutorService;
-import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -34,7 +32,7 @@ public final class ReplicatedCommands implements ScriptRunner {
 
     private final ReplicaAcks acks;
     private final Duration limit;
-    private final CommandTimeout timeouts;
+    private final ScheduledExecutorService timer;
     private final ScriptRunner general;
     private final Masters masters;
     private final Map<String, ReplicatedMaster> servers = new ConcurrentHashMap<>();
@@ -65,7 +63,7 @@ public final class ReplicatedCommands implements ScriptRunner {
             ReplicaAcks acks, Duration limit, ScheduledExecutorService timer, ScriptRunner general, Masters masters) {
         this.acks = acks;
         this.limit = limit;
-        this.timeouts = new CommandTimeout(timer);
+        this.timer = timer;
         this.general = general;
         this.masters = masters;
     }
@@ -76,32 +74,32 @@ public final class ReplicatedCommands implements ScriptRunner {
         if (!script.isOverLocks()) {
             return general.eval(script, keys, arguments, waitNanos);
         }
-        ReplicatedCommand command = new ReplicatedCommand(script, keys, arguments, COUNTED.contains(script.name()));
+        ReplicatedCommand command = new ReplicatedCommand(
+                script, ScriptRunner.words(script, keys, arguments), COUNTED.contains(script.name()));
         return masters.masterOf(keys.get(0)).thenCompose(server -> {
-            timeouts.watch(command.result, command.name, limit, () -> {});
+            Failures.after(limit, timer, command.result, script.name(), () -> {});
             server(server).add(command);
             return command.result;
         });
     }
 
     private ReplicatedMaster server(String name) {
-        Function<String, ReplicatedMaster> made =
-                unknown -> new ReplicatedMaster(unknown, this, masters.connectionTo(unknown), acks);
-        return servers.computeIfAbsent(name, made);
+        return servers.computeIfAbsent(
+                name, unknown -> new ReplicatedMaster(unknown, this, masters.connectionTo(unknown), acks));
     }
 
     /** A server has refused a command before it ran: it is sent again where that helps. */
     void refused(ReplicatedCommand command, Throwable refusal, ReplicatedMaster server) {
         Matcher redirection = REDIRECTION.matcher(Failures.rootMessage(refusal));
         if (Failures.says(refusal, "NOSCRIPT")) {
-            command.toText();
+            command.words = ScriptRunner.toText(command.script, command.words);
             if (command.maySend(refusal)) {
                 server.add(command);
             }
         } else if (redirection.find()) {
             command.asking = redirection.group(1).equals("ASK");
             if (command.maySend(refusal)) {
-                server(target(redirection.group(2), server.name())).add(command);
+                server(target(redirection.group(2), server.name)).add(command);
             }
             if (!command.asking) {
                 masters.failed();

@@ -6,6 +6,7 @@ import io.lockkeeper.redis.LuaScript;
 import io.lockkeeper.redis.RedisNames;
 import io.lockkeeper.store.DaemonThreads;
 import io.lockkeeper.store.StoreException;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
@@ -21,20 +22,28 @@ import org.jspecify.annotations.Nullable;
  */
 final class ReplicatedMaster {
 
-    private final String name;
+    /** A master whose replicas are all gone still needs one: it may have been cut off. */
+    private static final int LEAST_OF_ALL = 1;
+
+    final String name;
     private final ReplicatedCommands commands;
     private final DedicatedConnection connection;
     private final ReplicaAcks acks;
     private final Queue<ReplicatedCommand> waiting = new ConcurrentLinkedQueue<>();
     private final ExecutorService thread;
-    private ReplicaCount replicas;
+
+    /** The id of the master's history of writes, which begins anew with another master. */
+    private String history = "";
+
+    /** How many replicas must have a write: all that it had at once in this history, also those that are missing now. */
+    private int wanted;
 
     ReplicatedMaster(String name, ReplicatedCommands commands, DedicatedConnection connection, ReplicaAcks acks) {
         this.name = name;
         this.commands = commands;
         this.connection = connection;
         this.acks = acks;
-        this.replicas = new ReplicaCount("", acks.least());
+        this.wanted = acks.least();
         this.thread = DaemonThreads.limited(("lockkeeper-redis-acks " + name).strip(), 1);
     }
 
@@ -77,23 +86,22 @@ final class ReplicatedMaster {
     }
 
     private void run(List<ReplicatedCommand> batch) {
-        int awaited = batch.stream().anyMatch(command -> command.counts) ? replicas.most() : 0;
+        int awaited = batch.stream().anyMatch(command -> command.counts) ? wanted : 0;
         List<@Nullable Object> replies = send(batch, awaited);
         List<Answer> written = takeReplies(batch, replies);
         if (written.isEmpty()) {
             return;
         }
         if (acks.all()) {
-            replicas = replicas.seen(replies.get(replies.size() - 2));
+            count(replies.get(replies.size() - 2));
         }
-        long count = count(replies.get(replies.size() - 1));
-        if (count < replicas.most() && awaited < replicas.most()) {
-            count = count(connection
-                    .exchange(List.<byte[][]>of(waitFor(replicas.most())))
-                    .get(0));
+        long count = acked(replies.get(replies.size() - 1));
+        if (count < wanted && awaited < wanted) {
+            count = acked(
+                    connection.exchange(List.<byte[][]>of(waitFor(wanted))).get(0));
         }
-        if (count >= replicas.most()) {
-            written.forEach(Answer::give);
+        if (count >= wanted) {
+            written.forEach(answer -> answer.command.result.complete(answer.reply));
         } else {
             tooFew(written, count);
         }
@@ -113,7 +121,7 @@ final class ReplicatedMaster {
             } else if (reply instanceof Throwable refusal) {
                 commands.refused(command, refusal, this);
             } else {
-                List<Object> answer = command.toList(reply);
+                List<Object> answer = command.script.toList(reply);
                 if (command.retried && !answer.isEmpty() && Failures.isNotHeld(answer.get(0))) {
                     command.fail(Failures.mayHaveRunBefore());
                 } else if (command.counts) {
@@ -131,7 +139,7 @@ final class ReplicatedMaster {
         connection.disconnect();
         commands.serverFailed();
         StoreException few = new StoreException(
-                "only " + count + " of " + replicas.most() + " replicas had the lock within "
+                "only " + count + " of " + wanted + " replicas had the lock within "
                         + acks.timeout().toMillis() + " ms",
                 null);
         written.forEach(answer -> answer.command.fail(few));
@@ -139,7 +147,12 @@ final class ReplicatedMaster {
 
     private List<@Nullable Object> send(List<ReplicatedCommand> batch, int awaited) {
         List<byte[][]> requests = new ArrayList<>();
-        batch.forEach(command -> command.appendTo(requests));
+        for (ReplicatedCommand command : batch) {
+            if (command.asking) {
+                requests.add(bytes("ASKING"));
+            }
+            requests.add(command.words);
+        }
         if (awaited > 0) {
             if (acks.all()) {
                 requests.add(bytes("EVAL", LuaScript.REPLICAS.source(), "0"));
@@ -157,18 +170,31 @@ final class ReplicatedMaster {
         return Stream.of(words).map(RedisNames::bytes).toArray(byte[][]::new);
     }
 
-    private static long count(@Nullable Object reply) {
+    /** Takes in the reply of {@code replicas.lua}. */
+    private void count(@Nullable Object reply) {
+        if (!(reply instanceof List<?> list)) {
+            throw refused(
+                    "Redis does not tell how many replicas it has: permit its user to run INFO (ACL +info), or set"
+                            + " replica acks to a number. ",
+                    reply);
+        }
+        String current = new String((byte[]) list.get(0), StandardCharsets.UTF_8);
+        int online = Math.max(LEAST_OF_ALL, ((Long) list.get(1)).intValue());
+        wanted = current.equals(history) ? Math.max(wanted, online) : online;
+        history = current;
+    }
+
+    private static long acked(@Nullable Object reply) {
         if (reply instanceof Long count) {
             return count;
         }
-        throw new StoreException(
-                "Redis does not wait for replicas (WAIT), which replica acks need: "
-                        + (reply instanceof Throwable refusal ? Failures.rootMessage(refusal) : reply),
-                reply instanceof Throwable refusal ? refusal : null);
+        throw refused("Redis does not wait for replicas (WAIT), which replica acks need: ", reply);
     }
 
-    String name() {
-        return name;
+    private static StoreException refused(String what, @Nullable Object reply) {
+        return reply instanceof Throwable refusal
+                ? new StoreException(what + Failures.rootMessage(refusal), refusal)
+                : new StoreException(what + reply, null);
     }
 
     void close() {
@@ -176,10 +202,5 @@ final class ReplicatedMaster {
         thread.shutdown();
     }
 
-    private record Answer(ReplicatedCommand command, List<Object> reply) {
-
-        void give() {
-            command.result.complete(reply);
-        }
-    }
+    private record Answer(ReplicatedCommand command, List<Object> reply) {}
 }
