@@ -62,8 +62,8 @@ record Clients(RedisConnectionFactory factory, Kind kind, boolean plain, Duratio
         ScriptRunner own = null;
         if (plain && kind == Kind.JEDIS) {
             own = JedisScripts.over((JedisConnectionFactory) factory, limit, timer);
-        } else if (plain && ((LettuceConnectionFactory) factory).getShareNativeConnection()) {
-            own = new LettuceScripts(limit, timer, general);
+        } else if (kind == Kind.LETTUCE) {
+            own = new LettuceScripts((LettuceConnectionFactory) factory, plain, limit, timer, general);
         }
         return own == null ? general : own;
     }

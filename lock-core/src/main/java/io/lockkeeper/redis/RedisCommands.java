@@ -2,6 +2,7 @@
 package io.lockkeeper.redis;
 
 import io.lockkeeper.redis.ClusterTopology.Master;
+import io.lockkeeper.redis.jedis.JedisConnections;
 import io.lockkeeper.redis.replication.DedicatedConnection;
 import io.lockkeeper.redis.replication.ReplicaAcks;
 import io.lockkeeper.redis.replication.ReplicatedCommands;
@@ -370,6 +371,7 @@ final class RedisCommands implements AutoCloseable, ReplicatedCommands.Masters {
 
         private List<Object> run(RedisConnection connection, LuaScript script, int keys, byte[][] arguments) {
             ReturnType type = script.isOverLocks() ? ReturnType.VALUE : ReturnType.MULTI;
+            Object losses = scripts.losses(connection);
             Object reply;
             try {
                 reply = connection.scriptingCommands().evalSha(script.sha1(), type, keys, arguments);
@@ -385,7 +387,15 @@ final class RedisCommands implements AutoCloseable, ReplicatedCommands.Masters {
                 throw new StoreException(
                         "script " + script.name() + " gave no reply: is the connection in a transaction?", null);
             }
+            if (Failures.isNotHeld(reply) && !losses.equals(scripts.losses(connection))) {
+                throw Failures.mayHaveRunBefore();
+            }
             return script.toList(reply);
+        }
+
+        @Override
+        public Object losses(RedisConnection connection) {
+            return clients.kind() == Clients.Kind.JEDIS ? JedisConnections.losses(connection) : 0;
         }
 
         @Override

@@ -52,6 +52,15 @@ public interface ScriptRunner extends AutoCloseable {
     /** Takes note of a connection over which a command was answered, on a thread that may wait. */
     default void used(RedisConnection connection) {}
 
+    /**
+     * Returns what changes when the client loses a connection: it may send again by itself what had no answer then.
+     *
+     * @param connection over which a command is sent or was answered
+     */
+    default Object losses(RedisConnection connection) {
+        return 0;
+    }
+
     /** Ends what is under way, and refuses further scripts. */
     @Override
     void close();

@@ -11,59 +11,108 @@ import io.lockkeeper.testing.Fault;
 import io.lockkeeper.testing.FaultProxy;
 import io.lockkeeper.testing.RedisServer;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.IntStream;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
 /** A release that ran, whose answer was lost with the connection, and which the driver sends again. */
 @Timeout(40)
 class ResentReleaseTest {
 
     private static final Duration PATIENCE = Duration.ofSeconds(10);
+    private static final int SLOTS = 16_384;
+    private static final RedisLockStore.Options PATIENT =
+            RedisLockStore.Options.defaults().withCommandTimeout(Duration.ofSeconds(5));
 
     @ParameterizedTest
     @CsvSource({"JEDIS, 0", "LETTUCE, 0", "JEDIS, 1", "LETTUCE, 1"})
     void isNoLossAlthoughTheNextHolderHasComeAndGone(Connections driver, String acks) throws Exception {
-        RedisLockStore.Options options = RedisLockStore.Options.defaults()
-                .withCommandTimeout(Duration.ofSeconds(5))
-                .withReplicaAcks(acks, Duration.ofSeconds(2));
+        RedisLockStore.Options options = PATIENT.withReplicaAcks(acks, Duration.ofSeconds(2));
         try (RedisServer server = RedisServer.start("--repl-diskless-sync-delay", "0");
                 RedisServer replica = RedisServer.start("--replicaof", server.host(), "" + server.port());
                 FaultProxy network = FaultProxy.inFrontOf(server)) {
             Awaitility.await().until(() -> String.valueOf(replica.command("INFO", "replication"))
                     .contains("master_link_status:up"));
-            RedisConnectionFactory direct = driver.to(server.port());
-            RedisConnectionFactory faulty = driver.to(network.port());
-            try (LockTemplate other = template(direct, options);
-                    LockTemplate template = template(faulty, options)) {
-                // A replica that has just come may need longer than an ack.
-                Awaitility.await().ignoreExceptions().until(() -> template.tryRun("warm", lease -> {}));
-                LockLease lease = template.acquire("stock");
-                AtomicBoolean told = new AtomicBoolean();
-                lease.onLost(loss -> told.set(true));
-                Fault cut = network.when(ScriptRequests.RELEASE).once().cutReply();
-                Fault second = network.when(ScriptRequests.RELEASE).once().hold();
-                CompletableFuture<ReleaseResult> released = CompletableFuture.supplyAsync(lease::release);
-                cut.awaitCompleted(1, PATIENCE);
-                second.awaitHits(1, PATIENCE);
-                Awaitility.await().until(() -> other.tryRun("stock", next -> {}));
-                second.deliver();
-
-                assertThat(released.get(10, TimeUnit.SECONDS)).isEqualTo(ReleaseResult.UNKNOWN);
-                assertThat(told).isFalse();
-                try (LockLease next = template.acquire("stock")) {
-                    assertThat(next.verify()).isTrue();
-                }
-            } finally {
-                Connections.close(faulty);
-                Connections.close(direct);
-            }
+            assertNoLoss(driver.to(server.port()), driver.to(network.port()), network, options);
         }
+    }
+
+    /** In a cluster the clients send again by themselves what had no answer. */
+    @ParameterizedTest
+    @EnumSource
+    void isNoLossInAClusterEither(Connections driver) throws Exception {
+        try (RedisServer server = clusterOfOne();
+                FaultProxy network = FaultProxy.inFrontOf(server)) {
+            server.command("CONFIG", "SET", "cluster-announce-port", "" + network.port());
+            List<Integer> ports = List.of(network.port());
+            assertNoLoss(driver.toCluster(ports), driver.toCluster(ports), network, PATIENT);
+        }
+    }
+
+    /** Then Lettuce is used through Spring Data, as it is before its first connection. */
+    @Test
+    void isNoLossOverAConnectionOfLettuceThatIsNotShared() throws Exception {
+        try (RedisServer server = RedisServer.start();
+                FaultProxy network = FaultProxy.inFrontOf(server)) {
+            LettuceConnectionFactory faulty = (LettuceConnectionFactory) Connections.LETTUCE.to(network.port());
+            faulty.setShareNativeConnection(false);
+            assertNoLoss(Connections.LETTUCE.to(server.port()), faulty, network, PATIENT);
+        }
+    }
+
+    /** Cuts the reply to a release that has run, and keeps the second copy until another holder has come and gone. */
+    private static void assertNoLoss(
+            RedisConnectionFactory direct,
+            RedisConnectionFactory faulty,
+            FaultProxy network,
+            RedisLockStore.Options options)
+            throws Exception {
+        try (LockTemplate other = template(direct, options);
+                LockTemplate template = template(faulty, options)) {
+            // A replica that has just come may need longer than an ack.
+            Awaitility.await().ignoreExceptions().until(() -> template.tryRun("warm", lease -> {}));
+            LockLease lease = template.acquire("stock");
+            AtomicBoolean told = new AtomicBoolean();
+            lease.onLost(loss -> told.set(true));
+            Fault cut = network.when(ScriptRequests.RELEASE).once().cutReply();
+            Fault second = network.when(ScriptRequests.RELEASE).once().hold();
+            CompletableFuture<ReleaseResult> released = CompletableFuture.supplyAsync(lease::release);
+            cut.awaitCompleted(1, PATIENCE);
+            second.awaitHits(1, PATIENCE);
+            Awaitility.await().until(() -> other.tryRun("stock", next -> {}));
+            second.deliver();
+
+            assertThat(released.get(10, TimeUnit.SECONDS)).isEqualTo(ReleaseResult.UNKNOWN);
+            assertThat(told).isFalse();
+            try (LockLease next = template.acquire("stock")) {
+                assertThat(next.verify()).isTrue();
+            }
+        } finally {
+            Connections.close(faulty);
+            Connections.close(direct);
+        }
+    }
+
+    private static RedisServer clusterOfOne() {
+        RedisServer server = RedisServer.start(
+                "--cluster-enabled", "yes", "--cluster-announce-ip", "127.0.0.1", "--loglevel", "warning");
+        List<String> slots = new ArrayList<>(List.of("CLUSTER", "ADDSLOTS"));
+        IntStream.range(0, SLOTS).forEach(slot -> slots.add("" + slot));
+        server.command(slots.toArray(String[]::new));
+        Awaitility.await()
+                .until(() -> String.valueOf(server.command("CLUSTER", "INFO")).contains("cluster_state:ok"));
+        return server;
     }
 
     private static LockTemplate template(RedisConnectionFactory connections, RedisLockStore.Options options) {

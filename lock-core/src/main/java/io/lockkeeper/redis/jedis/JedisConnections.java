@@ -6,7 +6,10 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.List;
+import java.util.function.Function;
+import java.util.stream.Collectors;
 import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
 import org.jspecify.annotations.Nullable;
 import org.springframework.data.redis.connection.RedisClusterConfiguration;
@@ -17,6 +20,9 @@ import org.springframework.data.redis.connection.RedisSentinelConfiguration;
 import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
 import org.springframework.data.redis.connection.jedis.JedisClientConfiguration;
 import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
+import redis.clients.jedis.ConnectionPool;
+import redis.clients.jedis.JedisCluster;
+import redis.clients.jedis.RedisClusterClient;
 
 /**
  * Makes connections as an application makes its own, but outside of its pool.
@@ -80,6 +86,27 @@ public final class JedisConnections {
         } catch (NoSuchMethodError olderSpringData) {
             // It has none.
             return;
+        }
+    }
+
+    /** Returns what changes when a connection to a node of a cluster ends; without a cluster Jedis sends nothing again. */
+    public static Object losses(RedisConnection connection) {
+        return pools(connection.getNativeConnection()).stream()
+                .collect(Collectors.toMap(Function.identity(), ConnectionPool::getDestroyedCount));
+    }
+
+    @SuppressWarnings("deprecation") // Spring Data 3 has the older client of a cluster.
+    private static Collection<ConnectionPool> pools(Object client) {
+        if (client instanceof JedisCluster cluster) {
+            return cluster.getClusterNodes().values();
+        }
+        try {
+            return client instanceof RedisClusterClient cluster
+                    ? cluster.getClusterNodes().values()
+                    : List.of();
+        } catch (NoClassDefFoundError olderJedis) {
+            // It has none.
+            return List.of();
         }
     }
 

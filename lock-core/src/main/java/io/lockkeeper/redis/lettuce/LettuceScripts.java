@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.redis.lettuce;
 
+import io.lettuce.core.AbstractRedisClient;
 import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisConnectionStateListener;
@@ -24,6 +25,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.springframework.data.redis.connection.RedisConnection;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
 /**
  * Runs scripts over the application's shared connection of Lettuce itself, where no thread waits for the answer. Whenever that
@@ -33,6 +35,8 @@ import org.springframework.data.redis.connection.RedisConnection;
  */
 public final class LettuceScripts implements ScriptRunner {
 
+    private final LettuceConnectionFactory factory;
+    private final boolean shares;
     private final Duration limit;
     private final ScheduledExecutorService timer;
     private final ScriptRunner general;
@@ -50,16 +54,29 @@ public final class LettuceScripts implements ScriptRunner {
             losses.incrementAndGet();
         }
     };
+
+    /** Which tells of its losses; those of nodes of a cluster are told by the client alone. */
+    private @Nullable AbstractRedisClient client;
+
     private volatile boolean closed;
 
     /**
      * Creates it without a connection yet.
      *
+     * @param factory the application's factory
+     * @param plain whether its shared connection may be used, if it has one
      * @param limit after which an answer has failed
      * @param timer ends what lasts too long
      * @param general runs scripts while no connection is known to work
      */
-    public LettuceScripts(Duration limit, ScheduledExecutorService timer, ScriptRunner general) {
+    public LettuceScripts(
+            LettuceConnectionFactory factory,
+            boolean plain,
+            Duration limit,
+            ScheduledExecutorService timer,
+            ScriptRunner general) {
+        this.factory = factory;
+        this.shares = plain && factory.getShareNativeConnection();
         this.limit = limit;
         this.timer = timer;
         this.general = general;
@@ -143,15 +160,9 @@ public final class LettuceScripts implements ScriptRunner {
     @Override
     @SuppressWarnings("unchecked") // What Lettuce is given and gives are byte arrays.
     public void used(RedisConnection connection) {
-        if (shared == null && !closed) {
-            var commands = (RedisClusterAsyncCommands<byte[], byte[]>) connection.getNativeConnection();
-            // Lettuce tells a listener once for each time that it was added.
-            StatefulConnection<?, ?> open = connectionOf(commands);
-            if (open != null) {
-                open.removeListener(listener);
-                open.addListener(listener);
-            }
-            shared = commands;
+        if (shares && shared == null && !closed) {
+            losses(connection);
+            shared = (RedisClusterAsyncCommands<byte[], byte[]>) connection.getNativeConnection();
         }
         if (closed) {
             shared = null;
@@ -159,9 +170,23 @@ public final class LettuceScripts implements ScriptRunner {
     }
 
     @Override
-    public void close() {
+    public synchronized Object losses(RedisConnection connection) {
+        AbstractRedisClient present = factory.getNativeClient();
+        if (present != null && present != client && !closed) {
+            present.addListener(listener);
+            client = present;
+        }
+        return losses.get();
+    }
+
+    @Override
+    public synchronized void close() {
         closed = true;
         shared = null;
+        AbstractRedisClient told = client;
+        if (told != null) {
+            told.removeListener(listener);
+        }
         underWay.forEach(call -> call.result.completeExceptionally(Failures.closed()));
     }
 
