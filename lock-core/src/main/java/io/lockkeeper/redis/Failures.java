@@ -45,15 +45,7 @@ public final class Failures {
         return new StoreException("Redis did not answer to " + command + " within " + limit.toMillis() + " ms", null);
     }
 
-    /**
-     * Fails an answer after a while, unless it is there by then.
-     *
-     * @param limit after which the answer fails
-     * @param timer on which that happens
-     * @param answer the answer to come
-     * @param command for messages
-     * @param onSilence runs after it was failed
-     */
+    /** Fails the answer to a command after a while, unless it is there by then, and runs something after that. */
     public static void after(
             Duration limit,
             ScheduledExecutorService timer,

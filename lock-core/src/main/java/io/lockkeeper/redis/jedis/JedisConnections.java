@@ -69,7 +69,9 @@ public final class JedisConnections {
                 JedisClientConfiguration.builder().connectTimeout(limit).readTimeout(limit);
         original.getClientName().ifPresent(client::clientName);
         original.getCustomizer().ifPresent(client::customize);
-        customizeClient(original, client);
+        if (isClientCustomized(original)) {
+            original.getClientCustomizer().ifPresent(client::customizeClient);
+        }
         if (original.isUseSsl()) {
             JedisClientConfiguration.JedisSslClientConfigurationBuilder tls = client.useSsl();
             original.getSslSocketFactory().ifPresent(tls::sslSocketFactory);
@@ -79,13 +81,11 @@ public final class JedisConnections {
         return client.usePooling().poolConfig(pool).and().build();
     }
 
-    private static void customizeClient(
-            JedisClientConfiguration original, JedisClientConfiguration.JedisClientConfigurationBuilder client) {
+    static boolean isClientCustomized(JedisClientConfiguration client) {
         try {
-            original.getClientCustomizer().ifPresent(client::customizeClient);
+            return client.getClientCustomizer().isPresent();
         } catch (NoSuchMethodError olderSpringData) {
-            // It has none.
-            return;
+            return false;
         }
     }
 

@@ -46,15 +46,9 @@ public final class JedisScripts implements ScriptRunner {
     public static @Nullable ScriptRunner over(
             JedisConnectionFactory factory, Duration limit, ScheduledExecutorService timer) {
         boolean single = !factory.isRedisSentinelAware() && !factory.isRedisClusterAware();
-        return single && !isClientCustomized(factory) ? new JedisScripts(factory, limit, timer) : null;
-    }
-
-    private static boolean isClientCustomized(JedisConnectionFactory factory) {
-        try {
-            return factory.getClientConfiguration().getClientCustomizer().isPresent();
-        } catch (NoSuchMethodError olderSpringData) {
-            return false;
-        }
+        return single && !JedisConnections.isClientCustomized(factory.getClientConfiguration())
+                ? new JedisScripts(factory, limit, timer)
+                : null;
     }
 
     /** Reads the settings anew for each connection, because a password may change. */

@@ -34,7 +34,7 @@ public final class ReplicatedCommands implements ScriptRunner {
     private final Duration limit;
     private final ScheduledExecutorService timer;
     private final ScriptRunner general;
-    private final Masters masters;
+    final Masters masters;
     private final Map<String, ReplicatedMaster> servers = new ConcurrentHashMap<>();
 
     /** What is known of the masters. */
@@ -116,11 +116,6 @@ public final class ReplicatedCommands implements ScriptRunner {
         String host = told.substring(0, colon);
         boolean same = host.isEmpty() || host.equals("?");
         return same ? teller.substring(0, teller.lastIndexOf(':')) + told.substring(colon) : told;
-    }
-
-    /** A server does not answer, or lacks replicas. */
-    void serverFailed() {
-        masters.failed();
     }
 
     @Override

@@ -70,7 +70,7 @@ final class ReplicatedMaster {
             run(batch);
         } catch (RuntimeException | Error failure) {
             connection.disconnect();
-            commands.serverFailed();
+            commands.masters.failed();
             batch.forEach(command -> connectionFailed(command, failure));
         }
     }
@@ -137,7 +137,7 @@ final class ReplicatedMaster {
     private void tooFew(List<Answer> written, long count) {
         // This may be a master that was cut off: those that know of another one are asked again.
         connection.disconnect();
-        commands.serverFailed();
+        commands.masters.failed();
         StoreException few = new StoreException(
                 "only " + count + " of " + wanted + " replicas had the lock within "
                         + acks.timeout().toMillis() + " ms",
