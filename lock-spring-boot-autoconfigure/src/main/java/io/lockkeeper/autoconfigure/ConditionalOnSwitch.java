@@ -17,7 +17,10 @@ import org.springframework.context.annotation.ConditionContext;
 import org.springframework.context.annotation.Conditional;
 import org.springframework.core.type.AnnotatedTypeMetadata;
 
-/** Matches where the properties choose something. */
+/**
+ * Matches where the properties choose something. Decided on bound values, as in {@link LockkeeperProperties}: a value may
+ * be written in several ways, an empty one is an unset one, and one that does not bind stops the start.
+ */
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)
 @Conditional(ConditionalOnSwitch.OnSwitch.class)
@@ -26,49 +29,16 @@ import org.springframework.core.type.AnnotatedTypeMetadata;
     /** What must be chosen. */
     Switch value();
 
-    /** Decides on values as they bind: the text of a property says less than what it means. */
-    final class OnSwitch extends SpringBootCondition {
-
-        @Override
-        public ConditionOutcome getMatchOutcome(ConditionContext context, AnnotatedTypeMetadata metadata) {
-            Switch wanted =
-                    metadata.getAnnotations().get(ConditionalOnSwitch.class).getEnum("value", Switch.class);
-            boolean on = wanted.isOn(Binder.get(context.getEnvironment()));
-            return new ConditionOutcome(
-                    on,
-                    ConditionMessage.forCondition(ConditionalOnSwitch.class, wanted)
-                            .because("the properties of lockkeeper " + (on ? "choose it" : "do not choose it")));
-        }
-    }
-
-    /**
-     * What the properties choose. Decided on bound values, as in {@link LockkeeperProperties}: a value may be written in
-     * several ways, an empty one is an unset one, and one that does not bind stops the start.
-     */
+    /** What the properties choose; quorum: masters are named, in one value or in an element for each. */
     enum Switch {
-
-        /** Callers wait for locks. */
         ENABLED,
-
-        /** Everything runs unlocked. */
         DISABLED,
-
-        /** Annotated methods are locked by proxies. */
         PROXY,
-
-        /** Annotated methods are locked by code that is woven in. */
         ASPECTJ,
-
-        /** Locks are kept in Redis. */
         REDIS,
-
-        /** Locks are kept on a majority of the masters that are named, in one value or in an element for each. */
         QUORUM,
-
-        /** Locks are kept in the memory of this process. */
         MEMORY;
 
-        /** Returns whether the properties choose this. */
         boolean isOn(Binder values) {
             return switch (this) {
                 case ENABLED -> isEnabled(values);
@@ -97,6 +67,21 @@ import org.springframework.core.type.AnnotatedTypeMetadata;
 
         private static StoreType store(Binder values) {
             return values.bind("lockkeeper.store", StoreType.class).orElse(StoreType.REDIS);
+        }
+    }
+
+    /** The condition. */
+    final class OnSwitch extends SpringBootCondition {
+
+        @Override
+        public ConditionOutcome getMatchOutcome(ConditionContext context, AnnotatedTypeMetadata metadata) {
+            Switch wanted =
+                    metadata.getAnnotations().get(ConditionalOnSwitch.class).getEnum("value", Switch.class);
+            boolean on = wanted.isOn(Binder.get(context.getEnvironment()));
+            return new ConditionOutcome(
+                    on,
+                    ConditionMessage.forCondition(ConditionalOnSwitch.class, wanted)
+                            .because("the properties of lockkeeper " + (on ? "choose it" : "do not choose it")));
         }
     }
 }

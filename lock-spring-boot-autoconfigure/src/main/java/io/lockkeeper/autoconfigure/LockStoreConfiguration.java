@@ -3,6 +3,7 @@ package io.lockkeeper.autoconfigure;
 
 import io.lockkeeper.autoconfigure.ConditionalOnSwitch.Switch;
 import io.lockkeeper.autoconfigure.LockkeeperProperties.StoreType;
+import io.lockkeeper.interceptor.LockingMissingException;
 import io.lockkeeper.memory.MemoryLockStore;
 import io.lockkeeper.quorum.QuorumLockStore;
 import io.lockkeeper.redis.RedisLockStore;
@@ -32,6 +33,15 @@ final class LockStoreConfiguration {
 
     private LockStoreConfiguration() {}
 
+    /** The environment may be another one than that in which the beans were chosen. */
+    static LockingMissingException chosenOtherwise(String property, String then, String now) {
+        return new LockingMissingException(
+                property + " is " + now + ", but was " + then + " when the beans of this application were chosen, which"
+                        + " ahead-of-time processing does when it is built: it would run without locks that others see.",
+                "Build the application with " + property + "=" + now + ", or run it with " + property + "=" + then
+                        + ".");
+    }
+
     /** Locks in Redis, over a connection factory of the application. */
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnClass(RedisConnectionFactory.class)
@@ -50,18 +60,29 @@ final class LockStoreConfiguration {
             String name = properties.redis().connectionFactory();
             List<String> names =
                     List.of(BeanFactoryUtils.beanNamesForTypeIncludingAncestors(beans, RedisConnectionFactory.class));
+            String remedy = "Set lockkeeper.redis.connection-factory to the name of one of these beans: " + names;
             if (StringUtils.hasText(name)) {
                 if (!names.contains(name)) {
-                    throw LockStoreConfigurationException.unknownConnectionFactory(name, names);
+                    throw new LockingMissingException(
+                            "lockkeeper.redis.connection-factory is '" + name
+                                    + "', but there is no RedisConnectionFactory bean of this name.",
+                            names.isEmpty() ? "Define a RedisConnectionFactory bean of this name." : remedy + ".");
                 }
                 return beans.getBean(name, RedisConnectionFactory.class);
             }
             RedisConnectionFactory only =
                     beans.getBeanProvider(RedisConnectionFactory.class).getIfUnique();
+            if (only == null && names.isEmpty()) {
+                throw new LockingMissingException(
+                        "Lockkeeper has no place to keep locks: there is no RedisConnectionFactory bean.",
+                        "Let Spring Boot create one, by setting spring.data.redis.host and having Jedis or Lettuce on the"
+                                + " class path, or define one, or set lockkeeper.store=memory for an application that"
+                                + " runs as one process.");
+            }
             if (only == null) {
-                throw names.isEmpty()
-                        ? LockStoreConfigurationException.noConnectionFactory()
-                        : LockStoreConfigurationException.severalConnectionFactories(names);
+                throw new LockingMissingException(
+                        "Lockkeeper cannot choose among several RedisConnectionFactory beans: " + names + ".",
+                        remedy + ", or make one of them @Primary.");
             }
             return only;
         }
@@ -95,7 +116,7 @@ final class LockStoreConfiguration {
         @Bean(destroyMethod = "")
         MemoryLockStore memoryLockStore(LockkeeperProperties properties) {
             if (properties.store() != StoreType.MEMORY) {
-                throw LockStoreConfigurationException.chosenOtherwise("lockkeeper.store", "memory", "redis");
+                throw chosenOtherwise("lockkeeper.store", "memory", "redis");
             }
             return new MemoryLockStore();
         }
@@ -108,18 +129,19 @@ final class LockStoreConfiguration {
     @ConditionalOnMissingBean(LockStore.class)
     static class Quorum {
 
-        private static final Duration LONGEST_COMMAND = Duration.ofSeconds(2);
-
         // Destroyed after the store and the template, which depend on it.
         @Bean(destroyMethod = "close")
         QuorumConnections quorumConnections(LockkeeperProperties properties, ResourceLoader resources) {
             if (!ClassUtils.isPresent("redis.clients.jedis.Jedis", resources.getClassLoader())) {
-                throw LockStoreConfigurationException.noJedis();
+                throw new LockingMissingException(
+                        "Lockkeeper cannot connect to the masters of lockkeeper.redis.quorum.nodes: Jedis is not on the"
+                                + " class path.",
+                        "Add redis.clients:jedis, whatever client the application itself uses.");
             }
             List<QuorumNode> nodes = properties.redis().quorum().nodes().stream()
                     .map(QuorumNode::parse)
                     .toList();
-            return new QuorumConnections(nodes, commandTimeout(properties));
+            return new QuorumConnections(nodes, properties.commandTimeout());
         }
 
         // The template closes its store.
@@ -129,15 +151,6 @@ final class LockStoreConfiguration {
             return new QuorumLockStore(connections.factories().stream()
                     .map(factory -> new RedisLockStore(factory, options))
                     .toList());
-        }
-
-        private static Duration commandTimeout(LockkeeperProperties properties) {
-            Duration set = properties.redis().commandTimeout();
-            Duration third = properties.leaseTime().dividedBy(3);
-            if (set != null) {
-                return set;
-            }
-            return third.compareTo(LONGEST_COMMAND) < 0 ? third : LONGEST_COMMAND;
         }
     }
 
@@ -150,7 +163,10 @@ final class LockStoreConfiguration {
 
         @Bean
         LockStore quorumLockStore() {
-            throw LockStoreConfigurationException.noQuorum();
+            throw new LockingMissingException(
+                    "lockkeeper.redis.quorum.nodes needs the module lock-quorum: add the dependency"
+                            + " io.lockkeeper:lock-quorum.",
+                    "Add the dependency io.lockkeeper:lock-quorum.");
         }
     }
 

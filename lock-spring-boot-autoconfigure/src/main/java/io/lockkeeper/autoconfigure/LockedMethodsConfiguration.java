@@ -6,7 +6,6 @@ import io.lockkeeper.interceptor.DistributedLockedAdvisor;
 import io.lockkeeper.interceptor.DistributedLockedValidator;
 import io.lockkeeper.weaving.WovenLocks;
 import org.aopalliance.intercept.MethodInterceptor;
-import org.jspecify.annotations.Nullable;
 import org.springframework.aop.config.AopConfigUtils;
 import org.springframework.beans.factory.DisposableBean;
 import org.springframework.beans.factory.ObjectProvider;
@@ -55,8 +54,8 @@ final class LockedMethodsConfiguration {
             // Whether the advisor is still there when beans are made is for the validator to see.
             DistributedLockedAdvisor advisor =
                     advisors.stream().findFirst().orElseGet(() -> new DistributedLockedAdvisor(beans, ADVISOR_ORDER));
-            return DistributedLockedValidator.ofProxies(
-                    beans, advisor, () -> LockkeeperAutoConfiguration.isSwitchedOff(beans));
+            return new DistributedLockedValidator(
+                    beans, advisor, false, () -> LockkeeperAutoConfiguration.isSwitchedOff(beans));
         }
     }
 
@@ -67,43 +66,33 @@ final class LockedMethodsConfiguration {
 
         @Bean
         @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
-        static WovenLocksAttachment wovenLocksAttachment() {
-            return new WovenLocksAttachment();
+        static WovenLocksAttachment wovenLocksAttachment(ConfigurableListableBeanFactory beans) {
+            return new WovenLocksAttachment(new DistributedLockedAdvisor(beans, 0));
         }
 
         @Bean
         @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
         static DistributedLockedValidator distributedLockedValidator(
                 ConfigurableListableBeanFactory beans, WovenLocksAttachment attachment) {
-            return DistributedLockedValidator.ofWovenClasses(
-                    beans, attachment.advisor(beans), () -> LockkeeperAutoConfiguration.isSwitchedOff(beans));
+            return new DistributedLockedValidator(
+                    beans, attachment.advisor(), true, () -> LockkeeperAutoConfiguration.isSwitchedOff(beans));
         }
 
-        /** Attaches the woven classes to this application before its first bean is made. */
-        static final class WovenLocksAttachment implements BeanFactoryPostProcessor, DisposableBean {
-
-            private @Nullable DistributedLockedAdvisor advisor;
+        /**
+         * Attaches the woven classes to this application before its first bean is made. The advisor is no bean, so that no
+         * proxy is made for it.
+         */
+        record WovenLocksAttachment(DistributedLockedAdvisor advisor)
+                implements BeanFactoryPostProcessor, DisposableBean {
 
             @Override
             public void postProcessBeanFactory(ConfigurableListableBeanFactory beans) {
-                WovenLocks.attach((MethodInterceptor) advisor(beans).getAdvice());
-            }
-
-            /** Returns what knows the annotated methods; not a bean, so that no proxy is made for it. */
-            DistributedLockedAdvisor advisor(ConfigurableListableBeanFactory beans) {
-                DistributedLockedAdvisor known = advisor;
-                if (known == null) {
-                    known = new DistributedLockedAdvisor(beans, 0);
-                    advisor = known;
-                }
-                return known;
+                WovenLocks.attach((MethodInterceptor) advisor.getAdvice());
             }
 
             @Override
             public void destroy() {
-                if (advisor != null) {
-                    WovenLocks.detach((MethodInterceptor) advisor.getAdvice());
-                }
+                WovenLocks.detach((MethodInterceptor) advisor.getAdvice());
             }
         }
     }

@@ -7,6 +7,8 @@ import io.lockkeeper.LockListener;
 import io.lockkeeper.LockOperations;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.autoconfigure.ConditionalOnSwitch.Switch;
+import io.lockkeeper.autoconfigure.LockkeeperProperties.StoreType;
+import io.lockkeeper.interceptor.LockingMissingException;
 import io.lockkeeper.store.LockStore;
 import java.util.ArrayList;
 import java.util.List;
@@ -117,7 +119,7 @@ public final class LockkeeperAutoConfiguration {
         @Lazy(false)
         LockTemplate lockTemplate(LockkeeperProperties properties) {
             if (properties.enabled()) {
-                throw LockStoreConfigurationException.chosenOtherwise("lockkeeper.enabled", "false", "true");
+                throw LockStoreConfiguration.chosenOtherwise("lockkeeper.enabled", "false", "true");
             }
             log.warn(
                     "Locking is switched off by lockkeeper.enabled=false: methods with @DistributedLocked and everything"
@@ -164,7 +166,12 @@ public final class LockkeeperAutoConfiguration {
                 Environment environment) {
             LockStore store = stores.getIfAvailable();
             if (store == null) {
-                throw LockStoreConfigurationException.noStore(properties.store());
+                throw new LockingMissingException(
+                        "Lockkeeper has no place to keep locks: "
+                                + (properties.store() == StoreType.REDIS ? "lockkeeper.store is redis, but " : "")
+                                + "spring-data-redis is not on the class path.",
+                        "Add org.springframework.boot:spring-boot-starter-data-redis, or set lockkeeper.store=memory for an"
+                                + " application that runs as one process.");
             }
             String name = properties.instanceName();
             LockTemplate.Builder builder = LockTemplate.builder(store)

@@ -24,8 +24,6 @@ final class LockkeeperFailureAnalyzer implements FailureAnalyzer {
                         wrong);
             } else if (cause instanceof LockingMissingException missing) {
                 return new FailureAnalysis(missing.getMessage(), missing.remedy(), missing);
-            } else if (cause instanceof LockStoreConfigurationException store) {
-                return new FailureAnalysis(store.getMessage(), store.action(), store);
             }
         }
         return null;

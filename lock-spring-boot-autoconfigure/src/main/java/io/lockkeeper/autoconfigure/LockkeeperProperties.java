@@ -3,6 +3,7 @@ package io.lockkeeper.autoconfigure;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
@@ -44,6 +45,8 @@ public record LockkeeperProperties(
         @DefaultValue Redis redis)
         implements Validator {
 
+    private static final Duration LONGEST_COMMAND = Duration.ofSeconds(2);
+
     @Override
     public boolean supports(Class<?> type) {
         return type == LockkeeperProperties.class;
@@ -52,6 +55,13 @@ public record LockkeeperProperties(
     @Override
     public void validate(Object target, Errors errors) {
         new LockkeeperPropertiesCheck((LockkeeperProperties) target, errors).check();
+    }
+
+    /** Returns the command timeout, which follows from the lease unless it is set. */
+    Duration commandTimeout() {
+        Duration third = leaseTime.dividedBy(3);
+        Duration unset = third.compareTo(LONGEST_COMMAND) < 0 ? third : LONGEST_COMMAND;
+        return Objects.requireNonNullElse(redis.commandTimeout(), unset);
     }
 
     /** Where locks are kept. */

@@ -5,21 +5,13 @@ import java.net.URI;
 import java.net.URISyntaxException;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Where one of the masters of a quorum is.
- *
- * @param host its name or address
- * @param port its port
- * @param user as whom to connect; null: the default user
- * @param password the user's password; null: none
- * @param database the number of the database
- * @param encrypted whether the connection uses TLS
- */
+/** Where one of the masters of a quorum is; without a user or password these are null. */
 record QuorumNode(
         String host,
         int port,
@@ -32,10 +24,8 @@ record QuorumNode(
     private static final int FEWEST = 3;
 
     /**
-     * Reads a URI such as {@code redis://user:password@host:6379/0}, or {@code rediss://} for TLS.
-     *
-     * @throws IllegalArgumentException if it is none; the message says why, and contains nothing of the URI, which may have
-     *     a password in it
+     * Reads a URI such as {@code redis://user:password@host:6379/0}, or {@code rediss://} for TLS. The message of an
+     * IllegalArgumentException contains nothing of the URI, which may have a password in it.
      */
     static QuorumNode parse(String text) {
         URI uri;
@@ -70,11 +60,6 @@ record QuorumNode(
         return part.isEmpty() ? null : URLDecoder.decode(part.replace("+", "%2B"), StandardCharsets.UTF_8);
     }
 
-    /** Returns whether another node is the same server, in whatever database: they would fail together. */
-    boolean isSameServer(QuorumNode other) {
-        return host.equals(other.host) && port == other.port;
-    }
-
     @Override
     public String toString() {
         return host + ":" + port;
@@ -86,21 +71,18 @@ record QuorumNode(
         if (count < FEWEST || count % 2 == 0) {
             return "must name three or more masters, and an odd number of them: there are " + count;
         }
-        List<QuorumNode> parsed = new ArrayList<>();
-        for (String node : nodes) {
+        // The same server in another database would fail together with it.
+        Map<String, Integer> servers = new HashMap<>();
+        for (int number = 1; number <= count; number++) {
             try {
-                parsed.add(QuorumNode.parse(node));
-            } catch (IllegalArgumentException wrong) {
-                return "must be URIs such as redis://user:password@host:6379/0: number " + (parsed.size() + 1) + " "
-                        + wrong.getMessage();
-            }
-        }
-        for (int i = 0; i < count; i++) {
-            for (int j = 0; j < i; j++) {
-                if (parsed.get(i).isSameServer(parsed.get(j))) {
-                    return "must be independent masters: number " + (i + 1) + " is the same server as number " + (j + 1)
+                Integer same = servers.putIfAbsent(parse(nodes.get(number - 1)).toString(), number);
+                if (same != null) {
+                    return "must be independent masters: number " + number + " is the same server as number " + same
                             + ", replace it by another one";
                 }
+            } catch (IllegalArgumentException wrong) {
+                return "must be URIs such as redis://user:password@host:6379/0: number " + number + " "
+                        + wrong.getMessage();
             }
         }
         return null;

@@ -8,6 +8,7 @@ import java.util.Collection;
 import java.util.Deque;
 import java.util.List;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
@@ -27,14 +28,12 @@ final class TransactionLocks implements TransactionSynchronization, Consumer<Loc
 
     private TransactionLocks() {}
 
-    /** Returns the locks of the transaction that is open on this thread. */
     static TransactionLocks ofThisThread() {
         TransactionLocks known = find();
-        if (known != null) {
-            return known;
+        TransactionLocks locks = known == null ? new TransactionLocks() : known;
+        if (known == null) {
+            TransactionSynchronizationManager.registerSynchronization(locks);
         }
-        TransactionLocks locks = new TransactionLocks();
-        TransactionSynchronizationManager.registerSynchronization(locks);
         return locks;
     }
 
@@ -46,11 +45,7 @@ final class TransactionLocks implements TransactionSynchronization, Consumer<Loc
                 && !TransactionSynchronizationManager.getSynchronizations().contains(COMMITTING);
     }
 
-    /**
-     * The transaction of this thread is about to commit, and no body can write in it any more.
-     *
-     * @throws io.lockkeeper.LockLostException if it must not, because one of its locks is lost
-     */
+    /** The transaction of this thread is about to commit, and no body can write in it any more; fails if it must not. */
     static void beforeCommit() {
         if (TransactionSynchronizationManager.isSynchronizationActive()) {
             TransactionLocks locks = find();
@@ -83,21 +78,20 @@ final class TransactionLocks implements TransactionSynchronization, Consumer<Loc
     static Collection<LockLease> heldByThisThread() {
         TransactionLocks open = TransactionSynchronizationManager.isSynchronizationActive() ? find() : null;
         Deque<TransactionLocks> suspended = SUSPENDED.get();
-        if (suspended == null) {
-            return open == null ? List.of() : open.leases();
+        if (open == null && suspended == null) {
+            return List.of();
         }
-        List<LockLease> held = new ArrayList<>(open == null ? List.of() : open.leases());
-        suspended.forEach(locks -> held.addAll(locks.leases()));
-        return held;
+        return Stream.concat(
+                        Stream.ofNullable(open), Stream.ofNullable(suspended).flatMap(Deque::stream))
+                .flatMap(locks -> locks.leases().stream())
+                .toList();
     }
 
     private static @Nullable TransactionLocks find() {
-        for (TransactionSynchronization known : TransactionSynchronizationManager.getSynchronizations()) {
-            if (known instanceof TransactionLocks locks) {
-                return locks;
-            }
-        }
-        return null;
+        return (TransactionLocks) TransactionSynchronizationManager.getSynchronizations().stream()
+                .filter(TransactionLocks.class::isInstance)
+                .findFirst()
+                .orElse(null);
     }
 
     private synchronized List<LockLease> leases() {

@@ -7,7 +7,6 @@ import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.autoconfigure.LockkeeperProperties.InsideTransaction;
 import io.lockkeeper.interceptor.CommitGuard;
-import java.lang.StackWalker.StackFrame;
 import java.util.Collection;
 import java.util.List;
 import java.util.Set;
@@ -15,7 +14,6 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -28,6 +26,7 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
  */
 final class TransactionSurroundings implements AcquisitionInterceptor {
 
+    private static final Pattern LAMBDA = Pattern.compile("^lambda\\$(.+)\\$\\d+$");
     private static final Logger log = LoggerFactory.getLogger(LockTemplate.class);
 
     private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
@@ -59,7 +58,7 @@ final class TransactionSurroundings implements AcquisitionInterceptor {
         }
         if (reaction == InsideTransaction.FAIL) {
             throw new IllegalStateException(
-                    Callers.describe(request) + " asks for lock " + request.names() + " inside an open transaction,"
+                    caller(request) + " asks for lock " + request.names() + " inside an open transaction,"
                             + " which lockkeeper.inside-transaction=fail forbids: begin the transaction inside the lock");
         }
         warn(request);
@@ -75,7 +74,7 @@ final class TransactionSurroundings implements AcquisitionInterceptor {
         if (request.label() == null && !isLookDue()) {
             return;
         }
-        String caller = Callers.describe(request);
+        String caller = caller(request);
         if (warned.add(caller)) {
             log.warn(
                     "{} asks for lock {} inside an open transaction, and releases it before the commit: whoever is next"
@@ -95,36 +94,21 @@ final class TransactionSurroundings implements AcquisitionInterceptor {
         return next <= now && looks.compareAndSet(before, next);
     }
 
-    /** Names the methods that ask for locks. */
-    private static final class Callers {
+    /** Names the method that asks on this thread: what the request is labelled with, or what calls the template. */
+    private static String caller(LockRequest request) {
+        String label = request.label();
+        return label != null
+                ? label
+                : StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE)
+                        .walk(frames -> frames.filter(frame -> !isOwn(frame.getDeclaringClass()))
+                                .findFirst()
+                                .map(frame -> frame.getClassName() + "."
+                                        + LAMBDA.matcher(frame.getMethodName()).replaceFirst("$1"))
+                                .orElse("A method"));
+    }
 
-        private static final Pattern LAMBDA = Pattern.compile("lambda\\$(.+)\\$\\d+");
-
-        private Callers() {}
-
-        /** Names the method that asks on this thread: what the request is labelled with, or what calls the template. */
-        static String describe(LockRequest request) {
-            String label = request.label();
-            return label == null ? caller() : label;
-        }
-
-        private static String caller() {
-            return StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE)
-                    .walk(frames -> frames.filter(frame -> !isOwn(frame.getDeclaringClass()))
-                            .findFirst()
-                            .map(Callers::name)
-                            .orElse("A method"));
-        }
-
-        private static boolean isOwn(Class<?> type) {
-            return type.getNestHost() == TransactionSurroundings.class
-                    || type.getPackageName().equals(LockTemplate.class.getPackageName());
-        }
-
-        private static String name(StackFrame frame) {
-            Matcher lambda = LAMBDA.matcher(frame.getMethodName());
-            String method = lambda.matches() ? lambda.group(1) : frame.getMethodName();
-            return frame.getClassName() + "." + method;
-        }
+    private static boolean isOwn(Class<?> type) {
+        return type == TransactionSurroundings.class
+                || type.getPackageName().equals(LockTemplate.class.getPackageName());
     }
 }

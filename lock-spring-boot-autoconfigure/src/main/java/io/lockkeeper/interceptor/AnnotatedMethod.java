@@ -27,8 +27,6 @@ import org.springframework.util.ClassUtils;
  *
  * @param method the method that runs: not of an interface where the class has it, not a bridge
  * @param declaration the method on which the annotation was found
- * @param targetClass the class of the bean, not of its proxy
- * @param annotation the annotation with the values of those composed of it
  */
 record AnnotatedMethod(Method method, Method declaration, Class<?> targetClass, DistributedLocked annotation) {
 

@@ -10,13 +10,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** Runs a method that has ended when it returns: on the caller's thread, which waits for the lock. */
-final class BlockingExecution implements LockedExecution {
+final class BlockingExecution implements MethodLockSpec.Execution {
 
     private static final Logger log = LoggerFactory.getLogger(DistributedLocked.class);
-
-    /** By name, because the libraries may not be there. */
     private static final String REACTOR = "reactor.core.scheduler.NonBlocking";
-
     private static final String NETTY = "io.netty.util.concurrent.FastThreadLocalThread";
 
     private static final ClassValue<Boolean> MAY_BE_EVENT_LOOP = new ClassValue<>() {
@@ -37,28 +34,6 @@ final class BlockingExecution implements LockedExecution {
 
     @Override
     public @Nullable Object run(MethodLockSpec spec, MethodInvocation call) throws Throwable {
-        warnOnEventLoop(spec);
-        LockedCall locked = new LockedCall(spec, call, call.getArguments());
-        Object result = run(locked);
-        if (isOpen && result != null) {
-            warnOfOngoing(result, locked);
-        }
-        return result;
-    }
-
-    private static @Nullable Object run(LockedCall locked) throws Throwable {
-        try {
-            locked.ask((operations, request) -> {
-                operations.run(request, locked::run);
-                return locked;
-            });
-            return locked.returned();
-        } catch (LockException failure) {
-            return locked.withoutLock(failure);
-        }
-    }
-
-    private void warnOnEventLoop(MethodLockSpec spec) {
         if (!warnedOfThread.get() && isOnEventLoop() && warnedOfThread.compareAndSet(false, true)) {
             log.warn(
                     "{} was called on the event loop thread '{}', which it blocks while it waits for the lock and runs."
@@ -67,6 +42,16 @@ final class BlockingExecution implements LockedExecution {
                     spec.label(),
                     Thread.currentThread().getName());
         }
+        LockedCall locked = new LockedCall(spec, call);
+        try {
+            locked.ask((operations, request) -> {
+                operations.run(request, lease -> locked.run(lease).ensureHeld());
+                return locked;
+            });
+        } catch (LockException failure) {
+            return warned(locked.withoutLock(failure), spec, call);
+        }
+        return warned(locked.returned(), spec, call);
     }
 
     private static boolean isOnEventLoop() {
@@ -86,16 +71,17 @@ final class BlockingExecution implements LockedExecution {
         }
     }
 
-    private void warnOfOngoing(Object result, LockedCall locked) {
-        Object ongoing = warnedOfResult.get() ? null : ResultKind.findOngoing(result);
+    private @Nullable Object warned(@Nullable Object result, MethodLockSpec spec, MethodInvocation call) {
+        Object ongoing = !isOpen || result == null || warnedOfResult.get() ? null : ResultKind.findOngoing(result);
         if (ongoing != null && warnedOfResult.compareAndSet(false, true)) {
             log.warn(
                     "{} returned a {}, which goes on without the lock, because {} is declared as its return type. Declare"
                             + " CompletableFuture, Mono or Flux, and the lock is held until the end. Said once for each"
                             + " method",
-                    locked.spec().label(),
+                    spec.label(),
                     ongoing.getClass().getSimpleName(),
-                    locked.invocation().getMethod().getReturnType().getSimpleName());
+                    call.getMethod().getReturnType().getSimpleName());
         }
+        return result;
     }
 }

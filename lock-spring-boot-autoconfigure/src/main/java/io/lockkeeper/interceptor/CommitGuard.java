@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 public final class CommitGuard {
 
     /** The innermost body that must not succeed when its lock is lost; it knows those around it. */
-    private static final ThreadLocal<@Nullable LeaseLoss> BODY = new ThreadLocal<>();
+    static final ThreadLocal<@Nullable LeaseLoss> BODY = new ThreadLocal<>();
 
     private static final ThreadLocal<@Nullable LockedCall> ASKING = new ThreadLocal<>();
 
@@ -51,35 +51,15 @@ public final class CommitGuard {
         }
     }
 
-    /** A call asks for its lock on this thread, until {@link #purpose} was told or {@link #hasAsked} is called. */
-    static void asks(LockedCall call) {
-        if (matters(call)) {
-            ASKING.set(call);
+    /** A call asks for its lock on this thread; null: it has its lock, or none. Calls that have no purpose do not matter. */
+    static void asks(MethodLockSpec spec, @Nullable LockedCall call) {
+        if (spec.onLost() == LossPolicy.REPORT && !spec.suspendsTransaction()) {
+            return;
         }
-    }
-
-    /** A call has its lock, or none. */
-    static void hasAsked(LockedCall call) {
-        if (matters(call)) {
+        if (call == null) {
             ASKING.remove();
-        }
-    }
-
-    private static boolean matters(LockedCall call) {
-        return call.spec().onLost() != LossPolicy.REPORT || call.spec().suspendsTransaction();
-    }
-
-    /** Returns the body around one that would begin now. */
-    static @Nullable LeaseLoss body() {
-        return BODY.get();
-    }
-
-    /** Changes the innermost body; null: there is none any more. */
-    static void setBody(@Nullable LeaseLoss body) {
-        if (body == null) {
-            BODY.remove();
         } else {
-            BODY.set(body);
+            ASKING.set(call);
         }
     }
 }

@@ -12,11 +12,6 @@ package io.lockkeeper.interceptor;
  */
 public record DistributedLockedFault(Class<?> type, String method, String attribute, String problem, String remedy) {
 
-    /** Something that is wrong with a whole class. */
-    static DistributedLockedFault ofClass(Class<?> type, String problem, String remedy) {
-        return new DistributedLockedFault(type, "", "", problem, remedy);
-    }
-
     /** Returns where the fault is: class, method and attribute. */
     public String place() {
         String place = method.isEmpty() ? type.getName() : type.getName() + "." + method;

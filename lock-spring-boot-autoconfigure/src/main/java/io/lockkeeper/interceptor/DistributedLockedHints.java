@@ -31,7 +31,7 @@ final class DistributedLockedHints implements RuntimeHintsRegistrar, BeanRegistr
     public void registerHints(RuntimeHints hints, @Nullable ClassLoader classLoader) {
         hints.reflection()
                 .registerType(DistributedLocked.class, MemberCategory.INVOKE_DECLARED_METHODS)
-                .registerType(NameContext.Root.class, MemberCategory.INVOKE_PUBLIC_METHODS);
+                .registerType(LockNames.Root.class, MemberCategory.INVOKE_PUBLIC_METHODS);
         hints.proxies().registerJdkProxy(DistributedLocked.class);
     }
 

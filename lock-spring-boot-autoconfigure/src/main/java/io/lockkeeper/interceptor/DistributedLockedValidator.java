@@ -34,6 +34,7 @@ import org.springframework.context.event.ContextRefreshedEvent;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
 import org.springframework.util.ClassUtils;
+import org.springframework.util.CollectionUtils;
 
 /**
  * Checks every annotated method of every bean when the application starts, those of lazy and prototype beans included,
@@ -60,42 +61,26 @@ public final class DistributedLockedValidator
     private volatile boolean started;
     private volatile int methods;
 
-    private DistributedLockedValidator(
+    /**
+     * Creates a validator.
+     *
+     * @param beans whose beans are checked
+     * @param advisor under which they run; or whose interceptor was woven in
+     * @param woven whether the classes of the beans have the locks woven in; else they are locked by proxies
+     * @param switchedOff whether nothing is to be locked, so that nothing is needed for it
+     */
+    public DistributedLockedValidator(
             ConfigurableListableBeanFactory beans,
             DistributedLockedAdvisor advisor,
-            BooleanSupplier switchedOff,
-            boolean woven) {
+            boolean woven,
+            BooleanSupplier switchedOff) {
         this.beans = beans;
         this.advisor = advisor;
-        this.switchedOff = switchedOff;
         this.woven = woven;
+        this.switchedOff = switchedOff;
         this.transactions = MethodTransactions.in(beans);
-        this.check = new MethodCheck(advisor.specs(), transactions, woven);
+        this.check = new MethodCheck(advisor.specs(), woven);
         this.attachment = new AttachmentCheck(beans);
-    }
-
-    /**
-     * Creates a validator for beans that are locked by proxies.
-     *
-     * @param beans whose beans are checked
-     * @param advisor under which they run
-     * @param switchedOff whether nothing is to be locked, so that nothing is needed for it
-     */
-    public static DistributedLockedValidator ofProxies(
-            ConfigurableListableBeanFactory beans, DistributedLockedAdvisor advisor, BooleanSupplier switchedOff) {
-        return new DistributedLockedValidator(beans, advisor, switchedOff, false);
-    }
-
-    /**
-     * Creates a validator for beans whose classes have the locks woven in.
-     *
-     * @param beans whose beans are checked
-     * @param advisor whose interceptor was woven in
-     * @param switchedOff whether nothing is to be locked, so that nothing is needed for it
-     */
-    public static DistributedLockedValidator ofWovenClasses(
-            ConfigurableListableBeanFactory beans, DistributedLockedAdvisor advisor, BooleanSupplier switchedOff) {
-        return new DistributedLockedValidator(beans, advisor, switchedOff, true);
     }
 
     /** Remembers which objects were handed in from outside, such as the mocks of a test: no proxy can be put before them. */
@@ -115,21 +100,25 @@ public final class DistributedLockedValidator
         Map<BeanType, List<String>> names = new LinkedHashMap<>();
         for (String name : beans.getBeanDefinitionNames()) {
             BeanType type = typeOf(name);
-            if (type != null && advisor.methods().isCandidate(type.type())) {
+            if (type != null && advisor.isCandidate(type.type())) {
                 names.computeIfAbsent(type, unknown -> new ArrayList<>(1)).add(name);
             }
         }
-        Map<BeanType, Collection<AnnotatedMethod>> annotated = new LinkedHashMap<>();
-        names.keySet().forEach(type -> annotated.put(type, annotatedMethods(type.type())));
-        annotated.values().forEach(each -> each.forEach(advisor.specs()::announce));
-        methods = annotated.values().stream().mapToInt(Collection::size).sum();
+        List<Beans> all = names.entrySet().stream()
+                .map(each -> new Beans(
+                        each.getKey(),
+                        each.getValue(),
+                        annotatedMethods(each.getKey().type())))
+                .toList();
+        all.forEach(each -> each.methods().forEach(advisor.specs()::announce));
+        methods = all.stream().mapToInt(each -> each.methods().size()).sum();
         boolean isOff = switchedOff.getAsBoolean();
         if (!isOff) {
-            requireParts(names, annotated);
+            requireParts(all);
         }
         started = true;
         Set<DistributedLockedFault> faults = new HashSet<>(madeWrong);
-        annotated.forEach((type, each) -> faults.addAll(check(type, names.getOrDefault(type, List.of()), each, isOff)));
+        all.forEach(each -> faults.addAll(check(each, isOff)));
         if (!faults.isEmpty()) {
             throw new DistributedLockedConfigurationException(faults.stream()
                     .sorted(Comparator.comparing(DistributedLockedFault::place)
@@ -155,13 +144,14 @@ public final class DistributedLockedValidator
         if (context.getBeanFactory() == beans) {
             warnOfGivenObjects();
         } else if (context.getBeanNamesForType(DistributedLockedValidator.class, false, false).length == 0) {
-            DistributedLockedValidator child = ofProxies(context.getBeanFactory(), advisor, switchedOff);
+            DistributedLockedValidator child =
+                    new DistributedLockedValidator(context.getBeanFactory(), advisor, false, switchedOff);
             child.afterSingletonsInstantiated();
             child.warnOfGivenObjects();
         }
     }
 
-    private void requireParts(Map<BeanType, List<String>> names, Map<BeanType, Collection<AnnotatedMethod>> annotated) {
+    private void requireParts(List<Beans> all) {
         if (!woven) {
             attachment.requireLockedParents(this::hasAnnotatedMethods);
         }
@@ -170,13 +160,12 @@ public final class DistributedLockedValidator
         }
         attachment.requireOperations(methods);
         if (!woven) {
-            attachment.requireProxies(methods, () -> names.entrySet().stream()
-                    .filter(each ->
-                            !annotated.getOrDefault(each.getKey(), List.of()).isEmpty())
-                    .flatMap(each -> each.getValue().stream())
+            attachment.requireProxies(methods, () -> all.stream()
+                    .filter(each -> !each.methods().isEmpty())
+                    .flatMap(each -> each.names().stream())
                     .allMatch(attachment::isAttached));
-        } else if (annotated.values().stream()
-                .flatMap(Collection::stream)
+        } else if (all.stream()
+                .flatMap(each -> each.methods().stream())
                 .noneMatch(method -> WeavingCheck.isWoven(method.method()))) {
             throw new LockingMissingException(
                     methods,
@@ -187,28 +176,35 @@ public final class DistributedLockedValidator
         }
     }
 
-    private List<DistributedLockedFault> check(
-            BeanType bean, List<String> names, Collection<AnnotatedMethod> annotated, boolean isOff) {
+    private List<DistributedLockedFault> check(Beans same, boolean isOff) {
         List<DistributedLockedFault> found = new ArrayList<>(0);
+        BeanType bean = same.type();
         // The annotation itself cannot be there, but one that is composed of it may forget to say where it belongs.
         if (MergedAnnotations.from(bean.type(), SearchStrategy.TYPE_HIERARCHY).isPresent(DistributedLocked.class)) {
-            found.add(DistributedLockedFault.ofClass(
-                    bean.type(), "has the annotation on the class, where it locks nothing", "Write it on the methods"));
+            found.add(new DistributedLockedFault(
+                    bean.type(),
+                    "",
+                    "",
+                    "has the annotation on the class, where it locks nothing",
+                    "Write it on the methods"));
         }
-        List<String> unlocked = annotated.isEmpty() || isOff || woven
+        if (same.methods().isEmpty()) {
+            return found;
+        }
+        List<String> unlocked = isOff || woven
                 ? List.of()
-                : names.stream()
+                : same.names().stream()
                         .filter(name -> !given.contains(name) && attachment.isMissing(name))
                         .toList();
-        Set<String> callbacks = annotated.isEmpty() ? Set.of() : callbacks(names);
-        for (AnnotatedMethod method : annotated) {
+        Set<String> callbacks = callbacks(same.names());
+        for (AnnotatedMethod method : same.methods()) {
             Faults faults = new Faults(method);
             if (!woven || (!isOff && (bean.isExact() || !bean.type().isInterface()))) {
                 check.checkCalls(method, bean.isByInterfaces(), faults);
             }
             check.warnOfCallback(method, callbacks);
-            if (!isOff) {
-                check.checkTransaction(method, faults);
+            if (!isOff && transactions != null) {
+                transactions.check(method, faults);
             }
             if (faults.isEmpty() && !unlocked.isEmpty()) {
                 addUnlocked(unlocked, faults);
@@ -229,10 +225,8 @@ public final class DistributedLockedValidator
         Set<String> callbacks = new HashSet<>();
         for (String name : names) {
             if (beans.getMergedBeanDefinition(name) instanceof AbstractBeanDefinition definition) {
-                for (String[] each :
-                        new String[][] {definition.getInitMethodNames(), definition.getDestroyMethodNames()}) {
-                    Collections.addAll(callbacks, each == null ? new String[0] : each);
-                }
+                CollectionUtils.mergeArrayIntoCollection(definition.getInitMethodNames(), callbacks);
+                CollectionUtils.mergeArrayIntoCollection(definition.getDestroyMethodNames(), callbacks);
             }
         }
         if (callbacks.remove(AbstractBeanDefinition.INFER_METHOD)) {
@@ -242,17 +236,17 @@ public final class DistributedLockedValidator
     }
 
     private void addUnlocked(List<String> names, Faults faults) {
-        boolean own = beans.getBeanNamesForType(DistributedLockedAdvisor.class, false, false).length > 0;
-        faults.add(
-                "",
-                "is not locked, because the bean " + names
-                        + (own
-                                ? " was made before locks could be put around it"
-                                : " is in a child context, whose auto-proxy creator does not look for advisors in the"
-                                        + " parent"),
-                own
-                        ? "Let what needs it so early, such as a BeanPostProcessor, ask an ObjectProvider for it later"
-                        : "Let Lockkeeper's auto-configuration run in the child context, too");
+        String problem = "is not locked, because the bean " + names;
+        if (beans.getBeanNamesForType(DistributedLockedAdvisor.class, false, false).length > 0) {
+            faults.add(
+                    problem + " was made before locks could be put around it",
+                    "Let what needs it so early, such as a BeanPostProcessor, ask an ObjectProvider for it later");
+        } else {
+            faults.add(
+                    problem
+                            + " is in a child context, whose auto-proxy creator does not look for advisors in the parent",
+                    "Let Lockkeeper's auto-configuration run in the child context, too");
+        }
     }
 
     /**
@@ -301,7 +295,7 @@ public final class DistributedLockedValidator
             return List.of();
         }
         List<DistributedLockedFault> found = new ArrayList<>(0);
-        if (advisor.methods().isCandidate(type)) {
+        if (advisor.isCandidate(type)) {
             for (AnnotatedMethod method : annotatedMethods(type)) {
                 Faults faults = new Faults(method);
                 check.checkCalls(method, !isProxy && advisor.proxies().isByInterfaces(name, type), faults);
@@ -331,7 +325,7 @@ public final class DistributedLockedValidator
 
     private boolean hasAnnotatedMethods(@Nullable Class<?> type) {
         return type != null
-                && advisor.methods().isCandidate(type)
+                && advisor.isCandidate(type)
                 && !annotatedMethods(ClassUtils.getUserClass(type)).isEmpty();
     }
 
@@ -369,11 +363,9 @@ public final class DistributedLockedValidator
         }
     }
 
-    /**
-     * The class of a bean.
-     *
-     * @param isExact whether the bean is of this class, and not perhaps of one below it
-     * @param isByInterfaces whether the bean is proxied by its interfaces
-     */
+    /** The class of a bean; not exact where the bean may be of one below it. */
     private record BeanType(Class<?> type, boolean isExact, boolean isByInterfaces) {}
+
+    /** The beans of one class, and its methods. */
+    private record Beans(BeanType type, List<String> names, Collection<AnnotatedMethod> methods) {}
 }

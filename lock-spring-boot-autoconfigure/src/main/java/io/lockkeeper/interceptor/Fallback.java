@@ -141,12 +141,7 @@ record Fallback(List<Candidate> candidates) {
                 .orElse(null);
     }
 
-    /**
-     * A method that may run.
-     *
-     * @param method the method, accessible
-     * @param failureType the type of the exception that it takes after the arguments; null where it takes none
-     */
+    /** A method that may run, accessible, and the type of the exception that it takes after the arguments, if any. */
     record Candidate(Method method, @Nullable Class<?> failureType) {
 
         private static boolean canTake(Class<?> failureType) {
@@ -188,7 +183,7 @@ record Fallback(List<Candidate> candidates) {
             Object bean = declared == null ? call.getThis() : proxy;
             if (suspending) {
                 all[all.length - 1] = call.getArguments()[call.getArguments().length - 1];
-                return LockedCoroutine.call(called, bean, all);
+                return SuspendingMethods.Coroutine.call(called, bean, all);
             }
             try {
                 return called.invoke(bean, all);

@@ -18,7 +18,11 @@ final class Faults {
         this.method = method;
     }
 
-    /** Adds a fault of an attribute; of the method itself where the attribute is empty. */
+    /** Adds a fault of the method itself. */
+    void add(String problem, String remedy) {
+        add("", problem, remedy);
+    }
+
     void add(String attribute, String problem, String remedy) {
         found.add(new DistributedLockedFault(method.declaringClass(), method.signature(), attribute, problem, remedy));
     }

@@ -19,7 +19,6 @@ final class LeaseLoss {
 
     private static final int MAX_CAUSES = 32;
 
-    /** What runs under the watch. */
     interface Body {
         @Nullable
         Object run() throws Throwable;
@@ -28,7 +27,7 @@ final class LeaseLoss {
     private final LockLease lease;
     private final boolean interrupts;
     private final Thread thread = Thread.currentThread();
-    private final @Nullable LeaseLoss outer = CommitGuard.body();
+    private final @Nullable LeaseLoss outer = CommitGuard.BODY.get();
     private boolean ended;
     private boolean interrupted;
     private @Nullable LockLostException loss;
@@ -45,7 +44,7 @@ final class LeaseLoss {
         if (interrupts) {
             lease.onLost(this::lost);
         }
-        CommitGuard.setBody(this);
+        CommitGuard.BODY.set(this);
         try {
             Object result = body.run();
             end(wasInterrupted);
@@ -53,7 +52,11 @@ final class LeaseLoss {
         } catch (Throwable failure) {
             throw outcome(failure, end(wasInterrupted));
         } finally {
-            CommitGuard.setBody(outer);
+            if (outer == null) {
+                CommitGuard.BODY.remove();
+            } else {
+                CommitGuard.BODY.set(outer);
+            }
         }
     }
 
@@ -63,7 +66,6 @@ final class LeaseLoss {
         return outer;
     }
 
-    /** Does nothing while the lock is held, or was released by the body itself. */
     void ensureHeld() {
         LockLostException lost = loss();
         if (lost != null) {

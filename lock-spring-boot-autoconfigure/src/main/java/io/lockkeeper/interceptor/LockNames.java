@@ -1,49 +1,92 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.interceptor;
 
+import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
+import org.springframework.core.NativeDetector;
 import org.springframework.expression.EvaluationContext;
 import org.springframework.expression.EvaluationException;
+import org.springframework.expression.Expression;
+import org.springframework.expression.common.LiteralExpression;
+import org.springframework.expression.spel.SpelEvaluationException;
+import org.springframework.expression.spel.SpelMessage;
+import org.springframework.expression.spel.standard.SpelExpression;
+import org.springframework.expression.spel.support.StandardEvaluationContext;
 import org.springframework.util.ObjectUtils;
 
 /**
  * The names that a method locks, prepared for its calls.
  *
- * @param owner the method
  * @param templates the names as they are written; at least one
- * @param parameters the arguments by name
  * @param shared what the evaluations of all calls share
  */
-record LockNames(AnnotatedMethod owner, List<Template> templates, ParameterNames parameters, EvaluationContext shared) {
+record LockNames(
+        AnnotatedMethod owner, List<Template> templates, ParameterNames parameters, StandardEvaluationContext shared) {
 
     private static final Pattern VARIABLE =
             Pattern.compile("#(\\p{javaJavaIdentifierStart}\\p{javaJavaIdentifierPart}*)");
 
-    /**
-     * A name as it is written.
-     *
-     * @param text what is written
-     * @param parts text and expressions in turn; at least one
-     */
+    /** A name as it is written: text and expressions in turn, at least one. */
     record Template(String text, List<NameExpression> parts) {}
 
-    /** Returns whether the names are the same at every call. */
-    boolean isConstant() {
-        for (Template template : templates) {
-            for (NameExpression part : template.parts()) {
-                if (!part.isLiteral()) {
-                    return false;
-                }
+    /** What expressions see as {@code #root}: the method and the class are those of the bean, not of its proxy. */
+    @SuppressWarnings("ArrayRecordComponent") // Never compared.
+    record Root(
+            Method method,
+            @Nullable Object[] args,
+            @Nullable Object target,
+            Class<?> targetClass) {
+
+        static boolean hasProperty(String name) {
+            return Arrays.stream(Root.class.getRecordComponents())
+                    .anyMatch(component -> component.getName().equals(name));
+        }
+    }
+
+    /** The arguments of one call as variables; everything else, with its caches, is shared by all calls. */
+    private static final class Call extends StandardEvaluationContext {
+
+        private final ParameterNames parameters;
+        private final @Nullable Object[] args;
+
+        Call(LockNames names, Root root) {
+            super(root);
+            parameters = names.parameters;
+            args = root.args();
+            StandardEvaluationContext shared = names.shared;
+            setPropertyAccessors(shared.getPropertyAccessors());
+            setIndexAccessors(shared.getIndexAccessors());
+            setConstructorResolvers(shared.getConstructorResolvers());
+            setMethodResolvers(shared.getMethodResolvers());
+            setTypeLocator(shared.getTypeLocator());
+            setTypeConverter(shared.getTypeConverter());
+            if (shared.getBeanResolver() != null) {
+                setBeanResolver(shared.getBeanResolver());
             }
         }
-        return true;
+
+        @Override
+        public @Nullable Object lookupVariable(String name) {
+            Integer index = parameters.indexes().get(name);
+            return index == null ? null : args[index];
+        }
+
+        @Override
+        public boolean isAssignmentEnabled() {
+            return false;
+        }
+    }
+
+    boolean isConstant() {
+        return templates.stream().allMatch(template -> template.parts().stream().allMatch(NameExpression::isLiteral));
     }
 
     /**
@@ -61,15 +104,12 @@ record LockNames(AnnotatedMethod owner, List<Template> templates, ParameterNames
 
     /** Returns the names for a call; an IllegalArgumentException says which expression failed or has no value. */
     List<String> of(@Nullable Object target, @Nullable Object[] args) {
-        NameContext call = new NameContext(
-                shared, parameters.indexes(), new NameContext.Root(owner.method(), args, target, owner.targetClass()));
+        EvaluationContext call = new Call(this, new Root(owner.method(), args, target, owner.targetClass()));
         if (templates.size() == 1) {
             return names(templates.get(0), call);
         }
         List<String> names = new ArrayList<>(templates.size());
-        for (Template template : templates) {
-            names.addAll(names(template, call));
-        }
+        templates.forEach(template -> names.addAll(names(template, call)));
         return names;
     }
 
@@ -86,11 +126,9 @@ record LockNames(AnnotatedMethod owner, List<Template> templates, ParameterNames
             String beginning = beginnings.get(0);
             return beginning.isEmpty() ? endings : List.of(beginning.concat(endings.get(0)));
         }
-        List<String> combined = new ArrayList<>(beginnings.size() * endings.size());
-        for (String beginning : beginnings) {
-            endings.forEach(ending -> combined.add(beginning + ending));
-        }
-        return combined;
+        return beginnings.stream()
+                .flatMap(beginning -> endings.stream().map(beginning::concat))
+                .toList();
     }
 
     private List<String> values(Template template, NameExpression part, EvaluationContext call) {
@@ -140,5 +178,63 @@ record LockNames(AnnotatedMethod owner, List<Template> templates, ParameterNames
             Template template, NameExpression part, String problem, @Nullable Throwable cause) {
         return new IllegalArgumentException(
                 "Lock name '" + template.text() + "' of " + owner + ": " + part.text() + " " + problem, cause);
+    }
+
+    /** A piece of a lock name: an expression in <code>#{...}</code>, or the text around it. */
+    static final class NameExpression {
+
+        private static final int CALLS_BEFORE_COMPILATION = 100;
+        private static final int MOST_MISFITS = 3;
+
+        private final String text;
+        private final Expression expression;
+        private volatile boolean compiled = NativeDetector.inNativeImage();
+        private final AtomicInteger calls = new AtomicInteger();
+        private final AtomicInteger misfits = new AtomicInteger();
+
+        NameExpression(Expression expression) {
+            String source = expression.getExpressionString();
+            this.expression = expression;
+            this.text = isLiteral() ? source : "#{" + source + "}";
+        }
+
+        String text() {
+            return text;
+        }
+
+        Expression expression() {
+            return expression;
+        }
+
+        boolean isLiteral() {
+            return expression instanceof LiteralExpression;
+        }
+
+        /**
+         * Evaluates the expression, which is compiled after some calls: that halves the time and the garbage of a call.
+         * Compiled code fits the types of its first calls only, and each piece of it is a class: after some calls of other
+         * types the expression is never compiled again, where Spring would compile it for ever.
+         */
+        @Nullable
+        Object value(EvaluationContext call) {
+            if (!(expression instanceof SpelExpression spel)) {
+                return expression.getValue(call);
+            }
+            if (!compiled && calls.incrementAndGet() >= CALLS_BEFORE_COMPILATION) {
+                compiled = true;
+                spel.compileExpression();
+            }
+            try {
+                return spel.getValue(call);
+            } catch (SpelEvaluationException failure) {
+                if (failure.getMessageCode() != SpelMessage.EXCEPTION_RUNNING_COMPILED_EXPRESSION) {
+                    throw failure;
+                }
+            }
+            spel.revertToInterpreted();
+            calls.set(0);
+            compiled = misfits.incrementAndGet() >= MOST_MISFITS;
+            return spel.getValue(call);
+        }
     }
 }

@@ -22,12 +22,13 @@ final class LockedCall {
     private final MethodInvocation call;
     private final @Nullable Object[] args;
     private volatile @Nullable LockLease lease;
+    private @Nullable LeaseLoss watch;
     private @Nullable Object returned;
 
-    LockedCall(MethodLockSpec spec, MethodInvocation call, @Nullable Object[] args) {
+    LockedCall(MethodLockSpec spec, MethodInvocation call) {
         this.spec = spec;
         this.call = call;
-        this.args = args;
+        this.args = SuspendingMethods.arguments(call.getMethod(), call.getArguments());
     }
 
     /** Asks for a lock in one of the forms of the template. */
@@ -43,49 +44,45 @@ final class LockedCall {
         return call;
     }
 
-    /** Asks for the lock. */
     <T extends @Nullable Object, X extends Throwable> T ask(Question<T, X> question) throws X {
         LockRequest request = spec.request(call.getThis(), args);
         LockOperations operations = spec.operations().get();
-        CommitGuard.asks(this);
+        CommitGuard.asks(spec, this);
         try {
             return question.ask(operations, request);
         } finally {
-            CommitGuard.hasAsked(this);
+            CommitGuard.asks(spec, null);
         }
     }
 
-    /** Runs the method, which has ended when it returns. */
-    void run(LockLease lease) throws Throwable {
-        this.lease = lease;
+    /** Runs the method; its result may go on when it returns. */
+    LockedCall run(LockLease held) throws Throwable {
+        lease = held;
         if (spec.onLost() == LossPolicy.REPORT) {
-            returned = call.proceed();
+            returned = proceed();
         } else {
-            LeaseLoss watch = new LeaseLoss(lease, spec.onLost());
-            returned = watch.run(call::proceed);
+            // The method may commit a transaction before it returns: the watch refuses that without the lock.
+            watch = new LeaseLoss(held, spec.onLost());
+            returned = watch.run(this::proceed);
+        }
+        return this;
+    }
+
+    /** Aspects between here and the method look for the call on their thread, which may not be the caller's. */
+    private @Nullable Object proceed() throws Throwable {
+        return ExposeInvocationInterceptor.INSTANCE.invoke(call);
+    }
+
+    /** Fails where the lock of a method that has ended was lost, and the method must not succeed then. */
+    void ensureHeld() {
+        if (watch != null) {
             watch.ensureHeld();
         }
     }
 
-    /** Runs the method, of which the result goes on when it returns. */
-    LockedCall begin(LockLease lease) throws Throwable {
-        this.lease = lease;
-        // The method may commit a transaction before it returns: the watch refuses that without the lock.
-        returned = spec.onLost() == LossPolicy.REPORT
-                ? proceedAnywhere()
-                : new LeaseLoss(lease, spec.onLost()).run(this::proceedAnywhere);
-        return this;
-    }
-
-    /** Returns what the method returned. */
     @Nullable
     Object returned() {
         return returned;
-    }
-
-    /** Aspects between here and the method look for the call on their thread, which may not be the caller's. */
-    private @Nullable Object proceedAnywhere() throws Throwable {
-        return ExposeInvocationInterceptor.INSTANCE.invoke(call);
     }
 
     /** Returns the lease under which the body has started. */

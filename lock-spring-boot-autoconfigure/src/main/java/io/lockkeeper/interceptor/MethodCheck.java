@@ -10,7 +10,6 @@ import java.util.Deque;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.DisposableBean;
@@ -36,12 +35,9 @@ final class MethodCheck {
 
     private final MethodLockSpecs specs;
     private final boolean woven;
-    private final @Nullable MethodTransactions transactions;
 
-    /** Creates the check. */
-    MethodCheck(MethodLockSpecs specs, @Nullable MethodTransactions transactions, boolean woven) {
+    MethodCheck(MethodLockSpecs specs, boolean woven) {
         this.specs = specs;
-        this.transactions = transactions;
         this.woven = woven;
     }
 
@@ -78,12 +74,6 @@ final class MethodCheck {
         if (spec.fallback() != null && !woven) {
             warnOfFallback(method, spec, spec.fallback(), byInterfaces);
             checkEndOfFallbacks(method, spec.fallback(), faults);
-        }
-    }
-
-    void checkTransaction(AnnotatedMethod method, Faults faults) {
-        if (transactions != null) {
-            transactions.check(method, faults);
         }
     }
 

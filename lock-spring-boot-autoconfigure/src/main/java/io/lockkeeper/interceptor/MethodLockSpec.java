@@ -16,13 +16,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param names the names, prepared; null where they are the same at every call
  * @param settings the request of every call, but for such names; times that are null are left to the template
- * @param skipWhenLocked whether a call is skipped when others hold the lock
- * @param skippedResult what a skipped call returns
- * @param fallback what runs instead; null: nothing
- * @param onLost what happens to a body whose lock is lost
  * @param suspendsTransaction whether the method suspends the transaction of its caller
- * @param operations where to lock
- * @param execution how the method's kind of result is run under a lock
  */
 record MethodLockSpec(
         @Nullable LockNames names,
@@ -33,7 +27,14 @@ record MethodLockSpec(
         LossPolicy onLost,
         boolean suspendsTransaction,
         Supplier<LockOperations> operations,
-        LockedExecution execution) {
+        Execution execution) {
+
+    /** How a kind of result is run under a lock, or replaced where there is none. */
+    interface Execution {
+
+        @Nullable
+        Object run(MethodLockSpec spec, MethodInvocation call) throws Throwable;
+    }
 
     /**
      * Returns the request for a call. It is made in one step: the methods of {@link LockRequest} would check and copy it for
@@ -68,7 +69,6 @@ record MethodLockSpec(
         return String.valueOf(settings.label());
     }
 
-    /** Returns whether something may take the place of a call without a lock. */
     boolean hasAlternative() {
         return skipWhenLocked || fallback != null;
     }

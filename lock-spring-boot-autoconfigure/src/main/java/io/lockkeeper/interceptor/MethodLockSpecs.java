@@ -11,11 +11,14 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.beans.factory.support.AbstractBeanDefinition;
 import org.springframework.context.expression.BeanFactoryResolver;
 import org.springframework.core.MethodClassKey;
 import org.springframework.expression.spel.support.StandardEvaluationContext;
 import org.springframework.expression.spel.support.StandardTypeLocator;
+import org.springframework.util.function.SingletonSupplier;
 
 /** Resolves what annotations mean, once for each method of each bean class. */
 final class MethodLockSpecs {
@@ -23,6 +26,7 @@ final class MethodLockSpecs {
     private static final Duration MIN_LEASE = Duration.ofMillis(100);
     private static final Duration MIN_DELAY = Duration.ofMillis(1);
 
+    private static final String TEMPLATE = "lockTemplate";
     private static final String DEFAULT_WAIT = "${lockkeeper.wait-time:}";
 
     /** Stands where the names depend on the call. */
@@ -35,15 +39,16 @@ final class MethodLockSpecs {
 
     private final AttributeReader attributes;
     private final NameParser names;
-    private final OperationsLocator operations;
+    private final ConfigurableListableBeanFactory beans;
+    private volatile @Nullable List<String> operations;
 
     MethodLockSpecs(ConfigurableListableBeanFactory beans) {
+        this.beans = beans;
         this.attributes = new AttributeReader(beans::resolveEmbeddedValue);
         StandardEvaluationContext shared = new StandardEvaluationContext();
         shared.setBeanResolver(new BeanFactoryResolver(beans));
         shared.setTypeLocator(new StandardTypeLocator(beans.getBeanClassLoader()));
         this.names = new NameParser(shared, attributes, beans::containsBean, beans.getBeanClassLoader());
-        this.operations = new OperationsLocator(beans);
     }
 
     /**
@@ -129,15 +134,14 @@ final class MethodLockSpecs {
             faults.add("skipWhenLocked", "does not go together with fallbackMethod", "Leave one of them out");
         }
         if (method.written().size() > 1) {
-            faults.add(
-                    "", "has several annotations that lock, of which only one would", "Write one, with all the names");
+            faults.add("has several annotations that lock, of which only one would", "Write one, with all the names");
         }
         LockRequest settings = settings(method, lockNames, faults);
         Fallback fallback = Fallback.find(method, fallbackName, faults);
         Object skippedResult = skips ? result.skippedResult(faults) : null;
-        Supplier<LockOperations> lockOperations = operations.find(
-                attributes.name(OperationsLocator.ATTRIBUTE, annotation.lockTemplate(), faults), faults);
-        LockedExecution execution = result.execution(faults);
+        Supplier<LockOperations> lockOperations =
+                operations(attributes.name(TEMPLATE, annotation.lockTemplate(), faults), faults);
+        MethodLockSpec.Execution execution = result.execution(faults);
         return lockNames == null || !faults.isEmpty()
                 ? null
                 : new MethodLockSpec(
@@ -179,5 +183,54 @@ final class MethodLockSpecs {
                 attributes.duration("retryDelay", annotation.retryDelay(), MIN_DELAY, faults),
                 minHoldTime == null ? Duration.ZERO : minHoldTime,
                 label(method));
+    }
+
+    /** Finds the bean that locks, and creates none before the first call of an annotated method. */
+    private Supplier<LockOperations> operations(String name, Faults faults) {
+        if (name.isEmpty()) {
+            refuseAmbiguity(faults);
+            return SingletonSupplier.of(() -> beans.getBean(LockOperations.class));
+        }
+        if (!beans.containsBean(name)) {
+            faults.add(TEMPLATE, "there is no bean '" + name + "'", "Write the name of a bean: " + templates());
+        } else if (!beans.isTypeMatch(name, LockOperations.class)) {
+            faults.add(
+                    TEMPLATE, "the bean '" + name + "' is no LockOperations", "Write the name of one: " + templates());
+        }
+        return SingletonSupplier.of(() -> beans.getBean(name, LockOperations.class));
+    }
+
+    private void refuseAmbiguity(Faults faults) {
+        List<BeanDefinition> candidates = templates().stream()
+                .filter(beans::containsBeanDefinition)
+                .map(beans::getMergedBeanDefinition)
+                .filter(MethodLockSpecs::isDefaultCandidate)
+                .toList();
+        long primary = candidates.stream().filter(BeanDefinition::isPrimary).count();
+        long regular =
+                candidates.stream().filter(candidate -> !candidate.isFallback()).count();
+        if (candidates.size() > 1 && primary != 1 && regular != 1) {
+            faults.add(
+                    TEMPLATE,
+                    "is not set, and there are several beans to lock with",
+                    "Write the name of one, or make one of them @Primary: " + templates());
+        }
+    }
+
+    private static boolean isDefaultCandidate(BeanDefinition bean) {
+        return bean.isAutowireCandidate()
+                && !(bean instanceof AbstractBeanDefinition definition && !definition.isDefaultCandidate());
+    }
+
+    private List<String> templates() {
+        List<String> names = operations;
+        if (names == null) {
+            names = List.of(beans.getBeanNamesForType(LockOperations.class, true, false));
+            if (beans.isConfigurationFrozen()) {
+                // Spring looks at every bean for this answer, and does not remember it.
+                operations = names;
+            }
+        }
+        return names;
     }
 }

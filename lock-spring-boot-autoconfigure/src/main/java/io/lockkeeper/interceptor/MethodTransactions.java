@@ -119,7 +119,6 @@ final class MethodTransactions {
         return BeanFactoryUtils.beanNamesForTypeIncludingAncestors(beans, TransactionManager.class, true, false);
     }
 
-    /** Returns whether a bean exists; those of a parent do. */
     private boolean isMade(String name) {
         return beans.containsSingleton(name) || !beans.containsLocalBean(name);
     }

@@ -42,13 +42,13 @@ final class NameExpressionCheck {
         this.faults = faults;
     }
 
-    /** Checks an expression with everything in it. */
-    void check(SpelNode expression) {
-        walk(expression, true, true);
-    }
-
-    /** Checks a part of the expression: are arguments in it, and a property in it, read from the root object? */
-    private void walk(SpelNode node, boolean scopeIsRoot, boolean activeIsRoot) {
+    /**
+     * Checks an expression with everything in it.
+     *
+     * @param scopeIsRoot whether arguments in it are read from the root object, as in a whole expression
+     * @param activeIsRoot whether a property in it is
+     */
+    void check(SpelNode node, boolean scopeIsRoot, boolean activeIsRoot) {
         boolean scope = scopeIsRoot;
         boolean active = activeIsRoot;
         if (node instanceof VariableReference variable) {
@@ -63,7 +63,12 @@ final class NameExpressionCheck {
                 fault("uses the bean '" + name + "', which does not exist", "Write the name of a bean");
             }
         } else if (node instanceof PropertyOrFieldReference property) {
-            checkProperty(property.getName(), active);
+            if (active && !LockNames.Root.hasProperty(property.getName())) {
+                fault(
+                        "uses '" + property.getName()
+                                + "' without '#', which is neither a parameter nor a property of #root",
+                        "Write #" + property.getName() + " for a parameter; known are: " + parameters.listed());
+            }
         } else if (node instanceof MethodReference method) {
             if (active) {
                 fault(
@@ -83,7 +88,7 @@ final class NameExpressionCheck {
         }
         for (int i = 0; i < node.getChildCount(); i++) {
             if (!isKey(node, i)) {
-                walk(node.getChild(i), scope, active && !(node instanceof CompoundExpression && i > 0));
+                check(node.getChild(i), scope, active && !(node instanceof CompoundExpression && i > 0));
             }
         }
     }
@@ -173,14 +178,6 @@ final class NameExpressionCheck {
                     "Compile with -parameters (javac) or -java-parameters (kotlinc), or write #p0 for the first parameter");
         } else {
             fault("uses #" + name + ", which is no parameter", "Known are: " + parameters.listed());
-        }
-    }
-
-    private void checkProperty(String name, boolean ofRoot) {
-        if (ofRoot && !NameContext.Root.hasProperty(name)) {
-            fault(
-                    "uses '" + name + "' without '#', which is neither a parameter nor a property of #root",
-                    "Write #" + name + " for a parameter; known are: " + parameters.listed());
         }
     }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.interceptor;
 
+import io.lockkeeper.interceptor.LockNames.NameExpression;
 import io.lockkeeper.interceptor.LockNames.Template;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -11,7 +12,6 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
-import org.springframework.expression.EvaluationContext;
 import org.springframework.expression.Expression;
 import org.springframework.expression.ParseException;
 import org.springframework.expression.ParserContext;
@@ -21,6 +21,7 @@ import org.springframework.expression.spel.SpelCompilerMode;
 import org.springframework.expression.spel.SpelParserConfiguration;
 import org.springframework.expression.spel.standard.SpelExpression;
 import org.springframework.expression.spel.standard.SpelExpressionParser;
+import org.springframework.expression.spel.support.StandardEvaluationContext;
 
 /** Reads lock names and finds what is wrong with them. */
 final class NameParser {
@@ -35,12 +36,12 @@ final class NameParser {
     private static final Pattern EXPRESSION = Pattern.compile("#\\{([^}]*)}");
 
     private final SpelExpressionParser parser;
-    private final EvaluationContext shared;
+    private final StandardEvaluationContext shared;
     private final AttributeReader attributes;
     private final Predicate<String> beans;
 
     NameParser(
-            EvaluationContext shared,
+            StandardEvaluationContext shared,
             AttributeReader attributes,
             Predicate<String> beans,
             @Nullable ClassLoader classLoader) {
@@ -92,7 +93,8 @@ final class NameParser {
             checkLiterals(text, parts, parameters, faults);
             for (NameExpression part : parts) {
                 if (part.expression() instanceof SpelExpression expression) {
-                    new NameExpressionCheck(part.text(), parameters, beans, faults).check(expression.getAST());
+                    new NameExpressionCheck(part.text(), parameters, beans, faults)
+                            .check(expression.getAST(), true, true);
                 }
             }
         }

@@ -13,10 +13,8 @@ import org.springframework.core.ParameterNameDiscoverer;
 import org.springframework.core.ResolvableType;
 
 /**
- * The variables under which the expressions of a method find its arguments.
+ * The variables under which the expressions of a method find its arguments, {@code p0} and {@code a0} included.
  *
- * @param indexes the position of the argument for each name, {@code p0} and {@code a0} included
- * @param types the type of each parameter
  * @param missing whether the class was compiled without the names of its parameters
  */
 record ParameterNames(Map<String, Integer> indexes, List<ResolvableType> types, boolean missing) {
@@ -56,7 +54,6 @@ record ParameterNames(Map<String, Integer> indexes, List<ResolvableType> types, 
         return true;
     }
 
-    /** Returns whether an expression may use a variable. */
     boolean isVariable(String name) {
         return name.equals("root") || name.equals("this") || indexes.containsKey(name);
     }
@@ -72,7 +69,6 @@ record ParameterNames(Map<String, Integer> indexes, List<ResolvableType> types, 
         return name.equals("root") || indexes.containsKey(name) || (!types.isEmpty() && name.matches("[pa]\\d+"));
     }
 
-    /** Lists what an expression may use, for messages. */
     String listed() {
         return indexes.keySet().stream()
                 .map(name -> "#" + name)

@@ -67,32 +67,28 @@ final class ProxyCheck {
         int modifiers = method.getModifiers();
         if (AnnotatedElementUtils.hasAnnotation(method, Bean.class)) {
             faults.add(
-                    "",
                     "is a @Bean method, which makes a bean and locks nothing when that is called",
                     "Write the annotation on the methods of the bean that it makes");
         } else if (Modifier.isPrivate(modifiers)) {
-            faults.add("", "is private, and no proxy can lock it", "Make it public, and call it from another bean");
+            faults.add("is private, and no proxy can lock it", "Make it public, and call it from another bean");
         } else if (Modifier.isStatic(modifiers)) {
-            faults.add("", "is static, and no proxy can lock it", "Make it a method of the bean");
+            faults.add("is static, and no proxy can lock it", "Make it a method of the bean");
         } else if (!byInterfaces && !isExtensible(type)) {
             faults.add(
-                    "",
                     "belongs to a final or sealed class, of which no proxy can be made",
                     "Let " + type.getSimpleName() + " be extended");
         } else if (byInterfaces) {
             if (!method.getDeclaringClass().isInterface()
                     && AnnotatedMethod.implementedBy(method, type).findAny().isEmpty()) {
                 faults.add(
-                        "",
                         "is in no interface of " + type.getSimpleName() + ", which is proxied by its interfaces",
                         "Declare it in one, or remove spring.aop.proxy-target-class=false");
             }
         } else if (Modifier.isFinal(modifiers)) {
-            faults.add("", "is final, and no proxy can lock it", "Remove final");
+            faults.add("is final, and no proxy can lock it", "Remove final");
         } else if (!isVisible(method, type)) {
             boolean sameName = method.getDeclaringClass().getPackageName().equals(type.getPackageName());
             faults.add(
-                    "",
                     "is only visible in its package, and the class of the bean, " + type.getName() + ", is in "
                             + (sameName ? "another class loader" : "another one") + ", where no proxy can lock it",
                     "Make it public or protected");

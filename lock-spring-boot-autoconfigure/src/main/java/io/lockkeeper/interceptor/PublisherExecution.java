@@ -16,14 +16,13 @@ import org.springframework.core.ReactiveAdapter;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.SignalType;
-import reactor.util.context.Context;
 import reactor.util.context.ContextView;
 
 /**
  * Runs a method that returns a publisher, or a suspend function: nothing happens before the subscription, and each
  * subscription runs the method under the lock anew. Only loaded where Reactor is there.
  */
-final class PublisherExecution implements LockedExecution {
+final class PublisherExecution implements MethodLockSpec.Execution {
 
     private final boolean multiple;
     private final Function<Object, Publisher<?>> toPublisher;
@@ -43,30 +42,23 @@ final class PublisherExecution implements LockedExecution {
         return new PublisherExecution(type.isMultiValue(), type::toPublisher, type::fromPublisher);
     }
 
-    /** Runs suspend functions, which Spring's proxies turn into publishers and back. */
+    /** Runs suspend functions, which Spring's proxies turn into publishers and back; a fallback may return a value. */
     static PublisherExecution ofSuspending(@Nullable ReactiveAdapter flow) {
+        Function<Object, Publisher<?>> ofValue = flow == null ? Mono::just : flow::toPublisher;
         return new PublisherExecution(
                 flow != null,
-                returned -> returned instanceof Publisher<?> publisher ? publisher : value(returned, flow),
+                returned -> returned instanceof Publisher<?> publisher ? publisher : ofValue.apply(returned),
                 publisher -> publisher);
-    }
-
-    /** What a fallback returned that is no suspend function. */
-    private static Publisher<?> value(Object returned, @Nullable ReactiveAdapter flow) {
-        return flow == null ? Mono.just(returned) : flow.toPublisher(returned);
     }
 
     @Override
     public Object run(MethodLockSpec spec, MethodInvocation call) {
-        return fromPublisher.apply(
-                multiple
-                        ? Flux.deferContextual(context -> new Subscription(spec, copy(call), context).many())
-                        : Mono.deferContextual(context -> new Subscription(spec, copy(call), context).one()));
-    }
-
-    /** Each subscription goes through the rest of the chain by itself. */
-    private static MethodInvocation copy(MethodInvocation call) {
-        return call instanceof ProxyMethodInvocation proxied ? proxied.invocableClone() : call;
+        Flux<Object> signals = Flux.deferContextual(context -> {
+            // Each subscription goes through the rest of the chain by itself.
+            MethodInvocation own = call instanceof ProxyMethodInvocation proxied ? proxied.invocableClone() : call;
+            return new Subscription(new LockedCall(spec, own), context).signals();
+        });
+        return fromPublisher.apply(multiple ? signals : signals.singleOrEmpty());
     }
 
     /** Returns what a method returned as a publisher; an empty one for null. */
@@ -91,35 +83,21 @@ final class PublisherExecution implements LockedExecution {
         private volatile List<LockLease> leases = List.of();
         private volatile @Nullable LockLostException interruption;
 
-        Subscription(MethodLockSpec spec, MethodInvocation invocation, ContextView subscriber) {
-            this.call = new LockedCall(
-                    spec, invocation, SuspendingMethods.arguments(invocation.getMethod(), invocation.getArguments()));
+        Subscription(LockedCall call, ContextView subscriber) {
+            this.call = call;
             this.enclosing = subscriber.hasKey(LEASES) ? subscriber.get(LEASES) : List.of();
         }
 
-        Flux<?> many() {
-            CompletableFuture<?> locked = lock(this::many);
-            return Mono.fromFuture(body, true)
-                    .flatMapMany(publisher -> publisher)
-                    .doFinally(signal -> giveUp(signal, locked));
-        }
-
-        Mono<?> one() {
-            CompletableFuture<?> locked = lock(this::one);
-            return Mono.fromFuture(body, true).flatMap(Mono::from).doFinally(signal -> giveUp(signal, locked));
-        }
-
-        private CompletableFuture<?> lock(Function<Publisher<?>, Publisher<?>> follow) {
+        Flux<Object> signals() {
             CompletableFuture<Object> locked;
             try {
                 locked = call.ask(
                         (operations, request) -> operations.executeUntil(request, enclosing, this::begin, begun -> {
-                            body.complete(follow.apply(publisher(begun.returned())));
+                            body.complete(follow(publisher(begun.returned())));
                             return ended;
                         }));
             } catch (RuntimeException noRequest) {
-                body.completeExceptionally(noRequest);
-                return body;
+                return Flux.error(noRequest);
             }
             locked.whenComplete((value, failure) -> {
                 if (failure != null) {
@@ -127,7 +105,13 @@ final class PublisherExecution implements LockedExecution {
                 }
                 StageExecution.complete(released, null, null);
             });
-            return locked;
+            return Mono.fromFuture(body, true)
+                    .<Object>flatMapMany(publisher -> publisher)
+                    .doFinally(signal -> {
+                        if (signal == SignalType.CANCEL) {
+                            locked.cancel(true);
+                        }
+                    });
         }
 
         private Publisher<?> withoutLock(Throwable failure) {
@@ -142,33 +126,24 @@ final class PublisherExecution implements LockedExecution {
             leases = Stream.concat(enclosing.stream(), Stream.of(lease)).toList();
             MethodInvocation invocation = call.invocation();
             if (SuspendingMethods.isSuspending(invocation.getMethod())) {
-                LockedCoroutine.enter(invocation.getArguments(), leases);
+                SuspendingMethods.Coroutine.enter(invocation.getArguments(), leases);
             }
-            return call.begin(lease);
+            return call.run(lease);
         }
 
-        private Flux<Object> many(Publisher<?> returned) {
-            Flux<Object> signals = Flux.<Object>from(returned).contextWrite(this::inside);
-            return (isInterrupted() ? signals.takeUntilOther(loss()) : signals)
-                    .onErrorResume(this::fail)
-                    .concatWith(Mono.defer(this::end));
-        }
-
-        private Mono<Object> one(Publisher<?> returned) {
-            Mono<Object> signals = Mono.<Object>from(returned).contextWrite(this::inside);
-            // The value is the last signal to the subscriber, so it comes after the release.
-            return (isInterrupted() ? signals.takeUntilOther(loss()) : signals)
-                    .onErrorResume(this::fail)
-                    .flatMap(value -> end().thenReturn(value))
-                    .switchIfEmpty(Mono.defer(this::end));
-        }
-
-        private Context inside(Context context) {
-            return context.put(LEASES, leases).put(LockLease.class, call.lease());
-        }
-
-        private boolean isInterrupted() {
-            return call.spec().onLost() == LossPolicy.INTERRUPT;
+        private Flux<Object> follow(Publisher<?> returned) {
+            Flux<Object> signals = Flux.<Object>from(multiple ? returned : Mono.from(returned))
+                    .contextWrite(context -> context.put(LEASES, leases).put(LockLease.class, call.lease()));
+            Flux<Object> watched =
+                    call.spec().onLost() == LossPolicy.INTERRUPT ? signals.takeUntilOther(loss()) : signals;
+            Flux<Object> failing = watched.onErrorResume(failure -> {
+                LeaseLoss.addTo(failure, lossOfBody());
+                return release().then(Mono.error(failure));
+            });
+            // Of one value, the value is the last signal to the subscriber, so it comes after the release.
+            return multiple
+                    ? failing.concatWith(Mono.defer(this::end))
+                    : failing.concatMap(value -> end().thenReturn(value)).switchIfEmpty(Mono.defer(this::end));
         }
 
         /** Completes, and does not fail, at the loss: that is what makes {@code takeUntilOther} cancel the body. */
@@ -179,11 +154,6 @@ final class PublisherExecution implements LockedExecution {
                 StageExecution.complete(ending, null, null);
             });
             return Mono.fromFuture(ending, true);
-        }
-
-        private Mono<Object> fail(Throwable failure) {
-            LeaseLoss.addTo(failure, lossOfBody());
-            return release().then(Mono.error(failure));
         }
 
         private Mono<Object> end() {
@@ -199,12 +169,6 @@ final class PublisherExecution implements LockedExecution {
         private Mono<Object> release() {
             StageExecution.complete(ended, null, null);
             return Mono.fromFuture(released, true);
-        }
-
-        private static void giveUp(SignalType signal, CompletableFuture<?> locked) {
-            if (signal == SignalType.CANCEL) {
-                locked.cancel(true);
-            }
         }
     }
 }

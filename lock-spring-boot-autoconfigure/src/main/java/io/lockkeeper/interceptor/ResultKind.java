@@ -16,7 +16,7 @@ import java.util.concurrent.Flow;
 import java.util.concurrent.Future;
 import java.util.function.Supplier;
 import java.util.stream.BaseStream;
-import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.core.ReactiveAdapter;
 import org.springframework.core.ReactiveAdapterRegistry;
@@ -85,33 +85,18 @@ final class ResultKind {
         this.ongoing = findOngoing();
     }
 
-    /**
-     * A part of the result that goes on, or is evaluated, after the method has returned: without its lock.
-     *
-     * @param result the method's return type
-     * @param part the type that goes on
-     * @param remedy what to do instead; null: a caller may be meant to go on, and is only warned
-     */
-    private record Ongoing(
-            ResolvableType result, Class<?> part, @Nullable String remedy) {
+    /** A part of the result that goes on without the lock; without a remedy, that may be meant, and is only warned of. */
+    private record Ongoing(Class<?> part, @Nullable String remedy) {}
 
-        String problem() {
-            return "returns " + source(result) + ", and the " + part.getSimpleName()
-                    + " goes on after the method, without the lock";
-        }
-    }
-
-    /** Chooses how the method is run. */
-    LockedExecution execution(Faults faults) {
+    MethodLockSpec.Execution execution(Faults faults) {
         if (ongoing != null && ongoing.remedy() != null) {
-            faults.add("", ongoing.problem(), ongoing.remedy());
+            faults.add(problem(ongoing), ongoing.remedy());
         }
         ReactiveAdapter adapter = adapter(returnType);
-        if (suspending && SuspendingMethods.areRunnable()) {
+        if (suspending && SuspendingMethods.RUNNABLE) {
             return PublisherExecution.ofSuspending(isFlow() ? adapter : null);
         } else if (suspending) {
             faults.add(
-                    "",
                     "is a suspend function, and Spring needs kotlinx-coroutines-reactor and kotlin-reflect to run it",
                     "Add them to the class path");
         } else if (returnType == CompletableFuture.class || returnType == CompletionStage.class) {
@@ -125,7 +110,6 @@ final class ResultKind {
             return new BlockingExecution(true);
         } else if (goesOn(returnType)) {
             faults.add(
-                    "",
                     "returns a " + returnType.getSimpleName()
                             + ", which ends after the method, and of whose end nothing tells",
                     remedy());
@@ -144,10 +128,9 @@ final class ResultKind {
 
     /** Whether Spring runs the method on another thread, outside of its lock. */
     private boolean isAsync() {
-        return MergedAnnotations.from(method.method(), SearchStrategy.TYPE_HIERARCHY)
-                        .isPresent(ASYNC)
-                || MergedAnnotations.from(method.targetClass(), SearchStrategy.TYPE_HIERARCHY)
-                        .isPresent(ASYNC);
+        return Stream.of(method.method(), method.targetClass())
+                .anyMatch(element -> MergedAnnotations.from(element, SearchStrategy.TYPE_HIERARCHY)
+                        .isPresent(ASYNC));
     }
 
     private boolean isFlow() {
@@ -157,7 +140,13 @@ final class ResultKind {
     /** Returns what goes on without the lock, and may be meant to; null: nothing does. */
     @Nullable
     String warning() {
-        return ongoing == null || ongoing.remedy() != null ? null : ongoing.problem();
+        return ongoing == null || ongoing.remedy() != null ? null : problem(ongoing);
+    }
+
+    private String problem(Ongoing found) {
+        String source = type.toString().replaceAll("(?:\\w+[.$])+", "");
+        return "returns " + source + ", and the " + found.part().getSimpleName()
+                + " goes on after the method, without the lock";
     }
 
     /**
@@ -193,26 +182,25 @@ final class ResultKind {
                         .isPresent(MAPPING);
         Class<?> raw = type.resolve(Object.class);
         if (isAny(raw, COMPLETED_LATER) || (handlesRequests && Callable.class.isAssignableFrom(raw))) {
-            return new Ongoing(type, raw, "Return CompletableFuture, which Spring MVC waits for as well" + UNTIL_DONE);
+            return new Ongoing(raw, "Return CompletableFuture, which Spring MVC waits for as well" + UNTIL_DONE);
         }
         boolean held = suspending ? isFlow() : goesOn(returnType);
         return findOngoing(type, !held && goesOn(raw), MOST_NESTED);
     }
 
-    private @Nullable Ongoing findOngoing(ResolvableType part, boolean goesOn, int depth) {
+    private static @Nullable Ongoing findOngoing(ResolvableType part, boolean goesOn, int depth) {
         Class<?> raw = part.resolve(Object.class);
         if (isAny(raw, WRITTEN_LATER)) {
             return new Ongoing(
-                    type,
                     raw,
                     "Put @DistributedLocked on a method of another bean, and call that while the response is written");
         }
-        Ongoing found = goesOn || isEvaluatedLater(raw) ? new Ongoing(type, raw, null) : null;
+        Ongoing found = goesOn || isEvaluatedLater(raw) ? new Ongoing(raw, null) : null;
         // A type may have itself as its bound: class Category<C extends Category<C>>.
         for (ResolvableType inner : depth == 0 ? List.<ResolvableType>of() : parts(part, raw)) {
             Class<?> content = inner.resolve(Object.class);
             if (isContainer(raw) && goesOn(content)) {
-                return new Ongoing(type, content, "Return " + turned(raw, content) + UNTIL_DONE);
+                return new Ongoing(content, "Return " + turned(raw, content) + UNTIL_DONE);
             }
             Ongoing inside = findOngoing(inner, goesOn(content), depth - 1);
             if (inside != null && (found == null || inside.remedy() != null)) {
@@ -242,25 +230,10 @@ final class ResultKind {
                 : inner.getSimpleName() + "<" + outer.getSimpleName() + "<..>>";
     }
 
-    private static String source(ResolvableType type) {
-        if (type.isArray()) {
-            return source(type.getComponentType()) + "[]";
-        }
-        Class<?> raw = type.resolve();
-        String name = raw == null ? "?" : raw.getSimpleName();
-        return raw == null || !type.hasGenerics()
-                ? name
-                : Arrays.stream(type.getGenerics())
-                        .map(ResultKind::source)
-                        .collect(Collectors.joining(", ", name + "<", ">"));
-    }
-
     /** Returns whether only the value itself tells whether it goes on. */
     private static boolean isOpen(ResolvableType type) {
         Class<?> raw = type.resolve(Object.class);
-        return raw == Object.class
-                || (isContainer(raw)
-                        && isOpen(type.hasGenerics() ? type.getGeneric() : ResolvableType.forClass(Object.class)));
+        return raw == Object.class || (isContainer(raw) && (!type.hasGenerics() || isOpen(type.getGeneric())));
     }
 
     /** Returns what goes on, or is evaluated later, of what a method with an open return type returned; null: nothing. */
@@ -292,8 +265,7 @@ final class ResultKind {
     private static boolean goesOn(Class<?> type) {
         return isRunning(type)
                 || Flow.Publisher.class.isAssignableFrom(type)
-                || isOf(type, "org.reactivestreams.Publisher")
-                || isOf(type, FLOW)
+                || isAny(type, List.of("org.reactivestreams.Publisher", FLOW))
                 || adapter(type) != null;
     }
 

@@ -12,15 +12,15 @@ import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 
 /** Runs a method that returns a stage: held until the stage is completed, without a thread that waits. */
-final class StageExecution implements LockedExecution {
+final class StageExecution implements MethodLockSpec.Execution {
 
     @Override
     public CompletableFuture<Object> run(MethodLockSpec spec, MethodInvocation call) {
-        LockedCall locked = new LockedCall(spec, call, call.getArguments());
+        LockedCall locked = new LockedCall(spec, call);
         CompletableFuture<Object> body;
         try {
             body = locked.ask((operations, request) -> operations.executeUntil(
-                    request, List.of(), locked::begin, begun -> watch(stage(begun.returned()), begun)));
+                    request, List.of(), locked::run, begun -> watch(stage(begun.returned()), begun)));
         } catch (RuntimeException noRequest) {
             // A caller with a stage looks for failures nowhere else.
             return CompletableFuture.failedFuture(noRequest);
@@ -74,43 +74,35 @@ final class StageExecution implements LockedExecution {
         work.whenComplete((value, failure) -> {
             LockLostException lost = locked.loss();
             if (failure != null) {
-                LeaseLoss.addTo(failure instanceof CompletionException wrapper ? wrapped(wrapper) : failure, lost);
+                Throwable cause = failure instanceof CompletionException ? failure.getCause() : null;
+                LeaseLoss.addTo(cause == null ? failure : cause, lost);
             }
             complete(watched, value, failure == null ? lost : failure);
         });
         if (onLost == LossPolicy.INTERRUPT) {
             locked.lease().onLost(lost -> {
                 watched.completeExceptionally(lost);
-                interrupt(work, lost);
+                // The work itself hears of the loss where it looks at its own future.
+                if (work instanceof CompletableFuture<?> future) {
+                    end(() -> future.completeExceptionally(lost));
+                }
             });
         }
         return watched;
     }
 
-    private static Throwable wrapped(CompletionException wrapper) {
-        return wrapper.getCause() == null ? wrapper : wrapper.getCause();
-    }
-
-    /** The work itself hears of the loss where it looks at its own future. */
-    private static void interrupt(CompletionStage<?> work, LockLostException lost) {
-        try {
-            if (work instanceof CompletableFuture<?> future) {
-                future.completeExceptionally(lost);
-            }
-        } catch (UnsupportedOperationException minimal) {
-            // A stage that only its maker completes.
-            return;
+    private static void cancel(CompletionStage<?> stage) {
+        // One caller does not end a stage for which others wait, too.
+        if (stage instanceof Future<?> work
+                && !work.isDone()
+                && !(stage instanceof CompletableFuture<?> future && future.getNumberOfDependents() > 1)) {
+            end(() -> work.cancel(true));
         }
     }
 
-    private static void cancel(CompletionStage<?> stage) {
+    private static void end(Runnable ending) {
         try {
-            // One caller does not end a stage for which others wait, too.
-            if (stage instanceof Future<?> work
-                    && !work.isDone()
-                    && !(stage instanceof CompletableFuture<?> future && future.getNumberOfDependents() > 1)) {
-                work.cancel(true);
-            }
+            ending.run();
         } catch (UnsupportedOperationException minimal) {
             // A stage that only its maker completes.
             return;

@@ -32,25 +32,21 @@ final class WeavingCheck {
 
     private WeavingCheck() {}
 
-    /** Adds a fault where a method runs without its lock. */
     static void check(AnnotatedMethod annotated, Faults faults) {
         if (Modifier.isStatic(annotated.method().getModifiers())) {
-            faults.add("", "is static, and only methods of objects are locked", "Make it a method of the bean");
+            faults.add("is static, and only methods of objects are locked", "Make it a method of the bean");
         } else if (SuspendingMethods.isSuspending(annotated.method())) {
             faults.add(
-                    "",
                     "is a suspend function, into which no lock can be woven: it runs anew whenever it is resumed",
                     "Let it return a CompletableFuture or a Mono, or use lockkeeper.mode=proxy");
         } else if (!annotated.declaration().equals(annotated.method())) {
             faults.add(
-                    "",
                     "is annotated in "
                             + annotated.declaration().getDeclaringClass().getSimpleName()
                             + ", and the weaver looks only at the method that runs",
                     "Write the annotation on this method");
         } else if (!isWoven(annotated.method()) || isTooDeep(annotated.method())) {
             faults.add(
-                    "",
                     "has no lock woven into it",
                     "Let aop.xml include its class, let the weaver start before the class is loaded, and nest composed"
                             + " annotations no deeper than two levels");
@@ -74,7 +70,6 @@ final class WeavingCheck {
         }
         if (problem != null) {
             faults.add(
-                    "",
                     "has a lock woven into it that would not be found when it is called: " + problem,
                     "Let the class loader of its class find lock-spring-boot-autoconfigure where the application has it");
         }

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.weaving;
 
+import java.lang.reflect.AccessibleObject;
+import java.lang.reflect.Method;
 import org.aopalliance.intercept.MethodInterceptor;
+import org.aopalliance.intercept.MethodInvocation;
 import org.aspectj.lang.ProceedingJoinPoint;
 import org.aspectj.lang.annotation.Around;
 import org.aspectj.lang.annotation.Aspect;
 import org.aspectj.lang.annotation.DeclarePrecedence;
+import org.aspectj.lang.reflect.MethodSignature;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -53,5 +57,34 @@ public final class DistributedLockedAspect {
     public @Nullable Object lock(ProceedingJoinPoint call) throws Throwable {
         MethodInterceptor interceptor = WovenLocks.interceptor();
         return interceptor == null ? call.proceed() : interceptor.invoke(new WovenCall(call));
+    }
+
+    /** A call of a woven method, as the interceptor of proxies sees calls. */
+    private record WovenCall(ProceedingJoinPoint call) implements MethodInvocation {
+
+        @Override
+        public Method getMethod() {
+            return ((MethodSignature) call.getSignature()).getMethod();
+        }
+
+        @Override
+        public Object[] getArguments() {
+            return call.getArgs();
+        }
+
+        @Override
+        public @Nullable Object proceed() throws Throwable {
+            return call.proceed();
+        }
+
+        @Override
+        public @Nullable Object getThis() {
+            return call.getTarget();
+        }
+
+        @Override
+        public AccessibleObject getStaticPart() {
+            return getMethod();
+        }
     }
 }

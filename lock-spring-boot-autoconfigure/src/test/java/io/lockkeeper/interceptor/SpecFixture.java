@@ -46,7 +46,7 @@ final class SpecFixture {
     List<DistributedLockedFault> faults(Class<?> type, String name) {
         AnnotatedMethod method = AnnotatedMethod.find(method(type, name), type);
         Faults faults = new Faults(method);
-        new MethodCheck(specs, null, false).checkAnnotation(method, false, faults);
+        new MethodCheck(specs, false).checkAnnotation(method, false, faults);
         return faults.found();
     }
 }

@@ -65,7 +65,7 @@ class StartupCostTest {
         beans.registerSingleton("advisor", advisor);
         beans.registerSingleton("operations", LockOperations.withoutLocking());
         beans.addBeanPostProcessor(new InfrastructureAdvisorAutoProxyCreator());
-        return DistributedLockedValidator.ofProxies(beans, advisor, () -> false);
+        return new DistributedLockedValidator(beans, advisor, false, () -> false);
     }
 
     private static DefaultListableBeanFactory beans(String prefix, int classes) {

@@ -39,6 +39,7 @@ final class LockHealth implements LockListener {
     /** Remaining times are partly counted on a clock of milliseconds. */
     private static final long TOLERANCE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
+    /** Asked for at each look: the templates are made after their listeners. */
     private final Supplier<Collection<LockInspector>> inspectors;
 
     /** When the holds end whose last renewal failed, in nanoseconds; each under all of its names. */
@@ -49,11 +50,6 @@ final class LockHealth implements LockListener {
     /** What was found, under the names that Spring Boot gives to it. */
     record Report(String status, Map<String, Object> details) {}
 
-    /**
-     * Creates it.
-     *
-     * @param inspectors what looks, asked for at each look: the templates are made after their listeners
-     */
     LockHealth(Supplier<Collection<LockInspector>> inspectors) {
         this.inspectors = inspectors;
     }
@@ -65,17 +61,16 @@ final class LockHealth implements LockListener {
                 .map(LockInspector::grantChannel)
                 .filter(GrantChannel::expected)
                 .toList();
+        List<Instant> since = channels.stream()
+                .map(GrantChannel::since)
+                .filter(Objects::nonNull)
+                .sorted()
+                .toList();
         if (!channels.isEmpty()) {
-            details.put(
-                    "grantsSince",
-                    channels.stream().anyMatch(channel -> channel.since() == null)
-                            ? "not now"
-                            : channels.stream()
-                                    .map(GrantChannel::since)
-                                    .max(Instant::compareTo)
-                                    .orElseThrow()
-                                    .toString());
+            boolean isOpen = since.size() == channels.size();
+            details.put("grantsSince", isOpen ? since.get(since.size() - 1).toString() : "not now");
         }
+        // Before the holds are looked at: a renewal that works after this makes them end later.
         long now = System.nanoTime();
         List<LockStatus> held =
                 all.stream().flatMap(inspector -> inspector.heldHere().stream()).toList();
@@ -112,12 +107,7 @@ final class LockHealth implements LockListener {
         }
     }
 
-    /**
-     * Returns the number of holds whose last renewal failed.
-     *
-     * @param held what is held
-     * @param now a moment before that was found out, as {@link System#nanoTime()}
-     */
+    /** Returns the number of holds whose last renewal failed. */
     private int failing(Collection<LockStatus> held, long now) {
         if (failing.isEmpty()) {
             return 0;

@@ -35,11 +35,7 @@ final class LockPath {
 
     private LockPath() {}
 
-    /**
-     * Returns the name in the path of the servlet request that this thread serves.
-     *
-     * @param segments what Spring Boot made of it; it is the name where there is no such request
-     */
+    /** Returns the name in the path of the servlet request that this thread serves; without one, what Spring Boot made of it. */
     static String exactName(String... segments) {
         RequestAttributes request = RequestContextHolder.getRequestAttributes();
         if (request == null
@@ -58,13 +54,7 @@ final class LockPath {
         return exact;
     }
 
-    /**
-     * Returns the name that follows the path of the endpoint.
-     *
-     * @param endpoint the path of the endpoint
-     * @param request the path of the request
-     * @return the name; null: the request is not for one lock of the endpoint
-     */
+    /** Returns the name that follows the path of the endpoint; null: the request is not for one lock of it. */
     static @Nullable String nameAfter(String endpoint, PathContainer request) {
         String[] expected = StringUtils.tokenizeToStringArray(endpoint, "/");
         int known = 0;

@@ -38,7 +38,6 @@ public final class LockkeeperEndpointAutoConfiguration {
         return new LocksEndpoint(inspectors(beans), isForceReleaseOn(environment));
     }
 
-    /** In any spelling of a boolean. */
     private static boolean isForceReleaseOn(Environment environment) {
         return Binder.get(environment)
                 .bind("lockkeeper.actuator.force-release.enabled", Boolean.class)

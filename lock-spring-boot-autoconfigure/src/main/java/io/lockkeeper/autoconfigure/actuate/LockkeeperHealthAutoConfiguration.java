@@ -3,6 +3,10 @@ package io.lockkeeper.autoconfigure.actuate;
 
 import io.lockkeeper.LockInspector;
 import io.lockkeeper.autoconfigure.LockkeeperAutoConfiguration;
+import java.lang.reflect.InvocationHandler;
+import org.aopalliance.intercept.MethodInterceptor;
+import org.springframework.aop.ProxyMethodInvocation;
+import org.springframework.aop.framework.ProxyFactoryBean;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
@@ -21,6 +25,11 @@ import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.env.Environment;
 import org.springframework.core.type.AnnotatedTypeMetadata;
+import org.springframework.expression.Expression;
+import org.springframework.expression.spel.standard.SpelExpressionParser;
+import org.springframework.expression.spel.support.StandardEvaluationContext;
+import org.springframework.expression.spel.support.StandardTypeLocator;
+import org.springframework.util.ClassUtils;
 
 /** Auto-configuration of the health of locks: whether the store answers, and grants and renewals flow. */
 @AutoConfiguration(after = LockkeeperAutoConfiguration.class)
@@ -72,12 +81,19 @@ public final class LockkeeperHealthAutoConfiguration {
         }
     }
 
-    /** Spring Boot 3. */
+    /**
+     * Spring Boot 3. Its types have other names, and both cannot be on one class path, so that they are reached by name.
+     */
     @Configuration(proxyBeanMethods = false)
-    @ConditionalOnClass(name = Boot3HealthIndicator.TYPE)
+    @ConditionalOnClass(name = Boot3HealthConfiguration.TYPE)
     @ConditionalOnMissingClass("org.springframework.boot.health.contributor.HealthIndicator")
     @ConditionalOnMissingBean(name = BEAN)
     static class Boot3HealthConfiguration {
+
+        static final String TYPE = "org.springframework.boot.actuate.health.HealthIndicator";
+        private static final Expression HEALTH = new SpelExpressionParser()
+                .parseExpression(
+                        "T(org.springframework.boot.actuate.health.Health).status(status).withDetails(details).build()");
 
         @Bean
         LockHealth lockHealth(ListableBeanFactory beans) {
@@ -85,9 +101,22 @@ public final class LockkeeperHealthAutoConfiguration {
         }
 
         @Bean(BEAN)
-        static Boot3HealthIndicator lockkeeperHealthIndicator(
+        static ProxyFactoryBean lockkeeperHealthIndicator(
                 ObjectProvider<LockHealth> health, ConfigurableListableBeanFactory beans) {
-            return new Boot3HealthIndicator(health::getObject, beans.getBeanClassLoader());
+            ClassLoader loader = beans.getBeanClassLoader();
+            StandardEvaluationContext context = new StandardEvaluationContext();
+            context.setTypeLocator(new StandardTypeLocator(loader));
+            ProxyFactoryBean indicator = new ProxyFactoryBean();
+            indicator.setInterfaces(ClassUtils.resolveClassName(TYPE, loader));
+            indicator.addAdvice((MethodInterceptor) call -> {
+                if (call.getMethod().isDefault() && call instanceof ProxyMethodInvocation proxied) {
+                    return InvocationHandler.invokeDefault(proxied.getProxy(), call.getMethod(), call.getArguments());
+                }
+                return call.getMethod().getDeclaringClass() == Object.class
+                        ? BEAN
+                        : HEALTH.getValue(context, health.getObject().look());
+            });
+            return indicator;
         }
     }
 }

@@ -74,19 +74,8 @@ public sealed interface LocksDescription extends OperationResponseBody {
             @Nullable String template)
             implements LocksDescription {
 
-        static Lock of(LockStatus status, @Nullable String template) {
-            return of(status, status.waiters().stream().map(Instance::of).toList(), status.fencingToken(), template);
-        }
-
-        static Lock heldHere(LockStatus status, @Nullable String template) {
-            return of(status, null, null, template);
-        }
-
-        private static Lock of(
-                LockStatus status,
-                @Nullable List<Instance> waiters,
-                @Nullable Long reservedToken,
-                @Nullable String template) {
+        /** Describes a lock; the store was not asked of one that is known because it is held here. */
+        static Lock of(LockStatus status, boolean heldHere, @Nullable String template) {
             return new Lock(
                     status.name(),
                     text(status.mode()),
@@ -97,8 +86,10 @@ public sealed interface LocksDescription extends OperationResponseBody {
                             .findFirst()
                             .orElse(null),
                     text(status.remaining()),
-                    waiters,
-                    reservedToken,
+                    heldHere
+                            ? null
+                            : status.waiters().stream().map(Instance::of).toList(),
+                    heldHere ? null : status.fencingToken(),
                     template);
         }
     }

@@ -42,12 +42,7 @@ public class LocksEndpoint {
     private final Map<String, LockInspector> inspectors;
     private final boolean forceRelease;
 
-    /**
-     * Creates it.
-     *
-     * @param inspectors those of several templates by the templates' names; or one by any name, which is not shown
-     * @param forceRelease whether it may take locks away
-     */
+    /** Creates it; the names of the templates are shown where there are several. */
     LocksEndpoint(Map<String, LockInspector> inspectors, boolean forceRelease) {
         this.inspectors = inspectors;
         this.forceRelease = forceRelease;
@@ -73,7 +68,7 @@ public class LocksEndpoint {
     Here here(@Nullable String template) {
         return new Here(
                 each(template, (name, inspector) -> inspector.heldHere().stream()
-                        .map(status -> Lock.heldHere(status, name))),
+                        .map(status -> Lock.of(status, true, name))),
                 each(template, (name, inspector) -> inspector.waitingHere().stream()
                         .map(wait -> Wait.of(wait, name))),
                 each(template, (name, inspector) -> inspector.here().stream().map(Instance::of)).stream()
@@ -82,12 +77,7 @@ public class LocksEndpoint {
                 Instant.now().toString());
     }
 
-    /**
-     * Finds locks by a pattern of their names.
-     *
-     * @param own whether to find only locks that instances of this application hold or wait for
-     * @param template whose locks to find; null: those of all templates
-     */
+    /** Finds locks; own: only those that instances of this application hold or wait for. */
     Found found(String pattern, @Nullable Integer limit, boolean own, @Nullable String template) {
         int most = limit == null ? DEFAULT_LIMIT : Math.min(limit, MAX_LIMIT);
         return new Found(each(template, (name, inspector) -> {
@@ -96,7 +86,7 @@ public class LocksEndpoint {
                             .stream()
                             .filter(status -> here.isEmpty()
                                     || concerns(status, here.get().application()))
-                            .map(status -> Lock.of(status, name));
+                            .map(status -> Lock.of(status, false, name));
                 })
                 .stream()
                 .limit(most)
@@ -119,15 +109,11 @@ public class LocksEndpoint {
         return one(name(name), null);
     }
 
-    /**
-     * Shows one lock.
-     *
-     * @param template whose lock to show; null: of the only template that knows one of this name
-     */
+    /** Shows one lock, of a template or of the only one that knows a lock of this name. */
     @Nullable
     Lock one(String lock, @Nullable String template) {
         List<Lock> known = each(template, (name, inspector) -> checked(() -> inspector.status(lock)).stream()
-                .map(status -> Lock.of(status, name)));
+                .map(status -> Lock.of(status, false, name)));
         if (known.size() > 1) {
             throw new InvalidEndpointRequestException(
                     "several templates have a lock of this name",

@@ -34,11 +34,6 @@ final class LocksPage {
         }
     }
 
-    /**
-     * Reads the page.
-     *
-     * @param forceRelease whether locks can be taken away through the endpoint
-     */
     LocksPage(boolean forceRelease) {
         this.forceRelease = forceRelease;
         try {

@@ -138,7 +138,6 @@ class LocksWebExtension {
      */
     record Text(Object sent) {
 
-        /** Returns the only text. */
         String only() {
             if (sent instanceof String text) {
                 return text;

@@ -2,14 +2,13 @@
 package io.lockkeeper.autoconfigure.observation;
 
 import io.lockkeeper.LockListener;
-import io.lockkeeper.LockLostException;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.ReleaseResult;
 import io.micrometer.observation.Observation;
 import io.micrometer.observation.ObservationRegistry;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.Predicate;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -91,42 +90,61 @@ final class LockObservations implements LockListener {
         return asked;
     }
 
+    /** Makes the hold current on this thread. */
     @Override
     public void onBodyBegins(Body event) {
-        tell(event.acquisition(), Hold::bodyBegins);
+        tell(event.acquisition(), hold -> hold.body = hold.observation.openScope());
     }
 
+    /** Called on the thread on which the body began. */
     @Override
     public void onBodyEnds(Body event) {
-        tell(event.acquisition(), Hold::bodyEnds);
+        tell(event.acquisition(), hold -> {
+            if (hold.body != null) {
+                hold.body.close();
+                hold.body = null;
+            }
+        });
     }
 
     @Override
     public void onDowngraded(Downgraded event) {
-        tell(event.acquisition(), hold -> hold.downgraded(event.after()));
+        tell(event.acquisition(), hold -> hold.context.setRequest(event.after()));
     }
 
     @Override
     public void onReleased(Released event) {
-        tell(event.acquisition(), hold -> hold.released(outcome(event.result())));
+        tell(event.acquisition(), hold -> {
+            if (hold.context.getOutcome() == null) {
+                hold.context.setOutcome(outcome(event.result()));
+            }
+        });
     }
 
     @Override
     public void onLost(Lost event) {
-        tell(event.acquisition(), hold -> hold.lost(event.loss()));
+        tell(event.acquisition(), hold -> {
+            hold.context.setOutcome(ReleaseResult.LOST);
+            hold.observation.event(LockObservationDocumentation.LOST);
+            hold.observation.error(event.loss());
+        });
     }
 
-    private void tell(long acquisition, Predicate<Hold> event) {
+    /** Tells a hold of an event; its observation stops when it and the body under it have ended, whichever is last. */
+    private void tell(long acquisition, Consumer<Hold> event) {
         Hold hold = holds.get(acquisition);
-        if (hold != null && event.test(hold)) {
-            holds.remove(acquisition);
+        if (hold == null) {
+            return;
+        }
+        synchronized (hold) {
+            event.accept(hold);
+            if (hold.body == null && hold.context.getOutcome() != null && holds.remove(acquisition, hold)) {
+                hold.observation.stop();
+            }
         }
     }
 
-    /**
-     * The observation of one hold. It stops when the hold and the body under it have ended, whichever is last. Each event
-     * answers whether that is so.
-     */
+    /** The observation of one hold, which guards it. */
     private static final class Hold {
 
         private final Observation observation;
@@ -136,48 +154,6 @@ final class LockObservations implements LockListener {
         Hold(Observation observation) {
             this.observation = observation;
             this.context = (LockHoldContext) observation.getContext();
-        }
-
-        /** Makes it current on this thread. */
-        synchronized boolean bodyBegins() {
-            body = observation.openScope();
-            return false;
-        }
-
-        /** Called on the thread on which the body began. */
-        synchronized boolean bodyEnds() {
-            if (body != null) {
-                body.close();
-                body = null;
-            }
-            return stopIfOver();
-        }
-
-        synchronized boolean downgraded(LockRequest after) {
-            context.setRequest(after);
-            return false;
-        }
-
-        synchronized boolean released(ReleaseResult result) {
-            if (context.getOutcome() == null) {
-                context.setOutcome(result);
-            }
-            return stopIfOver();
-        }
-
-        synchronized boolean lost(LockLostException loss) {
-            context.setOutcome(ReleaseResult.LOST);
-            observation.event(LockObservationDocumentation.LOST);
-            observation.error(loss);
-            return stopIfOver();
-        }
-
-        private boolean stopIfOver() {
-            if (body != null || context.getOutcome() == null) {
-                return false;
-            }
-            observation.stop();
-            return true;
         }
     }
 }

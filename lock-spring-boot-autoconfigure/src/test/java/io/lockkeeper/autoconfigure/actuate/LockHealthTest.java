@@ -44,8 +44,8 @@ class LockHealthTest {
     private static Health health(AssertableApplicationContext context) {
         Object indicator = context.getBean("lockkeeperHealthIndicator");
         Class<?> type = ClassUtils.resolveClassName(
-                ClassUtils.isPresent(Boot3HealthIndicator.TYPE, null)
-                        ? Boot3HealthIndicator.TYPE
+                ClassUtils.isPresent(LockkeeperHealthAutoConfiguration.Boot3HealthConfiguration.TYPE, null)
+                        ? LockkeeperHealthAutoConfiguration.Boot3HealthConfiguration.TYPE
                         : "org.springframework.boot.health.contributor.HealthIndicator",
                 null);
         Object health = call(type, "health", indicator);
