@@ -10,9 +10,7 @@ import io.lockkeeper.redis.RedisLockStore;
 import io.lockkeeper.store.LockStore;
 import java.time.Duration;
 import java.util.List;
-import java.util.function.BiFunction;
 import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
-import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
@@ -89,20 +87,15 @@ final class LockStoreConfiguration {
 
         static RedisLockStore.Options options(LockkeeperProperties properties) {
             LockkeeperProperties.Redis redis = properties.redis();
-            RedisLockStore.Options options = RedisLockStore.Options.defaults()
-                    .withKeyPrefix(properties.keyPrefix())
-                    .withTombstoneTime(redis.tombstoneTime())
-                    .withReplicaAcks(redis.replicaAcks(), redis.replicaAckTimeout());
-            options = with(options, redis.commandTimeout(), RedisLockStore.Options::withCommandTimeout);
-            options = with(options, redis.grantTime(), RedisLockStore.Options::withGrantTime);
-            return with(options, redis.pollInterval(), RedisLockStore.Options::withPollInterval);
-        }
-
-        private static RedisLockStore.Options with(
-                RedisLockStore.Options options,
-                @Nullable Duration time,
-                BiFunction<RedisLockStore.Options, Duration, RedisLockStore.Options> setting) {
-            return time == null ? options : setting.apply(options, time);
+            return new RedisLockStore.Options(
+                    properties.keyPrefix(),
+                    redis.commandTimeout(),
+                    redis.grantTime(),
+                    redis.pollInterval(),
+                    redis.tombstoneTime(),
+                    false,
+                    redis.replicaAcks(),
+                    redis.replicaAckTimeout());
         }
     }
 

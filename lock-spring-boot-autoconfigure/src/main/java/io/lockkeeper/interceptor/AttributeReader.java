@@ -9,16 +9,9 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.format.datetime.standard.DurationFormatterUtils;
 
 /** Reads the text attributes of the annotation: resolves their placeholders, and parses durations. */
-final class AttributeReader {
+record AttributeReader(Function<String, @Nullable String> resolver) {
 
     private static final Pattern NUMBER = Pattern.compile("[+-]?\\d+");
-
-    private final Function<String, @Nullable String> resolver;
-
-    /** Creates a reader; the resolver fails, or leaves what it does not know. */
-    AttributeReader(Function<String, @Nullable String> resolver) {
-        this.resolver = resolver;
-    }
 
     /** Returns a text with its placeholders resolved; null after a fault. */
     @Nullable

@@ -35,6 +35,7 @@ public final class DistributedLockedAdvisor extends StaticMethodMatcherPointcutA
 
     /** Absence included, so that beans without the annotation cost little. */
     private final transient Map<MethodClassKey, Optional<AnnotatedMethod>> methods = new ConcurrentHashMap<>();
+
     private final transient Map<Class<?>, Boolean> candidates = new ConcurrentHashMap<>();
     private final transient Map<Class<?>, Boolean> declaring = new ConcurrentHashMap<>();
     private final transient Map<Class<? extends Annotation>, Boolean> locking = new ConcurrentHashMap<>();
@@ -77,10 +78,6 @@ public final class DistributedLockedAdvisor extends StaticMethodMatcherPointcutA
                 proxy.addAdvisor(lock, added);
             }
         }
-    }
-
-    ProxyCheck proxies() {
-        return proxies;
     }
 
     MethodLockSpecs specs() {

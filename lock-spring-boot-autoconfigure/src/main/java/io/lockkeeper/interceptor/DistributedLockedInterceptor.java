@@ -8,13 +8,7 @@ import org.springframework.aop.ProxyMethodInvocation;
 import org.springframework.aop.support.AopUtils;
 
 /** Runs calls of annotated methods as their specs say. */
-final class DistributedLockedInterceptor implements MethodInterceptor {
-
-    private final MethodLockSpecs specs;
-
-    DistributedLockedInterceptor(MethodLockSpecs specs) {
-        this.specs = specs;
-    }
+record DistributedLockedInterceptor(MethodLockSpecs specs) implements MethodInterceptor {
 
     @Override
     public @Nullable Object invoke(MethodInvocation call) throws Throwable {

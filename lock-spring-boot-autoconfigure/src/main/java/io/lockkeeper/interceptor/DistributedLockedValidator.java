@@ -53,7 +53,7 @@ public final class DistributedLockedValidator
     private final BooleanSupplier switchedOff;
     private final boolean woven;
     private final MethodCheck check;
-    private final AttachmentCheck attachment;
+    private final ProxyCheck proxies;
     private final @Nullable MethodTransactions transactions;
     private final Set<DistributedLockedFault> madeWrong = ConcurrentHashMap.newKeySet();
     private final Set<Class<?>> harmless = ConcurrentHashMap.newKeySet();
@@ -80,7 +80,7 @@ public final class DistributedLockedValidator
         this.switchedOff = switchedOff;
         this.transactions = MethodTransactions.in(beans);
         this.check = new MethodCheck(advisor.specs(), woven);
-        this.attachment = new AttachmentCheck(beans);
+        this.proxies = new ProxyCheck(beans);
     }
 
     /** Remembers which objects were handed in from outside, such as the mocks of a test: no proxy can be put before them. */
@@ -153,17 +153,17 @@ public final class DistributedLockedValidator
 
     private void requireParts(List<Beans> all) {
         if (!woven) {
-            attachment.requireLockedParents(this::hasAnnotatedMethods);
+            proxies.requireLockedParents(this::hasAnnotatedMethods);
         }
         if (methods == 0) {
             return;
         }
-        attachment.requireOperations(methods);
+        proxies.requireOperations(methods);
         if (!woven) {
-            attachment.requireProxies(methods, () -> all.stream()
+            proxies.requireProxies(methods, () -> all.stream()
                     .filter(each -> !each.methods().isEmpty())
                     .flatMap(each -> each.names().stream())
-                    .allMatch(attachment::isAttached));
+                    .allMatch(proxies::isAttached));
         } else if (all.stream()
                 .flatMap(each -> each.methods().stream())
                 .noneMatch(method -> WeavingCheck.isWoven(method.method()))) {
@@ -194,7 +194,7 @@ public final class DistributedLockedValidator
         List<String> unlocked = isOff || woven
                 ? List.of()
                 : same.names().stream()
-                        .filter(name -> !given.contains(name) && attachment.isMissing(name))
+                        .filter(name -> !given.contains(name) && proxies.isMissing(name))
                         .toList();
         Set<String> callbacks = callbacks(same.names());
         for (AnnotatedMethod method : same.methods()) {
@@ -289,7 +289,7 @@ public final class DistributedLockedValidator
             return List.of();
         }
         boolean isProxy = AopUtils.isAopProxy(bean);
-        Class<?> proxied = isProxy ? null : attachment.wasProxied(name);
+        Class<?> proxied = isProxy ? null : proxies.wasProxied(name);
         Class<?> type = ClassUtils.getUserClass(proxied == null ? AopUtils.getTargetClass(bean) : proxied);
         if (harmless.contains(type)) {
             return List.of();
@@ -298,7 +298,7 @@ public final class DistributedLockedValidator
         if (advisor.isCandidate(type)) {
             for (AnnotatedMethod method : annotatedMethods(type)) {
                 Faults faults = new Faults(method);
-                check.checkCalls(method, !isProxy && advisor.proxies().isByInterfaces(name, type), faults);
+                check.checkCalls(method, !isProxy && proxies.isByInterfaces(name, type), faults);
                 found.addAll(faults.found());
             }
         }
@@ -312,7 +312,7 @@ public final class DistributedLockedValidator
         List<String> unlocked = Arrays.stream(beans.getSingletonNames())
                 .filter(name -> given.contains(name) || !beans.containsBeanDefinition(name))
                 .filter(name -> hasAnnotatedMethods(beans.getType(name, false)))
-                .filter(attachment::isMissing)
+                .filter(proxies::isMissing)
                 .sorted()
                 .toList();
         if (!unlocked.isEmpty()) {
@@ -353,10 +353,7 @@ public final class DistributedLockedValidator
                             && !(definition instanceof AbstractBeanDefinition made
                                     && made.getInstanceSupplier() != null));
             boolean opaque = beans.isFactoryBean(name) || type.isInterface() || Proxy.isProxyClass(type);
-            return new BeanType(
-                    ClassUtils.getUserClass(type),
-                    exact && !opaque,
-                    advisor.proxies().isByInterfaces(name, type));
+            return new BeanType(ClassUtils.getUserClass(type), exact && !opaque, proxies.isByInterfaces(name, type));
         } catch (RuntimeException | LinkageError unreadable) {
             log.debug("The type of bean '{}' could not be found", name, unreadable);
             return null;

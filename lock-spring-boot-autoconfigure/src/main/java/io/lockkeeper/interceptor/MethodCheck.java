@@ -19,7 +19,7 @@ import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
 import org.springframework.scheduling.annotation.Scheduled;
 
 /** Checks an annotated method: whether its annotation is right, its lock there when it is called, and of any use then. */
-final class MethodCheck {
+record MethodCheck(MethodLockSpecs specs, boolean woven) {
 
     private static final Logger log = LoggerFactory.getLogger(DistributedLocked.class);
 
@@ -32,14 +32,6 @@ final class MethodCheck {
             "org.springframework.transaction.annotation.Transactional",
             "jakarta.transaction.Transactional",
             DistributedLocked.class.getName());
-
-    private final MethodLockSpecs specs;
-    private final boolean woven;
-
-    MethodCheck(MethodLockSpecs specs, boolean woven) {
-        this.specs = specs;
-        this.woven = woven;
-    }
 
     /** Adds a fault where calls of a method pass its lock by. */
     void checkCalls(AnnotatedMethod method, boolean byInterfaces, Faults faults) {

@@ -16,6 +16,9 @@ import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.support.AbstractBeanDefinition;
 import org.springframework.context.expression.BeanFactoryResolver;
 import org.springframework.core.MethodClassKey;
+import org.springframework.expression.spel.SpelCompilerMode;
+import org.springframework.expression.spel.SpelParserConfiguration;
+import org.springframework.expression.spel.standard.SpelExpressionParser;
 import org.springframework.expression.spel.support.StandardEvaluationContext;
 import org.springframework.expression.spel.support.StandardTypeLocator;
 import org.springframework.util.function.SingletonSupplier;
@@ -48,7 +51,9 @@ final class MethodLockSpecs {
         StandardEvaluationContext shared = new StandardEvaluationContext();
         shared.setBeanResolver(new BeanFactoryResolver(beans));
         shared.setTypeLocator(new StandardTypeLocator(beans.getBeanClassLoader()));
-        this.names = new NameParser(shared, attributes, beans::containsBean, beans.getBeanClassLoader());
+        // Expressions compile themselves, after some calls.
+        SpelParserConfiguration parsing = new SpelParserConfiguration(SpelCompilerMode.OFF, beans.getBeanClassLoader());
+        this.names = new NameParser(new SpelExpressionParser(parsing), shared, attributes, beans::containsBean);
     }
 
     /**

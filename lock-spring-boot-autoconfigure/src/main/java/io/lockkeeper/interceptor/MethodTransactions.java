@@ -146,10 +146,10 @@ final class MethodTransactions {
             return true;
         }
         Object delegating = AopUtils.isAopProxy(manager) ? AopProxyUtils.getSingletonTarget(manager) : manager;
-        if (delegating instanceof ConfigurableTransactionManager) {
-            return true;
+        if (delegating == null || delegating instanceof ConfigurableTransactionManager) {
+            return delegating != null;
         }
-        List<Object> delegates = delegating == null ? List.of() : delegates(delegating);
+        List<Object> delegates = delegates(delegating);
         List<Object> guarded = Arrays.stream(managers())
                 .filter(this::isMade)
                 .<Object>map(beans::getBean)

@@ -26,21 +26,9 @@ import org.springframework.expression.spel.ast.VariableReference;
 import org.springframework.expression.spel.support.ReflectivePropertyAccessor;
 
 /** Finds in a parsed expression what would be null, or fail, at every call. */
-final class NameExpressionCheck {
+record NameExpressionCheck(String text, ParameterNames parameters, Predicate<String> beans, Faults faults) {
 
     private static final Properties PROPERTIES = new Properties();
-
-    private final String text;
-    private final ParameterNames parameters;
-    private final Predicate<String> beans;
-    private final Faults faults;
-
-    NameExpressionCheck(String text, ParameterNames parameters, Predicate<String> beans, Faults faults) {
-        this.text = text;
-        this.parameters = parameters;
-        this.beans = beans;
-        this.faults = faults;
-    }
 
     /**
      * Checks an expression with everything in it.

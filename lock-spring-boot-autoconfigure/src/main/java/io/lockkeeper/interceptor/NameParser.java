@@ -17,14 +17,16 @@ import org.springframework.expression.ParseException;
 import org.springframework.expression.ParserContext;
 import org.springframework.expression.common.CompositeStringExpression;
 import org.springframework.expression.common.LiteralExpression;
-import org.springframework.expression.spel.SpelCompilerMode;
-import org.springframework.expression.spel.SpelParserConfiguration;
 import org.springframework.expression.spel.standard.SpelExpression;
 import org.springframework.expression.spel.standard.SpelExpressionParser;
 import org.springframework.expression.spel.support.StandardEvaluationContext;
 
 /** Reads lock names and finds what is wrong with them. */
-final class NameParser {
+record NameParser(
+        SpelExpressionParser parser,
+        StandardEvaluationContext shared,
+        AttributeReader attributes,
+        Predicate<String> beans) {
 
     private static final String ATTRIBUTE = "name";
     private static final String WORD = "\\p{javaJavaIdentifierStart}\\p{javaJavaIdentifierPart}*";
@@ -34,23 +36,6 @@ final class NameParser {
     private static final Pattern BRACED = Pattern.compile("\\{(#" + WORD + "[^{}]*)}");
 
     private static final Pattern EXPRESSION = Pattern.compile("#\\{([^}]*)}");
-
-    private final SpelExpressionParser parser;
-    private final StandardEvaluationContext shared;
-    private final AttributeReader attributes;
-    private final Predicate<String> beans;
-
-    NameParser(
-            StandardEvaluationContext shared,
-            AttributeReader attributes,
-            Predicate<String> beans,
-            @Nullable ClassLoader classLoader) {
-        this.shared = shared;
-        this.attributes = attributes;
-        this.beans = beans;
-        // Expressions compile themselves, after some calls.
-        this.parser = new SpelExpressionParser(new SpelParserConfiguration(SpelCompilerMode.OFF, classLoader));
-    }
 
     /** Reads the names of a method; null after a fault. */
     @Nullable

@@ -22,20 +22,9 @@ import reactor.util.context.ContextView;
  * Runs a method that returns a publisher, or a suspend function: nothing happens before the subscription, and each
  * subscription runs the method under the lock anew. Only loaded where Reactor is there.
  */
-final class PublisherExecution implements MethodLockSpec.Execution {
-
-    private final boolean multiple;
-    private final Function<Object, Publisher<?>> toPublisher;
-    private final Function<Publisher<?>, Object> fromPublisher;
-
-    private PublisherExecution(
-            boolean multiple,
-            Function<Object, Publisher<?>> toPublisher,
-            Function<Publisher<?>, Object> fromPublisher) {
-        this.multiple = multiple;
-        this.toPublisher = toPublisher;
-        this.fromPublisher = fromPublisher;
-    }
+record PublisherExecution(
+        boolean multiple, Function<Object, Publisher<?>> toPublisher, Function<Publisher<?>, Object> fromPublisher)
+        implements MethodLockSpec.Execution {
 
     /** Runs methods that return a reactive type. */
     static PublisherExecution of(ReactiveAdapter type) {

@@ -79,15 +79,9 @@ final class LockPath {
      * as it is: {@code /actuator/locks/a//b} becomes {@code /actuator/locks?name=a//b}; without the page, which a lock in the
      * path does not have.
      */
-    static final class ReactiveFilter implements WebFilter {
+    record ReactiveFilter(ObjectProvider<PathMappedEndpoints> endpoints) implements WebFilter {
 
         private static final EndpointId LOCKS = EndpointId.of("locks");
-
-        private final ObjectProvider<PathMappedEndpoints> endpoints;
-
-        ReactiveFilter(ObjectProvider<PathMappedEndpoints> endpoints) {
-            this.endpoints = endpoints;
-        }
 
         @Override
         public Mono<Void> filter(ServerWebExchange exchange, WebFilterChain chain) {

@@ -22,26 +22,11 @@ import org.springframework.util.MimeTypeUtils;
 /** The endpoint {@code locks} over HTTP: a page for people, the same as JSON for programs, and names as a parameter. */
 @EndpointWebExtension(endpoint = LocksEndpoint.class)
 @SuppressWarnings("deprecation") // Spring Boot 3.5 knows optional parameters only by this annotation.
-class LocksWebExtension {
-
-    private final LocksEndpoint endpoint;
-    private final LocksPage page;
-
-    LocksWebExtension(LocksEndpoint endpoint, LocksPage page) {
-        this.endpoint = endpoint;
-        this.page = page;
-    }
+record LocksWebExtension(LocksEndpoint endpoint, LocksPage page) {
 
     /**
-     * Shows the page, or what this instance holds and waits for, locks by a pattern of their names, or one lock.
-     *
-     * @param pattern a glob in the syntax of Redis
-     * @param limit the largest number of locks to find
-     * @param name the name of the only lock to show, in place of a pattern
-     * @param own whether to find only locks that instances of this application hold or wait for; false unless given
-     * @param template where there are several templates, the one whose locks to show; all unless given
-     * @param type what the client accepts
-     * @return the answer; 404 where the lock of this name has no holder and no waiter
+     * Shows the page, or what this instance holds and waits for, locks by a pattern of their names (own: only those that
+     * instances of this application hold or wait for), or one lock, which is not found without a holder and a waiter.
      */
     @ReadOperation(producesFrom = MediaType.class)
     public WebEndpointResponse<Object> locks(
@@ -68,38 +53,20 @@ class LocksWebExtension {
         });
     }
 
-    /**
-     * Shows one lock.
-     *
-     * @param name the lock's name, percent-encoded but for slashes
-     * @return its state; 404 where it has no holder and no waiter
-     */
+    /** Shows one lock; its name is percent-encoded but for slashes. */
     @ReadOperation
     public WebEndpointResponse<Object> lock(
             @Selector(match = Match.ALL_REMAINING) String[] name, @org.springframework.lang.Nullable String template) {
         return answer(null, () -> endpoint.one(LockPath.exactName(name), template));
     }
 
-    /**
-     * Takes a lock away from its holder. Breaks mutual exclusion until the holder has heard of it.
-     *
-     * @param name the lock's name
-     * @param template where there are several templates, the one whose lock it is
-     * @return whether it was held
-     */
+    /** Takes a lock away from its holder. Breaks mutual exclusion until the holder has heard of it. */
     @DeleteOperation
     public WebEndpointResponse<Object> forceReleaseNamed(
             Text name, @org.springframework.lang.Nullable String template) {
         return answer(null, () -> endpoint.release(name.only(), template));
     }
 
-    /**
-     * Takes a lock away from its holder. Breaks mutual exclusion until the holder has heard of it.
-     *
-     * @param name the lock's name, percent-encoded but for slashes
-     * @param template where there are several templates, the one whose lock it is
-     * @return whether it was held
-     */
     @DeleteOperation
     public WebEndpointResponse<Object> forceRelease(
             @Selector(match = Match.ALL_REMAINING) String[] name, @org.springframework.lang.Nullable String template) {
@@ -131,11 +98,7 @@ class LocksWebExtension {
         return new WebEndpointResponse<>(new LocksDescription.Refused(reason), status);
     }
 
-    /**
-     * A parameter as it was sent. Spring Boot joins several of one name with commas, which may be the name of another lock.
-     *
-     * @param sent one text, or a collection of them
-     */
+    /** A parameter as it was sent. Spring Boot joins several of one name with commas, which may be the name of another lock. */
     record Text(Object sent) {
 
         String only() {

@@ -2,7 +2,6 @@
 package io.lockkeeper.autoconfigure.observation;
 
 import io.lockkeeper.LockListener;
-import io.lockkeeper.LockRequest;
 import io.lockkeeper.ReleaseResult;
 import io.micrometer.observation.Observation;
 import io.micrometer.observation.ObservationRegistry;
