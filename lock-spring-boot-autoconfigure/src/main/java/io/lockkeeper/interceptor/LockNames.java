@@ -12,9 +12,19 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.springframework.core.NativeDetector;
+import org.springframework.expression.BeanResolver;
+import org.springframework.expression.ConstructorResolver;
 import org.springframework.expression.EvaluationContext;
 import org.springframework.expression.EvaluationException;
 import org.springframework.expression.Expression;
+import org.springframework.expression.IndexAccessor;
+import org.springframework.expression.MethodResolver;
+import org.springframework.expression.OperatorOverloader;
+import org.springframework.expression.PropertyAccessor;
+import org.springframework.expression.TypeComparator;
+import org.springframework.expression.TypeConverter;
+import org.springframework.expression.TypeLocator;
+import org.springframework.expression.TypedValue;
 import org.springframework.expression.common.LiteralExpression;
 import org.springframework.expression.spel.SpelEvaluationException;
 import org.springframework.expression.spel.SpelMessage;
@@ -51,37 +61,76 @@ record LockNames(
         }
     }
 
-    /** The arguments of one call as variables; everything else, with its caches, is shared by all calls. */
-    private static final class Call extends StandardEvaluationContext {
+    /**
+     * The arguments of one call as variables; everything else, with its caches, is shared by all calls. A context of
+     * Spring's own would take 190 bytes more at each call.
+     */
+    private record Call(EvaluationContext shared, ParameterNames parameters, Root root) implements EvaluationContext {
 
-        private final ParameterNames parameters;
-        private final @Nullable Object[] args;
-
-        Call(LockNames names, Root root) {
-            super(root);
-            parameters = names.parameters;
-            args = root.args();
-            StandardEvaluationContext shared = names.shared;
-            setPropertyAccessors(shared.getPropertyAccessors());
-            setIndexAccessors(shared.getIndexAccessors());
-            setConstructorResolvers(shared.getConstructorResolvers());
-            setMethodResolvers(shared.getMethodResolvers());
-            setTypeLocator(shared.getTypeLocator());
-            setTypeConverter(shared.getTypeConverter());
-            if (shared.getBeanResolver() != null) {
-                setBeanResolver(shared.getBeanResolver());
-            }
+        @Override
+        public TypedValue getRootObject() {
+            return new TypedValue(root);
         }
 
         @Override
         public @Nullable Object lookupVariable(String name) {
             Integer index = parameters.indexes().get(name);
-            return index == null ? null : args[index];
+            return index == null ? null : root.args()[index];
+        }
+
+        @Override
+        public void setVariable(String name, @Nullable Object value) {
+            throw new UnsupportedOperationException("An expression in a lock name must not assign variables");
         }
 
         @Override
         public boolean isAssignmentEnabled() {
             return false;
+        }
+
+        @Override
+        public List<PropertyAccessor> getPropertyAccessors() {
+            return shared.getPropertyAccessors();
+        }
+
+        @Override
+        public List<IndexAccessor> getIndexAccessors() {
+            return shared.getIndexAccessors();
+        }
+
+        @Override
+        public List<ConstructorResolver> getConstructorResolvers() {
+            return shared.getConstructorResolvers();
+        }
+
+        @Override
+        public List<MethodResolver> getMethodResolvers() {
+            return shared.getMethodResolvers();
+        }
+
+        @Override
+        public @Nullable BeanResolver getBeanResolver() {
+            return shared.getBeanResolver();
+        }
+
+        @Override
+        public TypeLocator getTypeLocator() {
+            return shared.getTypeLocator();
+        }
+
+        @Override
+        public TypeConverter getTypeConverter() {
+            return shared.getTypeConverter();
+        }
+
+        @Override
+        public TypeComparator getTypeComparator() {
+            return shared.getTypeComparator();
+        }
+
+        @Override
+        public OperatorOverloader getOperatorOverloader() {
+            return shared.getOperatorOverloader();
         }
     }
 
@@ -104,7 +153,8 @@ record LockNames(
 
     /** Returns the names for a call; an IllegalArgumentException says which expression failed or has no value. */
     List<String> of(@Nullable Object target, @Nullable Object[] args) {
-        EvaluationContext call = new Call(this, new Root(owner.method(), args, target, owner.targetClass()));
+        EvaluationContext call =
+                new Call(shared, parameters, new Root(owner.method(), args, target, owner.targetClass()));
         if (templates.size() == 1) {
             return names(templates.get(0), call);
         }
