@@ -14,6 +14,7 @@ import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
+import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -288,14 +289,17 @@ final class LeaseRenewer {
             return answers.get(0);
         }
         CompletableFuture<Boolean> result = new CompletableFuture<>();
-        answers.forEach(answer -> answer.thenAccept(yes -> {
-            if (!yes) {
+        Predicate<CompletableFuture<Boolean>> saysNo =
+                answer -> answer.isDone() && !answer.isCompletedExceptionally() && !answer.join();
+        answers.forEach(answer -> answer.whenComplete((told, failure) -> {
+            if (saysNo.test(answer)) {
                 result.complete(false);
             }
         }));
-        CompletableFuture.allOf(answers.toArray(CompletableFuture<?>[]::new)).whenComplete((done, failure) -> {
-            if (failure == null) {
-                result.complete(true);
+        // Of what hangs on the last answer, this runs first.
+        CompletableFuture.allOf(answers.toArray(CompletableFuture<?>[]::new)).whenComplete((told, failure) -> {
+            if (failure == null || answers.stream().anyMatch(saysNo)) {
+                result.complete(answers.stream().noneMatch(saysNo));
             } else {
                 result.completeExceptionally(failure);
             }

@@ -16,10 +16,12 @@ import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.ClaimMode;
 import io.lockkeeper.store.Grant;
 import io.lockkeeper.store.RenewCommand;
+import io.lockkeeper.store.StoreException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -29,6 +31,7 @@ import org.junit.jupiter.api.Named;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.slf4j.LoggerFactory;
 
 /** When holds are renewed, when they are given up for lost, and what is said of renewals that fail. */
@@ -241,6 +244,35 @@ class LeaseRenewerTest {
         last(store.renewals).answer(false);
 
         assertThat(lost).containsExactly("the store says that it ended");
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1})
+    void severalLocksAreLostWhenTheStoreSaysSoOfOne(int gone) {
+        AcquireSpec spec = AcquireSpec.single(LockRequest.of("order", "stock"), LEASE_MILLIS);
+        ClockReading now = context.now();
+        AcquireReply.Acquired reply = new AcquireReply.Acquired(LEASE_MILLIS, List.of(1L, 1L));
+        renewer.watch(tracked(LeasePolicy.hold(spec, "several", reply, now, now)));
+        time.pass(UNTIL_RENEWED);
+
+        store.renewals.get(1 - gone).answer(true);
+        assertThat(lost).isEmpty();
+        store.renewals.get(gone).answer(false);
+
+        assertThat(lost).containsExactly("the store says that it ended");
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1})
+    void oneLockThatIsGoneSaysMoreThanAFailureForAnother(int gone) {
+        CompletableFuture<Boolean> failed = new CompletableFuture<>();
+        CompletableFuture<Boolean> no = new CompletableFuture<>();
+        CompletableFuture<Boolean> all = LeaseRenewer.all(gone == 0 ? List.of(no, failed) : List.of(failed, no));
+
+        failed.completeExceptionally(new StoreException("no answer within 2 s", null));
+        no.complete(false);
+
+        assertThat(all).isCompletedWithValue(false);
     }
 
     @Test
