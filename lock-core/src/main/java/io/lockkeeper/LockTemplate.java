@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper;
 
-import io.lockkeeper.engine.LeaseManagerFactory;
+import io.lockkeeper.engine.LeaseManager;
 import io.lockkeeper.store.LockStore;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -314,7 +314,7 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
          * @throws IllegalStateException if the store serves another template already
          */
         public LockTemplate build() {
-            LockManager manager = LeaseManagerFactory.create(store, settings());
+            LockManager manager = LeaseManager.create(store, settings());
             return new LockTemplate(store, manager, interceptor, waitTime, retryDelay, decorator);
         }
 

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 /** The directions in which packages may depend on each other. */
 class ArchitectureTest {
 
-    private static final Set<String> PUBLIC_INTERNALS = Set.of("LeaseManagerFactory");
+    private static final Set<String> PUBLIC_INTERNALS = Set.of("LeaseManager");
 
     private static final JavaClasses CORE = new ClassFileImporter()
             .withImportOption(new ImportOption.DoNotIncludeTests())
@@ -102,7 +102,7 @@ class ArchitectureTest {
                 })
                 .should()
                 .bePackagePrivate()
-                .because("the builder of the template needs the factory alone")
+                .because("the builder of the template needs the manager alone")
                 .check(CORE);
     }
 }

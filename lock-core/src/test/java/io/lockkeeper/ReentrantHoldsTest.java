@@ -7,7 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
-import io.lockkeeper.engine.LeaseManagerFactory;
+import io.lockkeeper.engine.LeaseManager;
 import io.lockkeeper.memory.MemoryLockStore;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -29,7 +29,7 @@ class ReentrantHoldsTest {
     private final ReentrantHolds holds = new ReentrantHolds(manager, null);
 
     private static LockManager manager(MemoryLockStore store) {
-        return LeaseManagerFactory.create(
+        return LeaseManager.create(
                 store,
                 new LockManager.Settings(
                         Duration.ofSeconds(30),

@@ -4,15 +4,9 @@ package io.lockkeeper.engine;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 
-/**
- * A point in time on both clocks: the present, the moment at which a command was sent, or a deadline.
- *
- * @param nanos on the monotonic clock
- * @param wallMillis on the wall clock
- */
+/** A point in time on the monotonic clock and on the wall clock: the present, when a command was sent, or a deadline. */
 record ClockReading(long nanos, long wallMillis) {
 
-    /** Returns this point in time, so many milliseconds later. */
     ClockReading plusMillis(long millis) {
         return new ClockReading(nanos + TimeUnit.MILLISECONDS.toNanos(millis), wallMillis + millis);
     }

@@ -30,7 +30,6 @@ record EngineContext(
         return ThreadLocalRandom.current().nextLong(origin, bound);
     }
 
-    /** Reads both clocks. */
     ClockReading now() {
         return scheduler.now();
     }

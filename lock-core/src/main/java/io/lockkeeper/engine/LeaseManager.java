@@ -26,42 +26,36 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Gives leases to callers, who wait on their thread or go on meanwhile. */
-final class LeaseManager implements LockManager {
+/** Gives leases to callers, who wait on their thread or go on meanwhile. Public for {@link LockTemplate} alone. */
+public final class LeaseManager implements LockManager {
 
     private static final Logger log = LoggerFactory.getLogger(LockTemplate.class);
 
-    /** Nothing that runs there waits for anything. */
-    private static final int BACKGROUND_THREADS = 2;
-
-    /** What a user's executor refuses runs on so many threads; what blocks there may let the rest wait. */
-    private static final int REFUSED_THREADS = 32;
-
-    private final LockStore store;
     private final LocalLockManager locks;
-    private final LockInspection inspection;
     private final EngineContext context;
-    private final Duration leaseTime;
     private final Runnable stopThreads;
     private boolean closed;
 
-    LeaseManager(
-            LockStore store, LocalLockManager locks, EngineContext context, Duration leaseTime, Runnable stopThreads) {
-        this.store = store;
+    LeaseManager(LocalLockManager locks, Runnable stopThreads) {
         this.locks = locks;
-        this.inspection = locks.inspection();
-        this.context = context;
-        this.leaseTime = leaseTime;
+        this.context = locks.context;
         this.stopThreads = stopThreads;
     }
 
-    /** Wires a manager over a store, and opens the store. */
-    static LeaseManager open(LockStore store, Settings settings) {
+    /**
+     * Makes a manager over a store, and opens the store, which it closes with itself.
+     *
+     * @param store where the locks are kept
+     * @param settings what the manager works with
+     * @return the manager
+     */
+    public static LockManager create(LockStore store, Settings settings) {
         Scheduler.OnThread scheduler = new Scheduler.OnThread("lockkeeper-timer");
+        // Nothing that runs there waits for anything: callbacks, which may block, do not.
         RetryingExecutor background =
-                new RetryingExecutor(DaemonThreads.limited("lockkeeper-command", BACKGROUND_THREADS), null, scheduler);
-        // Not in the background: a callback may block, and nothing there may wait for it.
-        Executor refused = DaemonThreads.limited("lockkeeper-refused", REFUSED_THREADS);
+                new RetryingExecutor(DaemonThreads.limited("lockkeeper-command", 2), null, scheduler);
+        // Runs what a user's executor refuses; what blocks there may let the rest wait.
+        Executor refused = DaemonThreads.limited("lockkeeper-refused", 32);
         RetryingExecutor callbacks = new RetryingExecutor(settings.urgent(), refused, scheduler);
         RetryingExecutor completions = new RetryingExecutor(settings.executor(), refused, scheduler);
         EngineContext context = new EngineContext(
@@ -79,7 +73,7 @@ final class LeaseManager implements LockManager {
             scheduler.close();
             throw failure;
         }
-        return new LeaseManager(store, locks, context, settings.leaseTime(), () -> {
+        return new LeaseManager(locks, () -> {
             scheduler.close();
             background.close();
             callbacks.close();
@@ -99,42 +93,41 @@ final class LeaseManager implements LockManager {
         if (locks.traits().queues()) {
             return;
         }
+        String name = request.names().get(0);
         if (request.mode() != LockMode.EXCLUSIVE) {
-            throw new UnsupportedOperationException("Mode " + request.mode() + " of lock '"
-                    + request.names().get(0)
+            throw new UnsupportedOperationException("Mode " + request.mode() + " of lock '" + name
                     + "' needs a queue in the store, and independent masters have none in common:"
                     + " with a quorum, ask for EXCLUSIVE");
         }
-        atMostLease("lease time", request.leaseTime(), request);
-        atMostLease("minimum hold time", request.minHoldTime(), request);
+        atMostLease("lease time", request.leaseTime(), name);
+        atMostLease("minimum hold time", request.minHoldTime(), name);
     }
 
-    private void atMostLease(String what, @Nullable Duration time, LockRequest request) {
+    private void atMostLease(String what, @Nullable Duration time, String name) {
+        Duration leaseTime = locks.settings.leaseTime();
         if (time != null && time.compareTo(leaseTime) > 0) {
-            throw new IllegalArgumentException("The " + what + " of lock '"
-                    + request.names().get(0) + "' must be at most the lease time of the template, which is " + leaseTime
+            throw new IllegalArgumentException("The " + what + " of lock '" + name
+                    + "' must be at most the lease time of the template, which is " + leaseTime
                     + ", but is " + time + ": a master that was restarted is trusted again after that time");
         }
     }
 
     // ---- callers who wait on their thread ----
 
-    /** Acquires a lock for the present thread, which waits. */
     @Override
     public Lease acquire(LockRequest request, boolean nested, boolean interruptibly) {
         PendingRequest asked = locks.asked(request, nested, null);
         if (interruptibly && Thread.currentThread().isInterrupted()) {
             throw refused(asked, new LockInterruptedException(request.names(), null));
         }
+        ManagedLease lease = null;
         boolean interrupted = false;
-        ManagedLease lease;
         try {
             // The thread may do its own input and output, since it waits anyway, and no longer than the request does.
             locks.begin(asked, CallerThread.waits(asked.patienceNanos));
-            while (true) {
+            while (lease == null) {
                 try {
                     lease = next(asked);
-                    break;
                 } catch (InterruptedException interrupt) {
                     if (interruptibly) {
                         throw interrupted(asked, interrupt);
@@ -143,7 +136,7 @@ final class LeaseManager implements LockManager {
                 } catch (TimeoutException due) {
                     locks.timeOut(asked);
                 } catch (ExecutionException | CompletionException failure) {
-                    throw refused(asked, failure);
+                    throw refused(asked, failure.getCause());
                 }
             }
         } catch (Error error) {
@@ -191,24 +184,18 @@ final class LeaseManager implements LockManager {
     }
 
     /** Returns what a caller is told who does not get its lease. */
-    private LockException refused(PendingRequest request, @Nullable Throwable failure) {
-        Throwable cause = failure instanceof ExecutionException || failure instanceof CompletionException
-                ? failure.getCause()
-                : failure;
+    private LockException refused(PendingRequest request, @Nullable Throwable cause) {
         List<String> names = request.request.names();
+        String why = cause instanceof StoreException known ? String.valueOf(known.getMessage()) : String.valueOf(cause);
         LockException reason = cause instanceof LockException known
                 ? known
-                : new LockStoreException("Lock '" + String.join("', '", names) + "': " + why(cause), cause);
+                : new LockStoreException("Lock '" + String.join("', '", names) + "': " + why, cause);
         // The stack that helps is that of the caller, not that of the timer or of the store's thread.
         reason.fillInStackTrace();
         context.listener()
                 .onNotAcquired(new LockListener.NotAcquired(
                         request.number, request.request, request.asked.until(context.now()), reason));
         return reason;
-    }
-
-    private static String why(@Nullable Throwable cause) {
-        return cause instanceof StoreException known ? String.valueOf(known.getMessage()) : String.valueOf(cause);
     }
 
     // ---- callers who go on meanwhile ----
@@ -223,23 +210,19 @@ final class LeaseManager implements LockManager {
         PendingRequest asked = locks.begin(request, nested, result);
         Executor where = atOnce && asked.isDone() ? Runnable::run : context.completions();
         locks.answer(asked, (lease, failure) -> where.execute(() -> answer(asked, result, lease, failure, received)));
-        result.whenComplete((lease, failure) -> withdraw(asked));
-    }
-
-    /** Where there is no room on the stack, a periodic look withdraws the request. */
-    private void withdraw(PendingRequest asked) {
-        if (!StackRoom.isEnough()) {
-            return;
-        }
-        if (!asked.isDone()) {
-            locks.withdraw(asked);
-        } else if (asked.beginAnswer()) {
-            // The answer still waits for its executor, which may be busy for long, or never run it.
-            gaveUp(asked);
-            if (!asked.isCompletedExceptionally()) {
-                asked.join().giveBack();
+        result.whenComplete((done, never) -> {
+            if (!StackRoom.isEnough()) {
+                // A periodic look withdraws the request.
+                return;
             }
-        }
+            if (!asked.isDone()) {
+                locks.withdraw(asked);
+            } else {
+                // The answer may still wait for its executor, which may be busy for long, or never run it.
+                ManagedLease given = asked.isCompletedExceptionally() ? null : asked.join();
+                answer(asked, result, given, null, received);
+            }
+        });
     }
 
     /** Answers a caller, who may have given up. */
@@ -256,7 +239,8 @@ final class LeaseManager implements LockManager {
         try {
             if (result.isDone()) {
                 // The caller has given up; nothing failed.
-                gaveUp(asked);
+                Duration waited = asked.asked.until(context.now());
+                context.listener().onGivenUp(new LockListener.GivenUp(asked.number, asked.request, waited));
             } else if (lease == null) {
                 result.completeExceptionally(refused(asked, failure));
             } else {
@@ -273,13 +257,6 @@ final class LeaseManager implements LockManager {
         }
     }
 
-    /** Tells that a caller gave up before it was answered. */
-    private void gaveUp(PendingRequest request) {
-        context.listener()
-                .onGivenUp(
-                        new LockListener.GivenUp(request.number, request.request, request.asked.until(context.now())));
-    }
-
     @Override
     public void execute(Runnable task) {
         context.completions().execute(task);
@@ -287,12 +264,12 @@ final class LeaseManager implements LockManager {
 
     @Override
     public boolean isLocked(String name, LockMode mode) {
-        return inspection.isLocked(name, mode);
+        return locks.inspection().isLocked(name, mode);
     }
 
     @Override
     public LockInspector inspector() {
-        return inspection;
+        return locks.inspection();
     }
 
     @Override
@@ -309,14 +286,13 @@ final class LeaseManager implements LockManager {
         } finally {
             timer.close();
         }
-        closeStore();
-    }
-
-    private synchronized void closeStore() {
-        if (!closed) {
+        synchronized (this) {
+            if (closed) {
+                return;
+            }
             closed = true;
             try {
-                store.close();
+                locks.store.close();
             } finally {
                 stopThreads.run();
             }

@@ -21,12 +21,11 @@ record LeasePolicy(long pollMillis, long maxPassNanos, boolean claims) {
 
     private static final long ASK_AGAIN_MILLIS = 500;
 
-    /** Returns how soon to ask again after a failure: what failed may have been about a grant, which does not last long. */
+    /** Returns how soon to ask again after a failure, perhaps about a grant, which does not last long. */
     long askAgainMillis() {
         return Math.min(pollMillis, ASK_AGAIN_MILLIS);
     }
 
-    /** Returns the local deadline of a hold that was asked for at a given moment. */
     static ClockReading deadline(long leaseMillis, ClockReading sent) {
         return sent.plusMillis(leaseMillis - AcquireSpec.marginMillis(leaseMillis));
     }
@@ -65,14 +64,13 @@ record LeasePolicy(long pollMillis, long maxPassNanos, boolean claims) {
         return begun.isValid(now) ? begun : null;
     }
 
-    /** Returns whether a hold may go on with the next local caller. */
     boolean mayPass(StoreHold hold, ClockReading now) {
         return hold.hasPasses() && mayJoin(hold, now);
     }
 
-    /** Returns whether a hold may stay in this JVM for another caller: for a while, and while it is safe. */
+    /** Returns whether a hold may stay in this JVM for another caller: for a while, and while that is safe. */
     boolean mayJoin(StoreHold hold, ClockReading now) {
-        return !hold.isPinned()
+        return !hold.pinned
                 && now.nanos() - hold.begunNanos < maxPassNanos
                 && hold.fixedEnd() == null
                 && hold.isValid(now)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.engine;
 
+import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
@@ -10,7 +11,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiConsumer;
-import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -24,19 +24,16 @@ final class LeaseRegistry {
     private final Map<PendingRequest, LocalLock> pending = new ConcurrentHashMap<>();
     private final AtomicInteger leases = new AtomicInteger();
     private final CompletableFuture<@Nullable Void> drained = new CompletableFuture<>();
-    private volatile boolean draining;
 
-    /** How many leases the draining thread has itself. */
-    private volatile int own;
+    /** How many leases the thread has itself that waits until none is left; -1: none waits yet. */
+    private volatile int own = -1;
 
     // ---- attempts and their holds ----
 
-    /** Messages about an attempt, and about its hold, concern a lock from now on. */
     void track(String attempt, LocalLock lock) {
         locks.put(attempt, lock);
     }
 
-    /** An attempt has ended, and so has its hold. */
     void untrack(String attempt) {
         locks.remove(attempt);
     }
@@ -47,32 +44,25 @@ final class LeaseRegistry {
         return locks.get(attempt);
     }
 
-    void forEachLock(Consumer<LocalLock> action) {
-        locks.values().forEach(action);
+    Collection<LocalLock> locks() {
+        return locks.values();
     }
 
-    /** Returns how many attempts ask, wait or hold. */
     int attempts() {
         return locks.size();
     }
 
-    private Stream<StoreHold> holds() {
+    /** Returns what callers share, or have alone, now. */
+    Stream<StoreHold> holds() {
         return locks.values().stream().map(LocalLock::hold).filter(Objects::nonNull);
-    }
-
-    /** Returns the holds of a name that callers share, or have alone, now. */
-    List<StoreHold> holds(String name) {
-        return holds().filter(hold -> hold.spec.names().contains(name)).toList();
     }
 
     // ---- callers without an answer ----
 
-    /** A caller enters a lock, or is about to. */
     void put(PendingRequest request, LocalLock lock) {
         pending.put(request, lock);
     }
 
-    /** A caller has its answer. */
     void remove(PendingRequest request) {
         pending.remove(request);
     }
@@ -83,7 +73,7 @@ final class LeaseRegistry {
         return pending.get(request);
     }
 
-    /** Does something with all callers and the locks that they have entered, in the order in which they came. */
+    /** Does something with all callers and their locks, in the order in which they came. */
     void forEachPending(BiConsumer<PendingRequest, LocalLock> action) {
         pending.entrySet().stream()
                 .sorted(Comparator.comparingLong(entry -> entry.getKey().number))
@@ -94,31 +84,22 @@ final class LeaseRegistry {
         return List.copyOf(pending.keySet());
     }
 
-    /** Returns who has waited longest at a local lock; empty: no caller. */
-    Optional<PendingRequest> firstAt(@Nullable LocalLock lock) {
-        return pending.entrySet().stream()
-                .filter(entry -> entry.getValue() == lock)
-                .map(Map.Entry::getKey)
-                .min(Comparator.comparingLong(caller -> caller.number));
-    }
-
     // ---- leases ----
 
-    /** Returns the leases that callers have now. */
     List<ManagedLease> held() {
-        return holds().flatMap(hold -> hold.leases().stream())
-                .map(ManagedLease.class::cast)
-                .toList();
+        return leasesOf(holds()).toList();
     }
 
     /** Returns the lease of an attempt that has been held for the longest time; empty: the attempt holds nothing here. */
     Optional<ManagedLease> heldBy(String attempt) {
-        return Stream.ofNullable(locks.get(attempt))
-                .map(LocalLock::hold)
-                .filter(hold -> hold != null && hold.attempt.equals(attempt))
-                .flatMap(hold -> hold.leases().stream())
-                .map(ManagedLease.class::cast)
-                .min(Comparator.comparing(ManagedLease::granted));
+        return leasesOf(Stream.ofNullable(locks.get(attempt))
+                        .map(LocalLock::hold)
+                        .filter(hold -> hold != null && hold.attempt.equals(attempt)))
+                .min(Comparator.comparingLong(lease -> lease.grantedMillis));
+    }
+
+    private static Stream<ManagedLease> leasesOf(Stream<StoreHold> holds) {
+        return holds.flatMap(hold -> hold.leases().stream()).map(ManagedLease.class::cast);
     }
 
     void begun() {
@@ -126,7 +107,7 @@ final class LeaseRegistry {
     }
 
     void over() {
-        if (leases.decrementAndGet() <= own && draining) {
+        if (leases.decrementAndGet() <= own) {
             drained.complete(null);
         }
     }
@@ -143,8 +124,7 @@ final class LeaseRegistry {
      */
     CompletableFuture<?> drained(@Nullable Thread waiting) {
         own = (int)
-                held().stream().filter(lease -> lease.thread().equals(waiting)).count();
-        draining = true;
+                held().stream().filter(lease -> lease.thread.equals(waiting)).count();
         if (leases.get() <= own) {
             drained.complete(null);
         }

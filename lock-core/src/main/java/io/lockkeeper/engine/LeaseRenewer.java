@@ -32,7 +32,7 @@ final class LeaseRenewer {
 
     private static final Logger log = LoggerFactory.getLogger(LeaseRenewer.class);
 
-    /** How often the clocks are compared while there are holds: the loss of a suspended machine is told within this time. */
+    /** How often the clocks are compared: the loss of a suspended machine is told within this time. */
     private static final long CLOCK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
     /** How much the clocks may differ between two looks. */
@@ -57,34 +57,27 @@ final class LeaseRenewer {
     private final LeaseRegistry registry;
     private final BiConsumer<StoreHold, String> lose;
 
-    /** When the next look is due, and its task; null: there is none. Written under the monitor. */
+    /** The task of the next look, and when it runs; null: nothing is due. Written under the monitor. */
     private volatile Scheduler.@Nullable Timeout wake;
 
     private long wakeNanos;
 
-    /** When a hold is due next, as far as is known. Written under the monitor. */
+    /** When the first hold is due, or earlier, where there is a task. Written under the monitor. */
     private volatile long dueNanos;
 
-    private volatile boolean hasDue;
-
-    /** Both clocks at the last look. Used by the timer alone. */
+    /** Used by the timer alone. */
     private ClockReading lastLook;
 
-    private long lastWarningNanos;
-    private boolean warned;
+    private long nextWarningNanos;
     private int unsaidWarnings;
 
-    /**
-     * Creates a renewer of no holds.
-     *
-     * @param lose makes a hold lost
-     */
     LeaseRenewer(LockStore store, EngineContext context, LeaseRegistry registry, BiConsumer<StoreHold, String> lose) {
         this.store = store;
         this.context = context;
         this.registry = registry;
         this.lose = lose;
         this.lastLook = context.now();
+        this.nextWarningNanos = lastLook.nanos();
     }
 
     /** Begins to watch a hold, or looks anew at one whose end was changed. */
@@ -93,22 +86,18 @@ final class LeaseRenewer {
         ClockReading deadline = hold.deadline();
         ClockReading fixedEnd = hold.fixedEnd();
         long remaining = deadline.nanosFrom(now);
-        boolean complete = fixedEnd != null && !fixedEnd.isAfter(deadline);
-        long due = complete ? remaining : remaining < SHORT_NANOS ? 0 : remaining / 3;
-        due(hold, !complete, now, due);
-        for (StoreHold.Holder holder : hold.spec.isShared() ? hold.leases() : List.<StoreHold.Holder>of()) {
-            ClockReading own = holder.ownEnd();
-            if (own != null) {
-                wakeIn(own.nanosFrom(now), now);
-            }
+        // What follows a downgrade is renewed when the store has taken that.
+        boolean renews = hold.unconfirmed == null && (fixedEnd == null || fixedEnd.isAfter(deadline));
+        due(hold, renews, now, !renews ? remaining : remaining < SHORT_NANOS ? 0 : remaining / 3);
+        if (hold.spec.isShared()) {
+            hold.leases().stream()
+                    .map(StoreHold.Holder::ownEnd)
+                    .filter(Objects::nonNull)
+                    .forEach(own -> wakeIn(own.nanosFrom(now), now));
         }
     }
 
-    /** Watches a hold whose renewal has to wait: it ends at its deadline. */
-    void watchDeadline(StoreHold hold) {
-        ClockReading now = context.now();
-        due(hold, false, now, hold.deadline().nanosFrom(now));
-    }
+    // ---- the looks ----
 
     private void due(StoreHold hold, boolean renewal, ClockReading now, long nanos) {
         hold.dueNanos = now.nanos() + nanos;
@@ -118,135 +107,102 @@ final class LeaseRenewer {
 
     private void wakeIn(long nanos, ClockReading now) {
         long due = now.nanos() + nanos;
-        if (wake != null && hasDue && dueNanos - due <= 0) {
+        if (wake != null && dueNanos - due <= 0) {
             // Most holds are due long after the next look.
             return;
         }
         synchronized (this) {
-            if (!hasDue || due - dueNanos < 0) {
-                hasDue = true;
+            if (wake == null || due - dueNanos < 0) {
                 dueNanos = due;
+                schedule(now);
             }
-            wakeBy(now.nanos() + Math.min(nanos, CLOCK_NANOS), now);
         }
     }
 
-    private void wakeBy(long nanos, ClockReading now) {
+    private void schedule(ClockReading now) {
+        long nanos = Math.max(0, Math.min(CLOCK_NANOS, dueNanos - now.nanos()));
         Scheduler.Timeout before = wake;
-        if (before != null && wakeNanos - nanos <= 0) {
-            return;
+        if (before == null || now.nanos() + nanos - wakeNanos < 0) {
+            if (before != null) {
+                before.cancel();
+            }
+            wakeNanos = now.nanos() + nanos;
+            wake = context.scheduler().schedule(this::look, nanos);
         }
-        if (before != null) {
-            before.cancel();
-        }
-        wakeNanos = nanos;
-        wake = context.scheduler().schedule(this::look, Math.max(0, nanos - now.nanos()));
     }
 
     private void look() {
         ClockReading now = context.now();
-        boolean jumped = jumped(now);
-        boolean scan;
+        // The machine was suspended, or the wall clock was set.
+        long wall = TimeUnit.MILLISECONDS.toNanos(now.wallMillis() - lastLook.wallMillis());
+        boolean jumped = Math.abs(wall - (now.nanos() - lastLook.nanos())) > JUMP_NANOS;
+        lastLook = now;
         synchronized (this) {
             wake = null;
-            scan = jumped || (hasDue && dueNanos - now.nanos() <= 0);
-            if (scan) {
-                hasDue = false;
-            }
-        }
-        try {
-            if (scan) {
-                new Look(now, jumped).at();
-            }
-        } catch (Throwable failure) {
-            log.error("A look at the holds failed, and is repeated", failure);
-            wakeIn(MIN_RETRY_NANOS, now);
-        }
-        synchronized (this) {
-            if (hasDue && registry.attempts() > 0) {
-                wakeBy(now.nanos() + Math.max(PAUSE_NANOS, Math.min(CLOCK_NANOS, dueNanos - now.nanos())), now);
-            }
-        }
-    }
-
-    /** Returns whether the clocks have gone apart since the last look: the machine was suspended, or the wall clock was set. */
-    private boolean jumped(ClockReading now) {
-        ClockReading last = lastLook;
-        lastLook = now;
-        long wall = TimeUnit.MILLISECONDS.toNanos(now.wallMillis() - last.wallMillis());
-        return Math.abs(wall - (now.nanos() - last.nanos())) > JUMP_NANOS;
-    }
-
-    /** One look at all holds. */
-    private final class Look {
-
-        private final ClockReading now;
-        private final boolean jumped;
-        private final List<StoreHold> expired = new ArrayList<>();
-        private final List<StoreHold> due = new ArrayList<>();
-        private final List<StoreHold.Holder> ending = new ArrayList<>();
-        private long next = Long.MAX_VALUE;
-
-        Look(ClockReading now, boolean jumped) {
-            this.now = now;
-            this.jumped = jumped;
-        }
-
-        void at() {
-            registry.forEachLock(lock -> {
-                StoreHold hold = lock.hold();
-                if (hold != null && !hold.isOver()) {
-                    at(hold);
-                }
-            });
-            if (next != Long.MAX_VALUE) {
-                wakeIn(next, now);
-            }
-            if (!due.isEmpty()) {
-                renewInBackground(due);
-            }
-            ending.forEach(StoreHold.Holder::ownEndPassed);
-            expired.forEach(hold -> lose.accept(hold, hold.endReason()));
-        }
-
-        private void at(StoreHold hold) {
-            if (hold.isExpired(now)) {
-                expired.add(hold);
-                // Again, if it cannot be told now.
-                next = Math.min(next, MIN_RETRY_NANOS);
+            if (registry.attempts() == 0) {
+                return;
+            } else if (dueNanos - now.nanos() > 0 && !jumped) {
+                schedule(now);
                 return;
             }
-            long grain = TimeUnit.MILLISECONDS.toNanos(hold.spec.leaseMillis()) / EARLY;
-            if (hold.renewalDue && (jumped || hold.dueNanos - now.nanos() <= grain)) {
-                hold.renewalDue = false;
-                due.add(hold);
-            } else if (hold.renewalDue) {
-                next = Math.min(next, hold.dueNanos - now.nanos());
-            }
-            next = Math.min(next, hold.deadline().nanosFrom(now));
-            if (hold.spec.isShared()) {
-                hold.leases().forEach(this::at);
-            }
         }
+        List<StoreHold> due = new ArrayList<>();
+        List<Runnable> ends = new ArrayList<>();
+        try {
+            long next = Long.MAX_VALUE;
+            for (LocalLock lock : registry.locks()) {
+                StoreHold hold = lock.hold();
+                if (hold != null && !hold.isOver()) {
+                    next = Math.min(next, look(hold, now, jumped, due, ends));
+                }
+            }
+            if (next != Long.MAX_VALUE) {
+                wakeIn(Math.max(PAUSE_NANOS, next), now);
+            }
+            if (!due.isEmpty()) {
+                context.background().execute(() -> renew(due));
+            }
+            ends.forEach(Runnable::run);
+        } catch (Throwable failure) {
+            log.error("A look at the holds failed, and is repeated", failure);
+            // Where no thread can be had, what is due waits, and is not forgotten.
+            due.forEach(hold -> hold.renewalDue = true);
+            wakeIn(MIN_RETRY_NANOS, now);
+        }
+    }
 
-        private void at(StoreHold.Holder holder) {
+    /** Looks at a hold, adds to what is due and to what ends; returns in how many nanoseconds to look again. */
+    private long look(StoreHold hold, ClockReading now, boolean jumped, List<StoreHold> due, List<Runnable> ends) {
+        if (hold.isExpired(now)) {
+            ends.add(() -> lose.accept(hold, hold.endReason()));
+            // Again, if it cannot be told now.
+            return MIN_RETRY_NANOS;
+        }
+        long next = hold.deadline().nanosFrom(now);
+        long grain = TimeUnit.MILLISECONDS.toNanos(hold.spec.leaseMillis()) / EARLY;
+        if (hold.renewalDue && (jumped || hold.dueNanos - now.nanos() <= grain)) {
+            hold.renewalDue = false;
+            due.add(hold);
+        } else if (hold.renewalDue) {
+            next = Math.min(next, hold.dueNanos - now.nanos());
+        }
+        for (StoreHold.Holder holder : hold.spec.isShared() ? hold.leases() : List.<StoreHold.Holder>of()) {
             ClockReading own = holder.ownEnd();
             if (own != null && own.hasPassedAt(now)) {
-                ending.add(holder);
+                ends.add(holder::ownEndPassed);
             } else if (own != null) {
                 next = Math.min(next, own.nanosFrom(now));
             }
         }
+        return next;
     }
 
-    private void renewInBackground(List<StoreHold> batch) {
-        try {
-            context.background().execute(() -> renew(batch));
-        } catch (Throwable failure) {
-            // No thread can be had now: what is due waits, and is not forgotten.
-            batch.forEach(hold -> due(hold, true, context.now(), MIN_RETRY_NANOS));
-            log.warn("Renewals of locks could not be started and are tried again", failure);
-        }
+    // ---- the renewals ----
+
+    /** Asks the store to keep a hold for so long, counted from now. */
+    CompletableFuture<Boolean> renew(StoreHold hold, long leaseMillis) {
+        List<RenewCommand> commands = commands(hold, withMargin(leaseMillis)).toList();
+        return PendingAnswers.safely(() -> all(store.renew(commands)));
     }
 
     private void renew(List<StoreHold> due) {
@@ -255,10 +211,10 @@ final class LeaseRenewer {
             return;
         }
         ClockReading sent = context.now();
-        Iterator<CompletableFuture<Boolean>> answers = send(batch.stream()
-                        .flatMap(hold -> commands(hold, sent))
-                        .toList())
-                .iterator();
+        List<RenewCommand> commands = batch.stream()
+                .flatMap(hold -> commands(hold, leaseMillis(hold, sent)))
+                .toList();
+        Iterator<CompletableFuture<Boolean>> answers = send(commands).iterator();
         for (StoreHold hold : batch) {
             PendingAnswers.safely(() -> all(hold.spec.names().stream()
                             .map(name -> answers.next())
@@ -276,11 +232,21 @@ final class LeaseRenewer {
         }
     }
 
-    private static Stream<RenewCommand> commands(StoreHold hold, ClockReading now) {
-        ClockReading fixedEnd = hold.fixedEnd();
-        long remaining = fixedEnd == null ? 0 : TimeUnit.NANOSECONDS.toMillis(fixedEnd.nanosFrom(now));
-        long lease = fixedEnd == null ? hold.spec.leaseMillis() : remaining + AcquireSpec.marginMillis(remaining);
-        return hold.spec.names().stream().map(name -> new RenewCommand(name, hold.attempt, lease, false, 0));
+    private static Stream<RenewCommand> commands(StoreHold hold, long leaseMillis) {
+        return hold.spec.names().stream().map(name -> new RenewCommand(name, hold.attempt, leaseMillis, false, 0));
+    }
+
+    private static long leaseMillis(StoreHold hold, ClockReading now) {
+        ClockReading end = hold.fixedEnd();
+        return end == null ? hold.spec.leaseMillis() : withMargin(TimeUnit.NANOSECONDS.toMillis(end.nanosFrom(now)));
+    }
+
+    /**
+     * Never an exact end: a copy that comes late would cut off what a later extension was promised. A hold whose end comes
+     * nearer is released by us when that has come.
+     */
+    private static long withMargin(long millis) {
+        return millis + AcquireSpec.marginMillis(millis);
     }
 
     /** Returns whether all answers are yes. A no comes at once; a failure only where nothing says no. */
@@ -310,8 +276,14 @@ final class LeaseRenewer {
     /** An error here must not cost a hold its renewals: it is renewed once more, soon. */
     private void answered(StoreHold hold, ClockReading sent, @Nullable Boolean held, @Nullable Throwable failure) {
         try {
-            if (!hold.isOver()) {
-                renewed(hold, sent, held, failure);
+            if (hold.isOver()) {
+                return;
+            } else if (held == null) {
+                failed(hold, failure == null ? new StoreException("the store gave no answer", null) : failure);
+            } else if (held) {
+                renewed(hold, sent);
+            } else {
+                lose.accept(hold, StoreHold.SAYS_ENDED);
             }
         } catch (Throwable error) {
             due(hold, true, context.now(), MIN_RETRY_NANOS);
@@ -319,25 +291,19 @@ final class LeaseRenewer {
         }
     }
 
-    private void renewed(StoreHold hold, ClockReading sent, @Nullable Boolean held, @Nullable Throwable failure) {
+    private void renewed(StoreHold hold, ClockReading sent) {
+        AcquireSpec spec = hold.spec;
         ClockReading now = context.now();
-        if (held == null) {
-            failed(hold, failure == null ? new StoreException("the store gave no answer", null) : failure, now);
-        } else if (held) {
-            AcquireSpec spec = hold.spec;
-            ClockReading fixedEnd = hold.fixedEnd();
-            hold.renewed(fixedEnd == null ? LeasePolicy.deadline(spec.leaseMillis(), sent) : fixedEnd, sent, now);
-            watch(hold);
-            Duration remaining = Duration.ofNanos(hold.deadline().nanosFrom(now));
-            context.listener()
-                    .onRenewed(new LockListener.Renewed(spec.names(), spec.lockMode(), hold.label(), remaining));
-        } else {
-            lose.accept(hold, StoreHold.SAYS_ENDED);
-        }
+        ClockReading fixedEnd = hold.fixedEnd();
+        hold.renewed(fixedEnd == null ? LeasePolicy.deadline(spec.leaseMillis(), sent) : fixedEnd, sent, now);
+        watch(hold);
+        Duration remaining = Duration.ofNanos(hold.deadline().nanosFrom(now));
+        context.listener().onRenewed(new LockListener.Renewed(spec.names(), spec.lockMode(), hold.label(), remaining));
     }
 
-    private void failed(StoreHold hold, Throwable failure, ClockReading now) {
+    private void failed(StoreHold hold, Throwable failure) {
         AcquireSpec spec = hold.spec;
+        ClockReading now = context.now();
         long remaining = hold.deadline().nanosFrom(now);
         warn(spec.name(), remaining, failure);
         long delay = Math.max(MIN_RETRY_NANOS, Math.min(MAX_RETRY_NANOS, remaining / 10));
@@ -348,26 +314,21 @@ final class LeaseRenewer {
     }
 
     /** Warns now and then, however many locks one failing server costs their renewals. */
-    private void warn(String name, long remainingNanos, Throwable failure) {
-        int others;
-        synchronized (this) {
-            long now = context.nanoTime();
-            if (warned && now - lastWarningNanos < WARNING_PAUSE_NANOS) {
-                unsaidWarnings++;
-                log.debug("Renewal of lock '{}' failed: {}", name, failure.getMessage());
-                return;
-            }
-            warned = true;
-            lastWarningNanos = now;
-            others = unsaidWarnings;
-            unsaidWarnings = 0;
+    private synchronized void warn(String name, long remainingNanos, Throwable failure) {
+        long now = context.nanoTime();
+        if (now - nextWarningNanos < 0) {
+            unsaidWarnings++;
+            log.debug("Renewal of lock '{}' failed: {}", name, failure.getMessage());
+            return;
         }
         log.warn(
                 "Renewal of lock '{}' failed, {} ms before its end, and is tried again ({} other failures since the last"
                         + " such line): {}",
                 name,
                 TimeUnit.NANOSECONDS.toMillis(remainingNanos),
-                others,
+                unsaidWarnings,
                 failure.getMessage());
+        nextWarningNanos = now + WARNING_PAUSE_NANOS;
+        unsaidWarnings = 0;
     }
 }

@@ -493,7 +493,7 @@ final class LocalLock {
         StoreHold held = hold;
         AcquireAttempt waiting = attempt(id);
         if (held != null && held.attempt.equals(id)) {
-            held.contended();
+            held.contended = true;
         } else if (waiting != null) {
             waiting.contended = true;
         }
@@ -505,7 +505,7 @@ final class LocalLock {
         StoreHold held = hold;
         AcquireAttempt waiting = attempt;
         if (held != null) {
-            held.contended();
+            held.contended = true;
         }
         if (waiting == null) {
             return decided();

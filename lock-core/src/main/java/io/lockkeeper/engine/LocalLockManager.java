@@ -45,9 +45,9 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
     private static final int MOST_NAMED = 10;
     private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
 
-    private final LockStore store;
-    private final LockManager.Settings settings;
-    private final EngineContext context;
+    final LockStore store;
+    final LockManager.Settings settings;
+    final EngineContext context;
     private final PendingAnswers calls;
     private final LeaseRegistry registry = new LeaseRegistry();
     private final ActionExecutor executor;
@@ -187,7 +187,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
         LocalLock reading = readers.get(name);
         StoreHold hold = reading == null ? null : reading.hold();
         if (hold != null) {
-            hold.pin();
+            hold.pinned = true;
         }
     }
 
@@ -335,7 +335,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
 
     @Override
     public void channelRestored() {
-        registry.forEachLock(lock -> message(lock, LocalLock::messagesMissed));
+        registry.locks().forEach(lock -> message(lock, LocalLock::messagesMissed));
     }
 
     private void message(LocalLock lock, ActionExecutor.Event event) {

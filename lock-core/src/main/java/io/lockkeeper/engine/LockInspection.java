@@ -15,20 +15,20 @@ import io.lockkeeper.store.StoredLock;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
-import java.util.function.Function;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Looks at locks for operators, and knows which instances hold them or wait for them: those seen lately without the store. */
 final class LockInspection implements LockInspector {
 
-    /** So many names are looked at: most may be of locks that were released a moment ago. */
+    /** Most names may be of locks that were released a moment ago. */
     private static final int MOST_NAMES = 100_000;
 
     private static final int AT_ONCE = 100;
@@ -47,11 +47,7 @@ final class LockInspection implements LockInspector {
         }
     };
 
-    /**
-     * Makes an inspection.
-     *
-     * @param revoked ends a hold of this instance that was taken away by force
-     */
+    /** Makes an inspection; a hold of this instance that was taken away by force is {@code revoked}. */
     LockInspection(
             LockStore store,
             LeaseRegistry registry,
@@ -93,22 +89,16 @@ final class LockInspection implements LockInspector {
     }
 
     private CompletableFuture<LockStatus> describe(StoredLock lock) {
-        CompletableFuture<List<LockInstance>> holders = instances(lock.holders(), attempt -> registry.heldBy(attempt)
-                .map(lease -> holder(lease, lock.name()))
-                .orElse(null));
-        CompletableFuture<List<LockInstance>> waiters =
-                instances(lock.waiters(), attempt -> registry.firstAt(registry.lockOf(attempt))
-                        .map(this::waiter)
-                        .orElse(null));
-        return holders.thenCombine(
-                waiters,
-                (holding, waiting) -> new LockStatus(
+        return learn(Stream.concat(lock.holders().stream(), lock.waiters().stream()))
+                .thenApply(done -> new LockStatus(
                         lock.name(),
                         LockMode.valueOf(lock.mode().name()),
-                        holding,
+                        lock.holders().stream()
+                                .map(attempt -> holder(attempt, lock.name()))
+                                .toList(),
                         lock.token(),
                         Duration.ofMillis(lock.remainingMillis()),
-                        waiting,
+                        lock.waiters().stream().map(this::waiter).toList(),
                         lock.waiting()));
     }
 
@@ -121,51 +111,33 @@ final class LockInspection implements LockInspector {
 
     /** Returns who holds a lock by an attempt; null where that cannot be told within a time. */
     CompletableFuture<@Nullable LockInstance> holderOf(String attempt, long patienceNanos) {
-        String clientId = clientId(attempt);
-        if (clientId.equals(here.id())) {
+        if (seen(attempt) != null || patienceNanos <= 0) {
             return CompletableFuture.completedFuture(registry.heldBy(attempt)
                     .map(lease -> holder(lease, lease.name()))
-                    .orElse(here));
-        }
-        LockInstance seen = seen(clientId);
-        if (seen != null || patienceNanos <= 0) {
-            return CompletableFuture.completedFuture(seen);
+                    .orElse(seen(attempt)));
         }
         CompletableFuture<@Nullable LockInstance> found = new CompletableFuture<>();
         Scheduler.Timeout patience = context.scheduler().schedule(() -> found.complete(null), patienceNanos);
-        learn(List.of(clientId)).whenComplete((learned, failure) -> {
+        learn(Stream.of(attempt)).whenComplete((learned, failure) -> {
             patience.cancel();
-            found.complete(seen(clientId));
+            found.complete(seen(attempt));
         });
         return found;
     }
 
-    /** Returns who made attempts, in their order: what is known of them here, or else what the store knows of their client. */
-    private CompletableFuture<List<LockInstance>> instances(
-            List<String> attempts, Function<String, @Nullable LockInstance> detail) {
-        List<String> clientIds = attempts.stream().map(LockInspection::clientId).toList();
-        List<String> unknown = clientIds.stream()
+    /** Asks the store for the instances that made attempts, where they were not seen lately. */
+    private CompletableFuture<?> learn(Stream<String> attempts) {
+        List<String> unknown = attempts.filter(attempt -> seen(attempt) == null)
+                .map(LockInspection::clientId)
                 .distinct()
-                .filter(clientId -> seen(clientId) == null)
                 .toList();
-        CompletableFuture<?> learned = unknown.isEmpty() ? CompletableFuture.completedFuture(null) : learn(unknown);
-        return learned.thenApply(done -> attempts.stream()
-                .map(attempt ->
-                        Objects.requireNonNullElseGet(detail.apply(attempt), () -> orUnknown(clientId(attempt))))
-                .toList());
-    }
-
-    private LockInstance orUnknown(String clientId) {
-        LockInstance seen = seen(clientId);
-        return seen == null ? new LockInstance(clientId, clientId, "", 0, Instant.EPOCH) : seen;
-    }
-
-    private CompletableFuture<?> learn(List<String> clientIds) {
-        return PendingAnswers.safely(() -> store.instances(clientIds)).thenAccept(found -> {
-            synchronized (known) {
-                found.forEach(instance -> known.put(instance.clientId(), described(instance)));
-            }
-        });
+        return unknown.isEmpty()
+                ? CompletableFuture.completedFuture(null)
+                : PendingAnswers.safely(() -> store.instances(unknown)).thenAccept(found -> {
+                    synchronized (known) {
+                        found.forEach(instance -> known.put(instance.clientId(), described(instance)));
+                    }
+                });
     }
 
     private static LockInstance described(StoredInstance instance) {
@@ -173,12 +145,10 @@ final class LockInspection implements LockInspector {
         return new LockInstance(instance.clientId(), application, instance.host(), instance.pid(), instance.since());
     }
 
-    private @Nullable LockInstance seen(String clientId) {
-        if (clientId.equals(here.id())) {
-            return here;
-        }
+    private @Nullable LockInstance seen(String attempt) {
+        String clientId = clientId(attempt);
         synchronized (known) {
-            return known.get(clientId);
+            return clientId.equals(here.id()) ? here : known.get(clientId);
         }
     }
 
@@ -186,13 +156,32 @@ final class LockInspection implements LockInspector {
         return attempt.substring(0, Math.min(CLIENT_ID_LENGTH, attempt.length()));
     }
 
-    private LockInstance holder(ManagedLease lease, String name) {
-        return here(lease.granted(), null, lease.label(), lease.thread(), lease.fencingToken(name));
+    private LockInstance orUnknown(String attempt) {
+        LockInstance seen = seen(attempt);
+        String id = clientId(attempt);
+        return seen == null ? new LockInstance(id, id, "", 0, Instant.EPOCH) : seen;
     }
 
-    private LockInstance waiter(PendingRequest caller) {
-        Instant since = Instant.ofEpochMilli(caller.asked.wallMillis());
-        return here(null, since, caller.request.label(), caller.thread, null);
+    private LockInstance holder(String attempt, String name) {
+        return registry.heldBy(attempt).map(lease -> holder(lease, name)).orElseGet(() -> orUnknown(attempt));
+    }
+
+    private LockInstance holder(ManagedLease lease, String name) {
+        return here(
+                Instant.ofEpochMilli(lease.grantedMillis), null, lease.label(), lease.thread, lease.fencingToken(name));
+    }
+
+    /** Returns who made a waiting attempt: of the callers here the one who has waited longest. */
+    private LockInstance waiter(String attempt) {
+        return Stream.ofNullable(registry.lockOf(attempt))
+                .flatMap(lock -> registry.pending().stream().filter(caller -> registry.lockOf(caller) == lock))
+                .min(Comparator.comparingLong(caller -> caller.number))
+                .map(caller -> here(null, asked(caller), caller.request.label(), caller.thread, null))
+                .orElseGet(() -> orUnknown(attempt));
+    }
+
+    private static Instant asked(PendingRequest caller) {
+        return Instant.ofEpochMilli(caller.asked.wallMillis());
     }
 
     private LockInstance here(
@@ -250,7 +239,7 @@ final class LockInspection implements LockInspector {
                         caller.request.mode(),
                         caller.request.label(),
                         caller.asked.until(now),
-                        Instant.ofEpochMilli(caller.asked.wallMillis()),
+                        asked(caller),
                         nameOf(caller.thread)))
                 .toList();
     }
@@ -282,7 +271,9 @@ final class LockInspection implements LockInspector {
     public boolean forceRelease(String name) {
         LockRequest.of(name);
         // Those that begin later may come after the revocation.
-        List<StoreHold> ours = registry.holds(name);
+        List<StoreHold> ours = registry.holds()
+                .filter(hold -> hold.spec.names().contains(name))
+                .toList();
         boolean held = PendingAnswers.answer(name, store.revoke(name));
         if (held) {
             ours.forEach(revoked);

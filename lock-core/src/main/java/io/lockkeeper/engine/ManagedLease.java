@@ -9,7 +9,6 @@ import io.lockkeeper.LockMode;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.ReleaseResult;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -21,150 +20,94 @@ import org.slf4j.LoggerFactory;
 
 /**
  * One caller's lease, of one lock or of several. Held until it is released or lost, whichever is first; neither is ever
- * undone. A downgrade moves it to another hold.
+ * undone. A downgrade moves it to another hold. {@link LeaseOperations} does what concerns the store.
+ *
+ * <pre>
+ *   HELD --release--> RELEASED
+ *    |  `--release without room on the stack--> OWED --the next look--> RELEASED
+ *    `--loss of the hold, or its end has passed--> LOST --release--> LOST_AND_RELEASED
+ * </pre>
  */
-final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
+abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
 
     private static final Logger log = LoggerFactory.getLogger(LockLease.class);
 
-    /** What a lease needs from the engine that gave it. */
-    interface Keeper {
-
-        EngineContext context();
-
-        /** Ends a lease; this thread may do input and output for as long as it waits anyway. */
-        CompletableFuture<ReleaseResult> release(ManagedLease lease, long waitNanos);
-
-        /** Makes a hold lost, unless it is over. */
-        void lose(StoreHold hold, String reason);
-
-        /** Asks the store whether a hold is still there. */
-        CompletableFuture<Boolean> verify(ManagedLease lease);
-
-        /**
-         * Gives a hold a fixed end, that of one reader only where several share it. False: the hold is not there any more; a
-         * failure: it may be, but its end is not the new one.
-         */
-        CompletableFuture<Boolean> extend(ManagedLease lease, long leaseMillis);
-
-        /** Makes a reader's lease of an exclusive one; completed when the store knows, or does not answer. */
-        CompletableFuture<?> downgrade(ManagedLease lease);
-
-        /** A lease is over, by release or by loss. */
-        void over();
+    private enum State {
+        HELD,
+        OWED,
+        LOST,
+        RELEASED,
+        LOST_AND_RELEASED
     }
 
-    private final Keeper keeper;
+    private final EngineContext context;
     private final List<Long> tokens;
     private final LockListener.Way path;
     private final int tries;
     private final long grantedNanos;
-    private final long grantedMillis;
+    final long grantedMillis;
 
     /** The thread that received the lease; before that, the one that asked for it. */
-    private volatile Thread thread;
+    volatile Thread thread;
 
-    private volatile LockRequest request;
+    volatile LockRequest request;
     private volatile StoreHold hold;
 
     /** How long the lock stays taken, from the grant on. */
     private volatile Duration minHold;
 
-    private volatile StoreHold.State state = StoreHold.State.HELD;
-
-    /** Whether the caller has released the lease, which may have been lost before. Guarded by this. */
-    private boolean released;
-
-    /** Whether the release found no room on its stack, and is still to be made. */
-    private volatile boolean owed;
+    /** Written under the monitor. */
+    private volatile State state = State.HELD;
 
     /** Whether an error ended the call that would have received the lease. */
     volatile boolean abandoned;
-
-    /** Whether the caller received the lease: nothing was done under one that was not. */
-    private volatile boolean received = true;
 
     /** The number of the acquisition; 0: the caller has not received the lease, and listeners do not hear of it. */
     private volatile long acquisition;
 
     private List<Consumer<LockLostException>> callbacks = List.of();
-    private volatile @Nullable ClockReading ownEnd;
-    private volatile boolean ownEndSeen;
     private volatile @Nullable LockLostException loss;
 
+    /** The end of this reader's own lease, whatever others do who share the hold; one that was seen to pass stays so. */
+    volatile @Nullable ClockReading ownEnd;
+
+    private volatile boolean ownEndSeen;
+
     ManagedLease(
-            Keeper keeper,
+            EngineContext context,
             LockRequest request,
             int tries,
             Thread thread,
             StoreHold hold,
             List<Long> tokens,
             LockListener.Way path) {
-        this.keeper = keeper;
+        this.context = context;
         this.request = request;
         this.minHold = AcquireSpec.bounded(request.minHoldTime());
         this.tries = tries;
         this.hold = hold;
         this.tokens = tokens;
         this.path = path;
-        this.grantedNanos = keeper.context().nanoTime();
-        this.grantedMillis = keeper.context().scheduler().currentTimeMillis();
+        this.grantedNanos = context.nanoTime();
+        this.grantedMillis = context.scheduler().currentTimeMillis();
         this.thread = thread;
     }
 
-    LockRequest request() {
-        return request;
-    }
+    /** Gives its part of the hold back; this thread may do input and output for as long as it waits anyway. */
+    abstract CompletableFuture<ReleaseResult> releaseHold(long waitNanos);
 
-    StoreHold hold() {
-        return hold;
-    }
+    /** Makes the hold lost, unless it is over. */
+    abstract void loseHold(String reason);
 
-    /** Returns when the caller got the lock, by the wall clock of this machine. */
-    Instant granted() {
-        return Instant.ofEpochMilli(grantedMillis);
-    }
-
-    /** Returns the thread that received the lease; before that, the one that asked for it. */
-    Thread thread() {
-        return thread;
-    }
-
-    @Override
-    public long acquisition() {
-        return acquisition;
-    }
-
-    @Override
-    public boolean isFixed() {
-        return hold.fixedEnd() != null || ownEnd != null;
-    }
-
-    @Override
-    public boolean hasEndedAsAsked() {
-        LockLostException known = loss;
-        return known != null
-                ? known.reason().equals(StoreHold.TIME_OVER)
-                : state == StoreHold.State.HELD && isFixed() && !isHeld();
-    }
-
-    @Override
-    public <T extends @Nullable Object> T join(CompletableFuture<T> answer) {
-        return CallerThread.join(answer);
-    }
-
-    @Override
-    public CompletableFuture<?> downgrade() {
-        return keeper.downgrade(this);
-    }
+    /** The lease is over, by release or by loss. */
+    abstract void over();
 
     /** The caller receives the lease. From now on listeners hear of it, first of this; one that throws gives it back. */
     void received(long number, ClockReading asked) {
         thread = Thread.currentThread();
         try {
-            Duration waited = asked.until(keeper.context().now());
-            keeper.context()
-                    .listener()
+            Duration waited = asked.until(context.now());
+            context.listener()
                     .onAcquired(new LockListener.Acquired(number, request, fencingToken(), waited, tries, path));
             LockLostException early;
             synchronized (this) {
@@ -172,7 +115,7 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
                 early = loss;
             }
             if (early != null) {
-                tellLoss(early);
+                tellListeners(early);
             }
         } catch (Throwable failure) {
             giveBack();
@@ -180,9 +123,15 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
         }
     }
 
+    // ---- what it is ----
+
+    StoreHold hold() {
+        return hold;
+    }
+
     @Override
-    public String name() {
-        return request.names().get(0);
+    public long acquisition() {
+        return acquisition;
     }
 
     @Override
@@ -201,11 +150,6 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     }
 
     @Override
-    public long fencingToken() {
-        return tokens.size() == 1 ? tokens.get(0) : fencingToken(name());
-    }
-
-    @Override
     public long fencingToken(String name) {
         int index = hold.spec.names().indexOf(name);
         if (index < 0) {
@@ -218,18 +162,13 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
 
     @Override
     public boolean isHeld() {
-        while (true) {
-            StoreHold known = hold;
-            boolean held = state == StoreHold.State.HELD
-                    && isHeld(known, keeper.context().now());
-            if (held || known == hold) {
-                return held;
-            }
-            // A downgrade came between: the lease belongs to another hold now.
-        }
+        StoreHold known = hold;
+        // Where a downgrade comes between, the lease belongs to another hold then.
+        return state == State.HELD && (isHeldBy(known) || (known != hold && isHeldBy(hold)));
     }
 
-    private boolean isHeld(StoreHold known, ClockReading now) {
+    private boolean isHeldBy(StoreHold known) {
+        ClockReading now = context.now();
         return known.isValid(now) && !isOwnEndPassed(now);
     }
 
@@ -243,33 +182,43 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
 
     @Override
     public Duration remaining() {
-        if (!isHeld()) {
-            return Duration.ZERO;
-        }
         ClockReading end = hold.deadline();
         ClockReading own = ownEnd;
-        return Duration.ofNanos((own == null || own.isAfter(end) ? end : own)
-                .nanosFrom(keeper.context().now()));
+        ClockReading first = own == null ? end : own.orEarlier(end);
+        return isHeld() ? Duration.ofNanos(first.nanosFrom(context.now())) : Duration.ZERO;
     }
 
     @Override
     public void ensureHeld() {
         if (!isHeld()) {
             LockLostException known = loss;
-            throw known != null
-                    ? new LockLostException(known)
-                    : lossBecause(state == StoreHold.State.RELEASED ? "it was released" : endReason());
+            throw known == null ? lossBecause(endReason()) : new LockLostException(known);
         }
     }
 
     private String endReason() {
-        return ownEndSeen ? StoreHold.TIME_OVER : hold.endReason();
+        LockLostException known = loss;
+        return known != null
+                ? known.reason()
+                : isReleased() ? StoreHold.RELEASED : ownEndSeen ? StoreHold.TIME_OVER : hold.endReason();
     }
 
     @Override
-    public boolean verify() {
-        return isHeld() && PendingAnswers.answer(name(), keeper.verify(this));
+    public boolean isFixed() {
+        return hold.fixedEnd() != null || ownEnd != null;
     }
+
+    @Override
+    public boolean hasEndedAsAsked() {
+        return !isHeld() && endReason().equals(StoreHold.TIME_OVER);
+    }
+
+    @Override
+    public boolean isReleased() {
+        return state == State.RELEASED || state == State.OWED;
+    }
+
+    // ---- its end in time ----
 
     @Override
     public boolean extend(Duration leaseTime) {
@@ -290,38 +239,30 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     }
 
     @Override
-    public CompletableFuture<Boolean> extendAsync(Duration leaseTime) {
-        Duration checked =
-                Objects.requireNonNull(request.withLeaseTime(leaseTime).leaseTime());
-        return isHeld()
-                ? keeper.extend(this, AcquireSpec.bounded(checked).toMillis())
-                : CompletableFuture.completedFuture(false);
-    }
-
-    @Override
     public @Nullable ClockReading ownEnd() {
-        return state == StoreHold.State.HELD ? ownEnd : null;
-    }
-
-    /** Ends this reader's lease at a given moment at the latest, whatever others do who share the hold. */
-    void limit(ClockReading end) {
-        ClockReading own = ownEnd;
-        ownEnd = own == null ? end : own.orEarlier(end);
-    }
-
-    /** Ends this reader's lease at a given moment; an end that was seen to have passed stays so. */
-    void endAt(ClockReading end) {
-        ownEnd = end;
+        return state == State.HELD ? ownEnd : null;
     }
 
     @Override
     public void ownEndPassed() {
-        // Only the one that ends the lease gives its part of the hold back: a release may have been first.
-        if (isOwnEndPassed(keeper.context().now()) && lost(StoreHold.TIME_OVER)) {
-            // The others go on; where there are none, the lock is free.
-            keeper.release(this, 0);
+        if (isOwnEndPassed(context.now())) {
+            expire();
         }
     }
+
+    /** The end has passed. Only what ends the lease gives its part of the hold back: a release may have been first. */
+    private void expire() {
+        String reason = endReason();
+        boolean ended = lost(reason);
+        if (ended && ownEndSeen) {
+            // The others go on; where there are none, the lock is free.
+            releaseHold(0);
+        } else if (ended) {
+            loseHold(reason);
+        }
+    }
+
+    // ---- its downgrade ----
 
     /** A downgrade moves the lease to a reader's hold. Called while the local lock of its hold is locked. */
     void moveTo(StoreHold reader) {
@@ -331,146 +272,111 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
         before.remove(this);
     }
 
-    /** Tells that the lease goes on as that of a reader. */
     void downgraded() {
         LockRequest before = request;
-        LockRequest after = before.withMode(LockMode.READ);
-        request = after;
+        request = before.withMode(LockMode.READ);
         if (acquisition != 0) {
-            LockListener listener = keeper.context().listener();
-            listener.onDowngraded(new LockListener.Downgraded(acquisition, before, after, heldFor()));
+            context.listener().onDowngraded(new LockListener.Downgraded(acquisition, before, request, heldFor()));
         }
     }
 
     // ---- its end by release ----
 
     @Override
+    public <T extends @Nullable Object> T join(CompletableFuture<T> answer) {
+        return CallerThread.join(answer);
+    }
+
+    @Override
     public ReleaseResult release() {
-        if (!StackRoom.isEnough()) {
-            return oweRelease();
+        ReleaseResult told = end(false);
+        if (told != null) {
+            return told;
         }
-        if (!end()) {
-            return ReleaseResult.ALREADY_RELEASED;
-        }
-        if (state != StoreHold.State.RELEASED) {
+        if (!isReleased()) {
             return ended(ReleaseResult.LOST);
         }
-        ReleaseResult result = CallerThread.join(keeper.release(this, CallerThread.waits(Long.MAX_VALUE)));
-        if (result == ReleaseResult.RELEASED && hold.isOver() && hold.isContended()) {
+        ReleaseResult result = CallerThread.join(releaseHold(CallerThread.waits(Long.MAX_VALUE)));
+        if (result == ReleaseResult.RELEASED && hold.isOver() && hold.contended) {
             // The store tells the next holder when it answers. Where both share processors, this thread may want the
             // lock again at once, and could only wait for it: it gives way.
-            keeper.context().giveWay().run();
+            context.giveWay().run();
         }
         return ended(result);
     }
 
     @Override
     public CompletableFuture<ReleaseResult> closeAsync() {
-        if (!StackRoom.isEnough()) {
-            return CompletableFuture.completedFuture(oweRelease());
-        }
-        return end() ? releaseAsync() : CompletableFuture.completedFuture(ReleaseResult.ALREADY_RELEASED);
+        return closeAsync(false);
     }
 
-    private CompletableFuture<ReleaseResult> releaseAsync() {
-        CompletableFuture<ReleaseResult> result = state == StoreHold.State.RELEASED
-                ? keeper.release(this, 0)
-                : CompletableFuture.completedFuture(ReleaseResult.LOST);
-        return result.thenApply(this::ended).whenComplete((told, never) -> report(told));
-    }
-
-    /** Ends the lease here; a periodic look tells the engine. Without a call, because there may be no room for one. */
-    private ReleaseResult oweRelease() {
-        synchronized (this) {
-            if (released) {
-                return ReleaseResult.ALREADY_RELEASED;
-            }
-            released = true;
-            owed = true;
-            state = state == StoreHold.State.HELD ? StoreHold.State.RELEASED : state;
+    private CompletableFuture<ReleaseResult> closeAsync(boolean owed) {
+        ReleaseResult told = end(owed);
+        if (told != null) {
+            return CompletableFuture.completedFuture(told);
         }
-        return ReleaseResult.UNKNOWN;
-    }
-
-    /** Returns whether a release found no room on its stack, or the caller none to receive the lease. */
-    boolean owesRelease() {
-        return owed || (abandoned && state == StoreHold.State.HELD);
-    }
-
-    /** Completes that release. */
-    void completeRelease() {
-        if (owed) {
-            owed = false;
-            releaseAsync();
-        } else if (abandoned) {
-            giveBack();
-        }
-    }
-
-    /** Ends the lease here, at once; false: it was released before. */
-    private boolean end() {
-        boolean held = isHeld();
-        synchronized (this) {
-            if (released) {
-                return false;
-            }
-            released = true;
-            if (held && state == StoreHold.State.HELD) {
-                state = StoreHold.State.RELEASED;
-            }
-        }
-        if (state == StoreHold.State.HELD) {
-            // Its end has passed, and has not been told yet.
-            if (ownEndSeen) {
-                ownEndPassed();
-            } else {
-                keeper.lose(hold, endReason());
-                lost(endReason());
-            }
-        }
-        return true;
-    }
-
-    private ReleaseResult ended(ReleaseResult result) {
-        if (state == StoreHold.State.RELEASED) {
-            // A loss was told to the engine when it came.
-            keeper.over();
-        }
-        LockLostException late = result == ReleaseResult.LOST && state == StoreHold.State.RELEASED
-                ? lossBecause("the store did not know of it any more when it was released")
-                : null;
-        List<Consumer<LockLostException>> told;
-        synchronized (this) {
-            told = callbacks;
-            callbacks = List.of();
-            loss = late == null ? loss : late;
-        }
-        if (acquisition != 0) {
-            if (late != null) {
-                told.forEach(callback -> tell(callback, late));
-                tellLoss(late);
-            }
-            LockListener listener = keeper.context().listener();
-            listener.onReleased(new LockListener.Released(acquisition, request, fencingToken(), heldFor(), result));
-        }
-        return result;
-    }
-
-    @Override
-    public void giveBack() {
-        received = false;
-        closeAsync();
-    }
-
-    @Override
-    public long keepMillis() {
-        Duration keep = AcquireSpec.bounded(minHold).minus(heldFor());
-        return !received || keep.isNegative() ? 0 : keep.plusNanos(999_999).toMillis();
+        CompletableFuture<ReleaseResult> result =
+                isReleased() ? releaseHold(0) : CompletableFuture.completedFuture(ReleaseResult.LOST);
+        return result.thenApply(this::ended).whenComplete((ended, never) -> report(ended));
     }
 
     @Override
     public void close() {
         report(release());
+    }
+
+    @Override
+    public void giveBack() {
+        minHold = Duration.ZERO;
+        closeAsync();
+    }
+
+    /** Returns whether a release found no room on its stack, or the caller none to receive the lease. */
+    boolean owesRelease() {
+        return state == State.OWED || (abandoned && state == State.HELD);
+    }
+
+    void completeRelease() {
+        minHold = abandoned ? Duration.ZERO : minHold;
+        closeAsync(true);
+    }
+
+    /**
+     * Ends the lease here, at once.
+     *
+     * @param owed whether what is owed is to be done now
+     * @return what the caller is told; null: the engine is to be told, and says it
+     */
+    private @Nullable ReleaseResult end(boolean owed) {
+        boolean room = StackRoom.isEnough();
+        if (room && state == State.HELD && !isHeld()) {
+            // Its end has passed, and has not been told yet.
+            expire();
+        }
+        synchronized (this) {
+            State before = state;
+            boolean done = before == State.RELEASED || before == State.LOST_AND_RELEASED;
+            if (done || (before == State.OWED && !(owed && room))) {
+                return ReleaseResult.ALREADY_RELEASED;
+            }
+            state = before == State.LOST ? State.LOST_AND_RELEASED : room ? State.RELEASED : State.OWED;
+            return room ? null : ReleaseResult.UNKNOWN;
+        }
+    }
+
+    private ReleaseResult ended(ReleaseResult result) {
+        if (isReleased()) {
+            // A loss was told to the engine when it came.
+            over();
+            if (result == ReleaseResult.LOST) {
+                lost(State.RELEASED, State.RELEASED, "the store did not know of it any more when it was released");
+            }
+        }
+        if (acquisition != 0) {
+            context.listener()
+                    .onReleased(new LockListener.Released(acquisition, request, fencingToken(), heldFor(), result));
+        }
+        return result;
     }
 
     /** Says what needs a person in the outcome of a release. A loss was logged when it was told. */
@@ -481,8 +387,9 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     }
 
     @Override
-    public boolean isReleased() {
-        return state == StoreHold.State.RELEASED;
+    public long keepMillis() {
+        Duration keep = minHold.minus(heldFor());
+        return keep.isNegative() ? 0 : keep.plusNanos(999_999).toMillis();
     }
 
     // ---- its end by loss ----
@@ -512,30 +419,37 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
 
     @Override
     public boolean lost(String reason) {
-        List<Consumer<LockLostException>> told;
+        return lost(State.HELD, State.LOST, reason) || lost(State.OWED, State.LOST_AND_RELEASED, reason);
+    }
+
+    /** Makes a loss of a lease that is in a given state, and tells it. */
+    private boolean lost(State from, State to, String reason) {
         LockLostException lost = lossBecause(reason);
+        List<Consumer<LockLostException>> told;
         boolean received;
         synchronized (this) {
-            // A caller who receives the lease from now on tells the listeners of the loss.
-            received = acquisition != 0;
-            if (state != StoreHold.State.HELD) {
+            if (state != from) {
                 return false;
             }
-            state = StoreHold.State.LOST;
+            state = to;
             loss = lost;
             told = callbacks;
             callbacks = List.of();
+            // A caller who receives the lease from now on tells the listeners of the loss.
+            received = acquisition != 0;
         }
-        keeper.over();
+        if (from != to) {
+            over();
+        }
         told.forEach(callback -> tell(callback, lost));
         if (received) {
-            tellLoss(lost);
+            tellListeners(lost);
         }
         return true;
     }
 
     private void tell(Consumer<LockLostException> callback, LockLostException lost) {
-        keeper.context().callbacks().execute(() -> {
+        context.callbacks().execute(() -> {
             try {
                 callback.accept(lost);
             } catch (Throwable failure) {
@@ -544,7 +458,7 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
         });
     }
 
-    private void tellLoss(LockLostException lost) {
+    private void tellListeners(LockLostException lost) {
         if (lost.reason().equals(StoreHold.TIME_OVER)) {
             log.info("{}", lost.getMessage());
         } else {
@@ -555,7 +469,7 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
                     label == null ? "a request without a label" : label,
                     thread.getName());
         }
-        keeper.context().listener().onLost(new LockListener.Lost(acquisition, request, lost));
+        context.listener().onLost(new LockListener.Lost(acquisition, request, lost));
     }
 
     private LockLostException lossBecause(String reason) {
@@ -563,7 +477,7 @@ final class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     }
 
     private Duration heldFor() {
-        return Duration.ofNanos(Math.max(0, keeper.context().nanoTime() - grantedNanos));
+        return Duration.ofNanos(Math.max(0, context.nanoTime() - grantedNanos));
     }
 
     @Override

@@ -15,7 +15,6 @@ final class StackRoom {
 
     private StackRoom() {}
 
-    /** Returns whether there is room for a step. */
     static boolean isEnough() {
         try {
             requireToEnd();
@@ -25,20 +24,12 @@ final class StackRoom {
         }
     }
 
-    /**
-     * Looks for the room that an acquisition needs, and its release.
-     *
-     * @throws StackOverflowError if there is none
-     */
+    /** Throws a StackOverflowError where an acquisition and its release find no room. */
     static void requireToBegin() {
         descend(LEVELS_TO_BEGIN, 1, 2, 3, 4, 5, 6, 7, 8);
     }
 
-    /**
-     * Looks for the room that a step needs.
-     *
-     * @throws StackOverflowError if there is none
-     */
+    /** Throws a StackOverflowError where a step finds no room. */
     static void requireToEnd() {
         descend(LEVELS, 1, 2, 3, 4, 5, 6, 7, 8);
     }

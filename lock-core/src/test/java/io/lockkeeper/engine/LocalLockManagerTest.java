@@ -613,12 +613,7 @@ class LocalLockManagerTest {
         EngineFixture patient = new EngineFixture(Duration.ofMinutes(1));
         ManagedLease lease = patient.holds(100);
         patient.store.uponRelease = sent -> sent.answer(ReleaseReply.RELEASED);
-        LeaseManager door = new LeaseManager(
-                patient.store,
-                patient.manager,
-                patient.context,
-                Duration.ofMillis(EngineFixture.LEASE_MILLIS),
-                () -> {});
+        LeaseManager door = new LeaseManager(patient.manager, () -> {});
         List<Thread> threads = List.of(new Thread(door::close), new Thread(door::close));
         threads.forEach(Thread::start);
         Awaitility.await().until(() -> threads.stream()

@@ -196,7 +196,7 @@ class LocalLockTest {
         StoreHold hold = fixture.holds(100);
         fixture.enters();
 
-        hold.pin();
+        hold.pinned = true;
 
         assertThat(fixture.released()).containsExactly(new HandOver(hold, 100, fixture.asked()));
     }
@@ -590,7 +590,7 @@ class LocalLockTest {
     @Test
     void noReaderJoinsWhenAWriterWaits() {
         LocalLockFixture readers = LocalLockFixture.ofReaders();
-        readers.holds(100).pin();
+        readers.holds(100).pinned = true;
 
         assertThat(readers.enter(readers.caller())).isNull();
     }

@@ -82,7 +82,7 @@ final class SimulatedInstance implements Scheduler {
                 context.listener());
         StoredInstance described = new StoredInstance(clientId(), "", "", number, Instant.EPOCH);
         this.locks = new LocalLockManager(store, settings, context, described);
-        this.manager = new LeaseManager(store, locks, context, settings.leaseTime(), () -> {});
+        this.manager = new LeaseManager(locks, () -> {});
     }
 
     /** Returns with what the ids of its attempts begin. */

@@ -43,25 +43,23 @@ class SimulationSabotageTest {
                 "LocalLock", "waiter.patienceNanos + GRACE_NANOS", "waiter.patienceNanos + 20 * GRACE_NANOS"),
         LOCAL_CALLERS_ARE_SERVED_FROM_THE_END(
                 "WaitQueue", "waiters.add(waiter);", "((ArrayDeque<PendingRequest>) waiters).addFirst(waiter);"),
-        A_LOSS_IS_NOT_TOLD("LeaseRenewer", "expired.forEach(hold -> lose.accept(hold, hold.endReason()));", ""),
-        A_LOSS_IS_TOLD_TWICE(
-                "ManagedLease",
-                "if (state != StoreHold.State.HELD) {\n                return false;\n            }\n            state",
-                "if (state == StoreHold.State.RELEASED) {\n                return false;\n            }\n            state"),
+        A_LOSS_IS_NOT_TOLD("LeaseRenewer", "ends.add(() -> lose.accept(hold, hold.endReason()));", ""),
+        A_LOSS_IS_TOLD_TWICE("ManagedLease", "if (state != from) {", "if (state == State.RELEASED) {"),
         A_CALLBACK_RUNS_IN_THE_BACKGROUND(
-                "ManagedLease", "keeper.context().callbacks().execute(", "keeper.context().background().execute("),
+                "ManagedLease", "context.callbacks().execute(", "context.background().execute("),
         A_SUSPENSION_IS_NOT_SEEN(
                 "ClockReading", "now.nanos - nanos >= 0 || now.wallMillis >= wallMillis", "now.nanos - nanos >= 0"),
         A_FIXED_GRANT_OUTLIVES_A_SUSPENSION(
                 "LeasePolicy", "granted.orEarlier(fixedEnd)", "granted.isAfter(fixedEnd) ? fixedEnd : granted"),
-        READERS_PASS_A_WRITER("LeasePolicy", "return !hold.isPinned()\n                && now", "return now"),
+        READERS_PASS_A_WRITER("LeasePolicy", "return !hold.pinned\n                && now", "return now"),
         FAIR_CALLERS_ASK_AT_ONCE("FifoGate", "first[0] = queue.element();", ""),
         A_LOST_RELEASE_IS_NOT_REPEATED(
                 "ActionExecutor", "if (ending.end.isAfter(context.now())) {", "if (ending.end == null) {"),
-        A_LEASE_IS_KEPT_THAT_NOBODY_RECEIVED("LeaseManager", "asked.join().giveBack();", ""),
+        A_LEASE_IS_KEPT_THAT_NOBODY_RECEIVED(
+                "LeaseManager", "asked.isCompletedExceptionally() ? null : asked.join()", "null"),
         A_HEALTHY_STORE_IS_BLAMED("LocalLock", "|| !(heardSince || waiting() != null)", "|| waiting() == null"),
         A_DOWNGRADED_HOLD_IS_CANCELLED("LocalLock", "downgraded = gone.attempt;", ""),
-        A_DOWNGRADED_LEASE_HAS_NO_DEADLINE("LeaseOperations", "renewer.watchDeadline(reader);", ""),
+        A_DOWNGRADED_LEASE_HAS_NO_DEADLINE("LeaseOperations", "renewer.watch(reader);\n            return", "return"),
         CLOSE_DOES_NOT_WAIT_FOR_ANSWERS(
                 "PendingAnswers", "none = awaited;\n        tellIfNone();", "awaited.complete(null);"),
         CLOSE_LEAVES_WHAT_IS_HELD(
@@ -69,7 +67,7 @@ class SimulationSabotageTest {
                 "all(registry.held().stream().map(ManagedLease::closeAsync))",
                 "CompletableFuture.completedFuture(null)"),
         AN_ENDED_LEASE_BLOCKS_ITS_OWNER(
-                "ManagedLease", "? known.reason().equals(StoreHold.TIME_OVER)", "? known.reason().isEmpty()"),
+                "ManagedLease", "endReason().equals(StoreHold.TIME_OVER)", "endReason().isEmpty()"),
         AN_ERROR_OF_A_RENEWAL_COSTS_THE_LOCK(
                 "LeaseRenewer",
                 "} catch (Throwable failure) {\n            // A store that throws",
