@@ -188,7 +188,7 @@ Arrive(m) ==
             IF made = 1 THEN net ELSE net \ {m}, made)
     /\ UNCHANGED <<attempt, pending>>
 
-(* ActionExecutor.releaseUntil and retryRelease: a release that is due is sent until the store has answered. One step stands
+(* ActionExecutor.Ending: a release that is due is sent until the store has answered. One step stands
    for all of it, because nothing depends on when it was sent. Where the store knows nothing of the attempt any more, its
    hold had lapsed: the caller is told LOST, and ActionExecutor.releaseAgain releases once more when nothing that was sent can
    arrive any more. *)
@@ -232,7 +232,7 @@ Begin(a) ==
 \* Whether the store has what a waiting attempt needs until the next tick: only for Prompt.
 IsSettled(a) == HasPlace(record, a) /\ \A i \in 1 .. Len(record.queue) : record.queue[i].attempt = a => record.queue[i].alive > 0
 
-\* LocalLock.pollDue, ActionExecutor.pollAfter, LocalLock.messagesMissed; also the claim of a grant in LocalLock.granted.
+\* LocalLock.due, LocalLock.messagesMissed; also the claim of a grant in LocalLock.granted.
 Poll(a) ==
     /\ attempt[a].state = "queued"
     /\ Prompt => net = {} /\ ~IsSettled(a)
@@ -246,7 +246,7 @@ Fail(a) ==
     /\ Abandon(a)
     /\ UNCHANGED <<record, issued, net, up, skew, copies, latest, ordered>>
 
-\* LocalLock.left, LocalLock.timedOut -> LocalLock.giveUpPlace: the caller is cancelled, or its time is up.
+\* LocalLock.left, LocalLock.timedOut -> LocalLock.giveUpUnneededPlace: the caller is cancelled, or its time is up.
 Cancel(a) ==
     /\ attempt[a].state = "queued"
     /\ Leaving
@@ -334,7 +334,7 @@ ReceiveEnded(m) ==
     /\ IF Waits(m.attempt) THEN Set(m.attempt, "lost") ELSE UNCHANGED attempt
     /\ UNCHANGED <<record, issued, up, pending, skew, copies, latest, ordered>>
 
-\* LocalLock.granted. A grant that overtook the answer waits (AcquireAttempt.State.Asking.grant).
+\* LocalLock.granted. A grant that overtook the answer waits (AcquireAttempt.grant).
 \* A waiter may always do nothing, which is to claim first: Poll.
 ReceiveGrant(m) ==
     LET a == m.attempt

@@ -6,7 +6,6 @@ import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.Grant;
 import io.lockkeeper.store.StoreException;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** One attempt of a local lock to get the lock from the store, under an id of its own. Guarded by the local lock. */
@@ -15,25 +14,8 @@ final class AcquireAttempt {
     /** Where an attempt stands. */
     sealed interface State {
 
-        /** The store has been asked for the first time, and has not answered. */
-        final class Asking implements State {
-
-            final ClockReading since;
-
-            /** A grant that overtook the answer; null: none. */
-            @Nullable
-            Grant grant;
-
-            /** How soon the lock is free, where that news overtook the answer. */
-            long freeInMillis = Long.MAX_VALUE;
-
-            /** Whether messages may have been missed since the question was sent. */
-            boolean messagesMissed;
-
-            Asking(ClockReading since) {
-                this.since = since;
-            }
-        }
+        /** The store has been asked for the first time, or will be, and has not answered. */
+        record Asking() implements State {}
 
         /** The attempt has a place in the store's queue, or waits for the time to ask again. */
         final class Queued implements State {
@@ -44,10 +26,6 @@ final class AcquireAttempt {
             @Nullable
             ClockReading sampled;
 
-            /** When the store was asked again; null: it owes no answer. */
-            @Nullable
-            ClockReading askedAgain;
-
             /** Why the last question failed; null: it did not. */
             @Nullable
             StoreException failure;
@@ -56,11 +34,19 @@ final class AcquireAttempt {
             @Nullable
             String holder;
 
-            /** Whether the store's message came that it is this attempt's turn, and the store must say for how long. */
-            boolean granted;
+            /** When to ask again, on the monotonic clock, or never. */
+            long pollNanos = LocalLock.NEVER;
 
             /** Whether the store said beforehand when to ask again: no message was to come. */
             boolean announced;
+
+            /** The store has answered with a place. */
+            void placed(AcquireReply.Queued answer, ClockReading sent) {
+                place = answer;
+                holder = answer.holder();
+                sampled = sent;
+                failure = null;
+            }
 
             /**
              * Returns the local time at which the store's clock shows a given time at the earliest: the answer of the sample
@@ -78,19 +64,34 @@ final class AcquireAttempt {
             }
         }
 
-        /** It has the lock, or has ended without it. */
-        record Over() implements State {}
+        /** It has ended, with a hold or without. */
+        record Ended(@Nullable StoreHold hold) implements State {}
     }
-
-    private static final State OVER = new State.Over();
 
     final String id;
 
     /** Whether no caller waited before this attempt: its failure is their first news of the store. */
     final boolean first;
 
+    /** Whether it wants a place where the lock is held. */
+    final boolean queues;
+
     /** How often its hold may pass to another local caller, while the store's queue is empty. */
     final int passes;
+
+    /** Whether its first question has to wait, because other fair callers come first. */
+    volatile boolean gated;
+
+    /** When the store was asked what it has not answered; null: it owes no answer. */
+    @Nullable
+    ClockReading asked;
+
+    /** The store's message that it is this attempt's turn; null: none came. */
+    @Nullable
+    Grant grant;
+
+    /** Whether messages that concern it may have been missed since the first question was sent, or overtook its answer. */
+    boolean missed;
 
     /** Whether others wait for its hold, where that news overtook the answer. */
     boolean contended;
@@ -101,27 +102,18 @@ final class AcquireAttempt {
     /** How many of its questions have no answer: such a one may reach the store at any time until it is late. */
     final AtomicInteger unanswered = new AtomicInteger();
 
-    private volatile State state;
+    volatile State state;
 
-    /** The last decision about when to ask again; null: none was made. */
-    private volatile @Nullable Object lastPoll;
-
-    private Scheduler.@Nullable Timeout poll;
-
-    AcquireAttempt(String id, boolean first, int passes, State state) {
+    AcquireAttempt(String id, boolean first, boolean queues, int passes, State state) {
         this.id = id;
         this.first = first;
+        this.queues = queues;
         this.passes = passes;
         this.state = state;
     }
 
-    State state() {
-        return state;
-    }
-
-    /** Returns the state in which the first answer is awaited; null: it is in another one. */
-    State.@Nullable Asking asking() {
-        return state instanceof State.Asking asking ? asking : null;
+    boolean isAsking() {
+        return state instanceof State.Asking;
     }
 
     /** Returns the state in which it waits; null: it is in another one. */
@@ -129,80 +121,26 @@ final class AcquireAttempt {
         return state instanceof State.Queued queued ? queued : null;
     }
 
-    /** The store has placed it in its queue. */
-    State.Queued queued(AcquireReply.Queued place, ClockReading sent) {
-        State.Queued queued = queued();
-        if (queued == null) {
-            queued = new State.Queued();
-            state = queued;
-        }
-        queued.place = place;
-        queued.holder = place.holder();
-        queued.sampled = sent;
-        queued.askedAgain = null;
-        queued.failure = null;
-        return queued;
-    }
-
-    void end() {
-        state = OVER;
-    }
-
     boolean isOver() {
-        return state == OVER;
+        return state instanceof State.Ended;
+    }
+
+    /** Returns the hold that it got; null: it has not ended, or has got none. */
+    @Nullable
+    StoreHold hold() {
+        return state instanceof State.Ended ended ? ended.hold() : null;
     }
 
     /** Returns how the lock comes with the store's next yes. */
     LockListener.Way path() {
         State.Queued queued = queued();
-        if (queued == null || queued.announced || queued.place == null) {
-            return queued != null && queued.granted ? LockListener.Way.GRANT : LockListener.Way.ANSWER;
-        }
-        return queued.granted ? LockListener.Way.GRANT : LockListener.Way.POLL;
+        return queued == null || (grant == null && (queued.announced || queued.place == null))
+                ? LockListener.Way.ANSWER
+                : grant != null ? LockListener.Way.GRANT : LockListener.Way.POLL;
     }
 
     /** Returns whether the store's queue was empty when this attempt asked, and no one came since, as far as is known. */
     boolean isUncontended() {
-        State.Asking asking = asking();
-        return asking != null && asking.grant == null && !contended;
-    }
-
-    /** Returns when the store was asked what it has not answered; null: it owes no answer. */
-    @Nullable
-    ClockReading unanswered() {
-        State.Asking asking = asking();
-        State.Queued queued = queued();
-        return asking != null ? asking.since : queued != null ? queued.askedAgain : null;
-    }
-
-    /** It was decided when to ask again; what was decided before, and is executed later, counts no more. */
-    void decided(Object poll) {
-        lastPoll = poll;
-    }
-
-    /**
-     * Arms the task that asks again, in place of an earlier one. The task may run before this is done, and arm the next one:
-     * that has to be after this.
-     */
-    @SuppressWarnings("ReferenceEquality") // Two decisions may say the same.
-    synchronized void pollBy(Object decision, Supplier<Scheduler.Timeout> task) {
-        if (decision != lastPoll) {
-            return;
-        }
-        stopPolling();
-        Scheduler.Timeout next = task.get();
-        if (poll == null) {
-            poll = next;
-        }
-        if (isOver()) {
-            stopPolling();
-        }
-    }
-
-    synchronized void stopPolling() {
-        if (poll != null) {
-            poll.cancel();
-            poll = null;
-        }
+        return isAsking() && grant == null && !contended;
     }
 }

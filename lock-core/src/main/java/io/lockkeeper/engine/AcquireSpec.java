@@ -83,12 +83,7 @@ record AcquireSpec(List<String> names, ClaimMode mode, long leaseMillis, boolean
         return maxPasses == 0 ? 0 : AcquireCommand.MOST_TOKENS - 1;
     }
 
-    /**
-     * Returns the question of an attempt.
-     *
-     * @param queue whether it waits where the lock is held
-     * @param passes how often its hold may pass: each local holder needs a fencing token
-     */
+    /** Returns the question of an attempt whose hold may pass so often: each local holder needs a fencing token. */
     AcquireCommand command(String attempt, boolean queue, int passes) {
         return new AcquireCommand(names, attempt, mode, leaseMillis, queue, passes + 1);
     }

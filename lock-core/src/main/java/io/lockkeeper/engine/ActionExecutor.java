@@ -4,7 +4,9 @@ package io.lockkeeper.engine;
 import io.lockkeeper.LockInstance;
 import io.lockkeeper.LockNotAcquiredException;
 import io.lockkeeper.ReleaseResult;
+import io.lockkeeper.store.AcquireCommand;
 import io.lockkeeper.store.AcquireReply;
+import io.lockkeeper.store.ClaimMode;
 import io.lockkeeper.store.HandOverCommand;
 import io.lockkeeper.store.LockStore;
 import io.lockkeeper.store.ReleaseCommand;
@@ -13,7 +15,7 @@ import io.lockkeeper.store.StoreException;
 import io.lockkeeper.store.StoreTraits;
 import java.time.Duration;
 import java.util.List;
-import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
@@ -23,8 +25,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Executes the actions of local locks, in order, outside their monitors, and brings them their events. An action that throws
- * anything is executed again a little later, and a question that throws is a failed one: nothing ends in silence.
+ * Executes the actions of local locks, in order, outside their monitors, sets their timers, and brings them their events. An
+ * action that throws anything is executed again a little later, and a question that throws is a failed one: nothing ends in
+ * silence.
  */
 final class ActionExecutor {
 
@@ -48,6 +51,8 @@ final class ActionExecutor {
     /** For so many polls a store keeps what a waiting attempt has. */
     private static final int ALIVE_POLLS = 3;
 
+    private static final CompletableFuture<?> DONE = CompletableFuture.completedFuture(null);
+
     /** What the actions concern beside the store and the callers. */
     interface Owner {
 
@@ -62,9 +67,6 @@ final class ActionExecutor {
 
         /** A lock takes no callers any more. */
         void retired(LocalLock lock);
-
-        /** The next fair caller may ask. */
-        void gateOpened(LocalLock lock);
     }
 
     /** Something that happens to a lock. */
@@ -82,9 +84,10 @@ final class ActionExecutor {
     private final LeaseRegistry registry;
     private final LockInspection inspection;
     private final Owner owner;
+    private final FifoGate gate = new FifoGate();
 
     /** The second cancels to come of attempts that have asked without an answer. */
-    private final Map<Object, CompletableFuture<?>> lastCancels = new ConcurrentHashMap<>();
+    private final Set<Ending> lastCancels = ConcurrentHashMap.newKeySet();
 
     /** Known when the store is open, which is before the first command. */
     private volatile StoreTraits traits = new StoreTraits(Duration.ZERO, Duration.ZERO, Duration.ZERO, true);
@@ -109,229 +112,95 @@ final class ActionExecutor {
         traits = opened;
     }
 
+    /** Returns for how many names fair callers wait for their turn to ask. */
+    int gated() {
+        return gate.size();
+    }
+
+    // ---- events ----
+
     /** Brings an event to a lock and executes what follows; commands run in the background. Returns whether it happened. */
     boolean on(LocalLock lock, Event event) {
         return on(lock, IN_BACKGROUND, null, event);
     }
 
     /**
-     * Brings an event to a lock and executes what follows.
+     * Brings an event to a lock and executes what follows. Returns whether it happened; false: it came too late.
      *
      * @param waitNanos how long this thread, on which commands run, waits for their answers; 0: not at all
      * @param released completed when a hold that ends with the event is known to have ended; null: no one waits for that
-     * @return whether the event happened; false: it came too late
      */
     boolean on(LocalLock lock, long waitNanos, @Nullable CompletableFuture<ReleaseResult> released, Event event) {
+        return happened(lock, waitNanos, released, event) != null;
+    }
+
+    /** Returns what is completed when the place is gone that was given up; null: the event came too late. */
+    private @Nullable CompletableFuture<?> happened(
+            LocalLock lock, long waitNanos, @Nullable CompletableFuture<ReleaseResult> released, Event event) {
         List<LockAction> actions = decide(lock, event);
-        if (actions == null) {
-            return false;
-        }
-        execute(lock, actions, waitNanos, released);
-        return true;
+        return actions == null ? null : execute(lock, actions, waitNanos, released);
     }
 
     private @Nullable List<LockAction> decide(LocalLock lock, Event event) {
+        List<LockAction> actions;
         synchronized (lock) {
             try {
-                return event.apply(lock, context.now());
+                actions = event.apply(lock, context.now());
             } catch (Throwable error) {
                 log.error("An error came into a decision about {}, whose callers fail", lock.spec.names(), error);
-                return lock.broken();
+                actions = lock.broken();
             }
         }
-    }
-
-    private void execute(
-            LocalLock lock,
-            List<LockAction> actions,
-            long waitNanos,
-            @Nullable CompletableFuture<ReleaseResult> released) {
-        boolean ends = false;
-        for (LockAction action : actions) {
-            ends |= action instanceof LockAction.Release || action instanceof LockAction.HandOver;
-            execute(lock, action, waitNanos, released, 0);
-        }
-        if (released != null && !ends) {
-            released.complete(ReleaseResult.RELEASED);
-        }
-        if (lock.isBroken()) {
-            failCallersOf(lock);
-        }
-    }
-
-    /** The callers of a broken lock may be unknown there, and its hold may have no owner. */
-    void failCallersOf(LocalLock broken) {
-        registry.forEachPending((caller, lock) -> {
-            if (lock == broken) {
-                fail(caller, new StoreException("an error came into the answer", null));
-            }
-        });
-        StoreHold hold = broken.hold();
-        if (hold != null && hold.leases().isEmpty()) {
-            lose(hold, "an error came into its release");
-        }
-    }
-
-    private void execute(
-            LocalLock lock,
-            LockAction action,
-            long waitNanos,
-            @Nullable CompletableFuture<ReleaseResult> released,
-            int tries) {
         try {
-            execute(lock, action, waitNanos, released);
+            setTimer(lock);
         } catch (Throwable error) {
-            if (tries == 0) {
-                log.error("{} failed, and is executed again", action, error);
-            }
-            if (tries < MOST_TRIES) {
-                context.scheduler()
-                        .schedule(() -> execute(lock, action, IN_BACKGROUND, released, tries + 1), RETRY_NANOS);
-            }
+            log.error("The timer of {} could not be set, and is set later", lock.spec.names(), error);
         }
+        return actions;
     }
 
-    private void execute(
-            LocalLock lock, LockAction action, long waitNanos, @Nullable CompletableFuture<ReleaseResult> released) {
-        if (action instanceof LockAction.Grant grant) {
-            grant(grant);
-        } else if (action instanceof LockAction.Watch watch) {
-            owner.watch(watch.hold());
-        } else if (action instanceof LockAction.Ask ask) {
-            run(waitNanos, wait -> ask(lock, ask, wait));
-        } else if (action instanceof LockAction.TimeoutAfter timeout) {
-            timeout(timeout.waiter(), timeout.nanos());
-        } else if (action instanceof LockAction.Release release) {
-            run(waitNanos, wait -> release(release, wait, released));
-        } else if (action instanceof LockAction.HandOver handOver) {
-            run(waitNanos, wait -> handOver(lock, handOver, wait, released));
-        } else if (action instanceof LockAction.PollAfter poll) {
-            pollAfter(lock, poll);
-        } else if (action instanceof LockAction.StopPolling stop) {
-            stop.attempt().stopPolling();
-        } else if (action instanceof LockAction.Forget forget) {
-            forget(forget.attempt());
-        } else if (action instanceof LockAction.Cancel cancel) {
-            forget(cancel.attempt());
-            boolean unanswered = cancel.attempt().unanswered.get() > 0;
-            run(waitNanos, wait -> cancel(lock.spec, cancel.attempt().id, 0, cancel.keepMillis(), unanswered)
-                    .whenComplete((told, never) -> placeGone(cancel.leaver())));
-        } else if (action instanceof LockAction.Refuse refuse) {
-            refuse(refuse);
-        } else if (action instanceof LockAction.Fail fail) {
-            fail(fail.waiter(), fail.failure());
-        } else if (action instanceof LockAction.PlaceGone gone) {
-            placeGone(gone.leaver());
-        } else if (action instanceof LockAction.OpenGate) {
-            owner.gateOpened(lock);
-        } else if (action instanceof LockAction.Retire) {
-            owner.retired(lock);
-        }
-    }
-
-    private void run(long waitNanos, LongConsumer commands) {
-        calls.run(
-                waitNanos == IN_BACKGROUND ? context.background() : Runnable::run,
-                () -> commands.accept(Math.max(0, waitNanos)));
-    }
-
-    // ---- callers ----
-
-    private void grant(LockAction.Grant grant) {
-        PendingRequest waiter = grant.waiter();
-        ManagedLease lease = waiter.lease;
-        if (lease == null) {
-            lease = owner.lease(grant);
-            waiter.lease = lease;
-        }
-        answered(waiter);
-        // Where this is executed again, the caller may have the lease already.
-        boolean complete = waiter.complete(lease) || (!waiter.isCompletedExceptionally() && waiter.join() == lease);
-        if (!complete || waiter.abandoned) {
-            calls.run(context.background(), lease::giveBack);
-        }
-    }
-
-    private void refuse(LockAction.Refuse refuse) {
-        PendingRequest waiter = refuse.waiter();
-        if (waiter.mayRetry() && !waiter.isDone()) {
-            waiter.stopTimeout();
-            owner.retry(waiter);
-        } else if (refuse.whenPlaceGone()) {
-            CompletableFuture<@Nullable Void> gone = waiter.leaving();
-            if (!gone.isDone()) {
-                context.scheduler().schedule(() -> placeGone(waiter), PLACE_GONE_NANOS);
-            }
-            gone.whenComplete((told, never) -> refuse(waiter, refuse.holder()));
-        } else {
-            refuse(waiter, refuse.holder());
-        }
-    }
-
-    private void refuse(PendingRequest waiter, @Nullable String holder) {
-        if (holder == null || holder.isEmpty()) {
-            refuse(waiter, (LockInstance) null);
+    /** Sets the timer of a lock for its next time. */
+    void setTimer(LocalLock lock) {
+        if (lock.dueNanos == lock.timerNanos) {
             return;
         }
-        long left = waiter.isLimited()
-                ? waiter.patienceNanos + LAST_WORD_NANOS - (context.now().nanos() - waiter.tried.nanos())
-                : Long.MAX_VALUE;
-        inspection.holderOf(holder, Math.min(left, NAME_NANOS)).whenComplete((known, failure) -> refuse(waiter, known));
-    }
-
-    private void refuse(PendingRequest waiter, @Nullable LockInstance holder) {
-        fail(
-                waiter,
-                new LockNotAcquiredException(
-                        waiter.request.names(), waiter.asked.until(context.now()), waiter.tries, holder));
-    }
-
-    private void fail(PendingRequest waiter, RuntimeException failure) {
-        answered(waiter);
-        waiter.completeExceptionally(failure);
-    }
-
-    private void answered(PendingRequest waiter) {
-        waiter.stopTimeout();
-        registry.remove(waiter);
-    }
-
-    private static void placeGone(@Nullable PendingRequest leaver) {
-        if (leaver != null) {
-            leaver.leaving().complete(null);
-        }
-    }
-
-    private void timeout(PendingRequest waiter, long nanos) {
-        if (waiter.blocking) {
-            waiter.timeoutNanos = context.now().nanos() + nanos;
-            waiter.timed = true;
-        } else {
-            waiter.timeoutBy(() -> context.scheduler().schedule(() -> timeOut(waiter), nanos));
+        synchronized (lock) {
+            long due = lock.dueNanos;
+            if (lock.timer != null) {
+                lock.timer.cancel();
+                lock.timer = null;
+                lock.timerNanos = LocalLock.NEVER;
+            }
+            if (due != LocalLock.NEVER) {
+                Runnable task = () -> on(lock, (known, now) -> {
+                    known.timerNanos = LocalLock.NEVER;
+                    return known.due(now, calls.heardNanos());
+                });
+                lock.timer = context.scheduler().schedule(task, Math.max(0, due - context.nanoTime()));
+                lock.timerNanos = due;
+            }
         }
     }
 
     /** The time of a caller is up. */
     void timeOut(PendingRequest waiter) {
         LocalLock lock = registry.lockOf(waiter);
-        waiter.timed = false;
-        if (lock != null) {
+        if (lock == null) {
+            // It is being answered.
+            waiter.endNanos = LocalLock.NEVER;
+        } else {
             on(lock, (known, now) -> known.timedOut(waiter, now, calls.heardNanos()));
         }
     }
 
     /** A caller leaves; returns what is completed when it has no place in the store any more. */
-    CompletableFuture<@Nullable Void> leave(PendingRequest waiter) {
-        CompletableFuture<@Nullable Void> gone = waiter.leaving();
+    CompletableFuture<?> leave(PendingRequest waiter) {
         LocalLock lock = registry.lockOf(waiter);
-        answered(waiter);
-        if (lock == null || !on(lock, (known, now) -> known.left(waiter))) {
-            gone.complete(null);
-        }
-        return gone;
+        registry.remove(waiter);
+        CompletableFuture<?> gone =
+                lock == null ? null : happened(lock, IN_BACKGROUND, null, (known, now) -> known.left(waiter));
+        return gone == null ? DONE : gone;
     }
-
-    // ---- the one way to lose a hold ----
 
     /** Makes a hold lost, unless it is over: its holders are told, and those who wait for the lock ask again. */
     void lose(StoreHold hold, String reason) {
@@ -354,66 +223,220 @@ final class ActionExecutor {
         // several locks for longer than a lease, while the attempt waited for the others.
         ReleaseCommand giveBack = new ReleaseCommand(hold.spec.names(), hold.attempt, 0, keep);
         ClockReading end = hold.spec.names().size() == 1 ? context.now() : keptUntil(hold.spec, context.now());
-        context.background().execute(() -> end(new Ending(giveBack, end, null)));
+        context.background().execute(new Ending(giveBack, end, null));
         execute(lock, actions, IN_BACKGROUND, null);
     }
 
-    // ---- commands ----
+    /** The callers of a broken lock may be unknown there, and its hold may have no owner. */
+    void failCallersOf(LocalLock broken) {
+        registry.forEachPending((caller, lock) -> {
+            if (lock == broken) {
+                fail(caller, new StoreException("an error came into the answer", null));
+            }
+        });
+        StoreHold hold = broken.hold();
+        if (hold != null && hold.leases().isEmpty()) {
+            lose(hold, "an error came into its release");
+        }
+    }
 
-    private void ask(LocalLock lock, LockAction.Ask ask, long waitNanos) {
-        AcquireAttempt attempt = ask.attempt();
+    // ---- actions ----
+
+    private CompletableFuture<?> execute(
+            LocalLock lock,
+            List<LockAction> actions,
+            long waitNanos,
+            @Nullable CompletableFuture<ReleaseResult> released) {
+        CompletableFuture<?> gone = DONE;
+        boolean ends = false;
+        for (LockAction action : actions) {
+            ends |= action instanceof LockAction.Release || action instanceof LockAction.HandOver;
+            gone = execute(lock, action, gone, waitNanos, released, 0);
+        }
+        if (!ends) {
+            complete(released, ReleaseResult.RELEASED);
+        }
+        if (lock.broken) {
+            failCallersOf(lock);
+        }
+        return gone;
+    }
+
+    private CompletableFuture<?> execute(
+            LocalLock lock,
+            LockAction action,
+            CompletableFuture<?> gone,
+            long waitNanos,
+            @Nullable CompletableFuture<ReleaseResult> released,
+            int tries) {
+        try {
+            return execute(lock, action, gone, waitNanos, released);
+        } catch (Throwable error) {
+            if (tries == 0) {
+                log.error("{} failed, and is executed again", action, error);
+            }
+            if (tries < MOST_TRIES) {
+                Runnable again = () -> execute(lock, action, gone, IN_BACKGROUND, released, tries + 1);
+                context.scheduler().schedule(again, RETRY_NANOS);
+            }
+            return gone;
+        }
+    }
+
+    /**
+     * Executes an action.
+     *
+     * @param gone completed when a place is gone that was given up before
+     * @return the same, or what concerns a place that is given up now
+     */
+    private CompletableFuture<?> execute(
+            LocalLock lock,
+            LockAction action,
+            CompletableFuture<?> gone,
+            long waitNanos,
+            @Nullable CompletableFuture<ReleaseResult> released) {
+        if (action instanceof LockAction.Grant grant) {
+            grant(grant);
+        } else if (action instanceof LockAction.Watch watch) {
+            owner.watch(watch.hold());
+        } else if (action instanceof LockAction.Ask ask) {
+            run(waitNanos, wait -> ask(lock, ask.attempt(), wait));
+        } else if (action instanceof LockAction.Release release) {
+            run(waitNanos, wait -> release(release, wait, released));
+        } else if (action instanceof LockAction.HandOver handOver) {
+            run(waitNanos, wait -> handOver(lock, handOver, wait, released));
+        } else if (action instanceof LockAction.Forget forget) {
+            registry.untrack(forget.attempt().id);
+        } else if (action instanceof LockAction.Cancel cancel) {
+            AcquireAttempt attempt = cancel.attempt();
+            registry.untrack(attempt.id);
+            CompletableFuture<@Nullable Void> told = new CompletableFuture<>();
+            boolean unanswered = attempt.unanswered.get() > 0;
+            run(waitNanos, wait -> cancel(lock.spec, attempt.id, 0, cancel.keepMillis(), unanswered)
+                    .whenComplete((reply, never) -> told.complete(null)));
+            return told;
+        } else if (action instanceof LockAction.Refuse refuse) {
+            refuse(refuse.waiter(), refuse.holder(), gone);
+        } else if (action instanceof LockAction.Fail fail) {
+            fail(fail.waiter(), fail.failure());
+        } else if (action instanceof LockAction.Retire) {
+            owner.retired(lock);
+            openGate(lock);
+        }
+        return gone;
+    }
+
+    private void run(long waitNanos, LongConsumer commands) {
+        calls.run(
+                waitNanos == IN_BACKGROUND ? context.background() : Runnable::run,
+                () -> commands.accept(Math.max(0, waitNanos)));
+    }
+
+    private void grant(LockAction.Grant grant) {
+        PendingRequest waiter = grant.waiter();
+        ManagedLease lease = waiter.lease;
+        if (lease == null) {
+            lease = owner.lease(grant);
+            waiter.lease = lease;
+        }
+        registry.remove(waiter);
+        // Where this is executed again, the caller may have the lease already.
+        boolean complete = waiter.complete(lease) || (!waiter.isCompletedExceptionally() && waiter.join() == lease);
+        if (!complete || waiter.abandoned) {
+            calls.run(context.background(), lease::giveBack);
+        }
+    }
+
+    private void refuse(PendingRequest waiter, @Nullable String holder, CompletableFuture<?> gone) {
+        if (waiter.mayRetry() && !waiter.isDone()) {
+            waiter.endNanos = LocalLock.NEVER;
+            owner.retry(waiter);
+        } else if (gone.isDone()) {
+            refuse(waiter, holder);
+        } else {
+            CompletableFuture<?> waited = gone.copy();
+            long most = Math.min(PLACE_GONE_NANOS, lastWordNanos(waiter));
+            context.scheduler().schedule(() -> waited.complete(null), Math.max(0, most));
+            waited.whenComplete((told, never) -> refuse(waiter, holder));
+        }
+    }
+
+    private void refuse(PendingRequest waiter, @Nullable String holder) {
+        if (holder == null || holder.isEmpty()) {
+            refuse(waiter, (LockInstance) null);
+        } else {
+            inspection
+                    .holderOf(holder, Math.min(NAME_NANOS, lastWordNanos(waiter)))
+                    .whenComplete((known, failure) -> refuse(waiter, known));
+        }
+    }
+
+    private long lastWordNanos(PendingRequest waiter) {
+        return waiter.isLimited() ? waiter.leftNanos(context.now()) + LAST_WORD_NANOS : Long.MAX_VALUE;
+    }
+
+    private void refuse(PendingRequest waiter, @Nullable LockInstance holder) {
+        List<String> names = waiter.request.names();
+        fail(waiter, new LockNotAcquiredException(names, waiter.asked.until(context.now()), waiter.tries, holder));
+    }
+
+    private void fail(PendingRequest waiter, RuntimeException failure) {
+        registry.remove(waiter);
+        waiter.completeExceptionally(failure);
+    }
+
+    // ---- questions ----
+
+    private void ask(LocalLock lock, AcquireAttempt attempt, long waitNanos) {
+        if (attempt.gated) {
+            boolean first = gate.enter(lock);
+            if (attempt.isOver()) {
+                // Its caller left before it stood in the gate: the next one must not wait for it.
+                openGate(lock);
+            } else if (first) {
+                on(lock, waitNanos, null, LocalLock::turn);
+            }
+            return;
+        }
         if (attempt.isOver()) {
             return;
         }
         registry.track(attempt.id, lock);
-        if (attempt.isOver() && !isHeldBy(lock, attempt)) {
+        if (attempt.isOver() && (attempt.hold() == null || attempt.hold() != lock.hold())) {
             // It ended meanwhile, and its end may have come before this.
             registry.untrack(attempt.id);
             return;
         }
         ClockReading sent = context.now();
+        AcquireCommand command =
+                lock.spec.command(attempt.id, attempt.queues, attempt.passes).awaited(waitNanos);
         attempt.unanswered.incrementAndGet();
-        calls.send(
-                () -> store.acquire(lock.spec
-                        .command(attempt.id, ask.queue(), attempt.passes)
-                        .awaited(waitNanos)),
-                (reply, failure) -> tell(lock, attempt, sent, reply, failure));
+        calls.send(() -> store.acquire(command), (reply, failure) -> answered(lock, attempt, sent, reply, failure));
     }
 
-    private static boolean isHeldBy(LocalLock lock, AcquireAttempt attempt) {
-        StoreHold hold = lock.hold();
-        return hold != null && hold.attempt.equals(attempt.id);
-    }
-
-    private void tell(
+    private void answered(
             LocalLock lock,
             AcquireAttempt attempt,
             ClockReading sent,
             @Nullable AcquireReply reply,
             @Nullable Throwable failure) {
-        if (reply != null) {
-            attempt.unanswered.decrementAndGet();
+        if (reply == null) {
+            on(lock, (known, now) -> known.failed(attempt, PendingAnswers.storeFailure(failure), now));
+            return;
         }
-        on(
-                lock,
-                reply != null
-                        ? (known, now) -> known.replied(attempt, sent, reply, now)
-                        : (known, now) -> known.failed(attempt, PendingAnswers.storeFailure(failure), now));
+        attempt.unanswered.decrementAndGet();
+        on(lock, (known, now) -> known.replied(attempt, sent, reply, now));
+        if (reply instanceof AcquireReply.Queued || reply instanceof AcquireReply.Acquired) {
+            openGate(lock);
+        }
     }
 
-    private void pollAfter(LocalLock lock, LockAction.PollAfter poll) {
-        long due = Math.min(traits.pollInterval().toMillis(), Math.max(0, poll.millis()));
-        long jitter = context.random().applyAsLong(5, 25 + due / 20);
-        AcquireAttempt attempt = poll.attempt();
-        attempt.pollBy(poll, () -> context.scheduler()
-                .schedule(
-                        () -> on(lock, (known, now) -> known.pollDue(attempt, now)),
-                        TimeUnit.MILLISECONDS.toNanos(due + jitter)));
-    }
-
-    private void forget(AcquireAttempt attempt) {
-        attempt.stopPolling();
-        registry.untrack(attempt.id);
+    /** A fair lock has its place in the store's queue, or needs none: the next one may ask. */
+    private void openGate(LocalLock lock) {
+        LocalLock next = lock.spec.mode() == ClaimMode.FAIR ? gate.leave(lock) : null;
+        if (next != null) {
+            context.background().execute(() -> on(next, LocalLock::turn));
+        }
     }
 
     private void handOver(
@@ -434,12 +457,12 @@ final class ActionExecutor {
                 lock.spec.command(next.id, true, next.passes).awaited(waitNanos),
                 false);
         calls.send(() -> store.handOver(command), (reply, failure) -> {
-            tell(lock, next, sent, reply == null ? null : reply.next(), failure);
+            answered(lock, next, sent, reply == null ? null : reply.next(), failure);
             if (reply == null) {
                 complete(released, ReleaseResult.UNKNOWN);
                 // In the background: the caller waits for one command only.
                 ReleaseCommand again = new ReleaseCommand(ended.spec.names(), ended.attempt, handOver.lastToken(), 0);
-                context.background().execute(() -> end(new Ending(again, ended.deadline(), null)));
+                context.background().execute(new Ending(again, ended.deadline(), null));
                 return;
             }
             if (!reply.wasHeld()) {
@@ -448,6 +471,8 @@ final class ActionExecutor {
             complete(released, reply.wasHeld() ? ReleaseResult.RELEASED : ReleaseResult.LOST);
         });
     }
+
+    // ---- releases ----
 
     private void release(
             LockAction.Release release, long waitNanos, @Nullable CompletableFuture<ReleaseResult> released) {
@@ -458,10 +483,8 @@ final class ActionExecutor {
         } else {
             // Nothing was heard of the downgrade yet: the lock may be held by either of the attempts. The first command
             // must be answered before the second one is sent, but the caller waits for no longer than one may take.
-            context.scheduler()
-                    .schedule(
-                            () -> complete(released, ReleaseResult.UNKNOWN),
-                            traits.commandTimeout().toNanos());
+            long most = traits.commandTimeout().toNanos();
+            context.scheduler().schedule(() -> complete(released, ReleaseResult.UNKNOWN), most);
             cancel(ended.spec, before, release.lastToken(), release.keepMillis(), true)
                     .whenComplete((reply, never) -> release(release, reply, 0, released));
         }
@@ -483,21 +506,14 @@ final class ActionExecutor {
             // time.
             registry.untrack(ended.attempt);
             if (answer == null) {
-                endAgain(new Ending(command, context.now().plusMillis(spec.leaseMillis()), null));
+                new Ending(command, context.now().plusMillis(spec.leaseMillis()), null).again();
             } else if (answer == ReleaseReply.NOT_HELD) {
                 releaseAgain(spec, ended.attempt, lastArrival);
             }
-            complete(released, result(before, answer));
-            placeGone(release.leaver());
+            boolean held = before == ReleaseReply.RELEASED || (answer != null && answer != ReleaseReply.NOT_HELD);
+            boolean unknown = before == null || answer == null;
+            complete(released, held ? ReleaseResult.RELEASED : unknown ? ReleaseResult.UNKNOWN : ReleaseResult.LOST);
         });
-    }
-
-    /** Returns what came of a release whose hold was that of one of two attempts. */
-    private static ReleaseResult result(@Nullable ReleaseReply before, @Nullable ReleaseReply answer) {
-        if (before == ReleaseReply.RELEASED || (answer != null && answer != ReleaseReply.NOT_HELD)) {
-            return ReleaseResult.RELEASED;
-        }
-        return before == null || answer == null ? ReleaseResult.UNKNOWN : ReleaseResult.LOST;
     }
 
     private static void complete(@Nullable CompletableFuture<ReleaseResult> released, ReleaseResult result) {
@@ -511,10 +527,16 @@ final class ActionExecutor {
         return context.now().plusMillis(traits.commandTimeout().toMillis());
     }
 
+    /** Returns until when the store may keep what it gave: what a waiting attempt has, for longer than its lease. */
+    private ClockReading keptUntil(AcquireSpec spec, ClockReading given) {
+        return given.plusMillis(
+                Math.max(spec.leaseMillis(), ALIVE_POLLS * traits.pollInterval().toMillis()));
+    }
+
     /** The store remembers nothing of the attempt: a poll that is still on its way would get the lock for a whole lease. */
     private void releaseAgain(AcquireSpec spec, String attempt, ClockReading lastArrival) {
         ReleaseCommand again = new ReleaseCommand(spec.names(), attempt, 0, 0);
-        endAt(lastArrival, new Ending(again, lastArrival.plusMillis(spec.leaseMillis()), null));
+        new Ending(again, lastArrival.plusMillis(spec.leaseMillis()), null).at(lastArrival);
     }
 
     /** Ends whatever an attempt may have, for as long as a command of it may still arrive; returns the first answer. */
@@ -525,80 +547,83 @@ final class ActionExecutor {
         ReleaseCommand command = new ReleaseCommand(spec.names(), attempt, lastToken, keepMillis);
         Ending ending = new Ending(command, keptUntil(spec, lastArrival), lastArrival);
         if (unanswered) {
-            Object key = new Object();
-            lastCancels.put(key, ending.over);
-            ending.over.whenComplete((done, never) -> lastCancels.remove(key));
+            lastCancels.add(ending);
         }
-        return end(ending);
-    }
-
-    /** Returns until when the store may keep what it gave: what a waiting attempt has, for longer than its lease. */
-    private ClockReading keptUntil(AcquireSpec spec, ClockReading given) {
-        return given.plusMillis(
-                Math.max(spec.leaseMillis(), ALIVE_POLLS * traits.pollInterval().toMillis()));
+        ending.run();
+        return ending.first;
     }
 
     /** Returns what is completed when nothing can arrive any more of the attempts that were cancelled, and that is released. */
     CompletableFuture<?> lastCancels() {
-        return CompletableFuture.allOf(lastCancels.values().toArray(CompletableFuture<?>[]::new));
+        return CompletableFuture.allOf(
+                lastCancels.stream().map(ending -> ending.over).toArray(CompletableFuture<?>[]::new));
     }
 
     /** The grant of an attempt that has ended: a late copy of a command took a place. */
     void cancelGrant(String name, String attempt) {
         // Or the news is old, and the token was used: so nothing is taken back.
         ReleaseCommand giveBack = new ReleaseCommand(List.of(name), attempt, 0, 0);
-        context.background()
-                .execute(() -> end(new Ending(
-                        giveBack, context.now().plusMillis(traits.grantTime().toMillis()), null)));
+        ClockReading end = context.now().plusMillis(traits.grantTime().toMillis());
+        context.background().execute(new Ending(giveBack, end, null));
     }
 
-    /**
-     * A release that is repeated until the store has answered, or its time is over.
-     *
-     * @param lastArrival when it is sent once more, because something of the attempt may arrive until then; null: never
-     * @param over completed when the last release is answered, or given up
-     */
-    private record Ending(
-            ReleaseCommand command,
-            ClockReading end,
-            @Nullable ClockReading lastArrival,
-            CompletableFuture<@Nullable Void> over) {
+    /** A release that is repeated until the store has answered, or its time is over. */
+    private final class Ending implements Runnable {
+
+        private final ReleaseCommand command;
+        private final ClockReading end;
+
+        /** When it is sent once more, because something of the attempt may arrive until then; null: never. */
+        private @Nullable ClockReading lastArrival;
+
+        /** Completed with the first answer; with null where none came in time. */
+        private final CompletableFuture<@Nullable ReleaseReply> first = new CompletableFuture<>();
+
+        /** Completed when the last release is answered, or given up. */
+        private final CompletableFuture<@Nullable Void> over = new CompletableFuture<>();
 
         Ending(ReleaseCommand command, ClockReading end, @Nullable ClockReading lastArrival) {
-            this(command, end, lastArrival, new CompletableFuture<>());
+            this.command = command;
+            this.end = end;
+            this.lastArrival = lastArrival;
         }
-    }
 
-    /** Releases for certain; returns the first answer. */
-    private CompletableFuture<@Nullable ReleaseReply> end(Ending ending) {
-        CompletableFuture<@Nullable ReleaseReply> told = new CompletableFuture<>();
-        calls.send(() -> store.release(ending.command), (reply, failure) -> {
-            if (reply == null) {
-                endAgain(ending);
-            } else if (ending.lastArrival != null) {
-                endAt(ending.lastArrival, new Ending(ending.command, ending.end, null, ending.over));
+        @Override
+        public void run() {
+            calls.send(() -> store.release(command), (reply, failure) -> {
+                ClockReading last = lastArrival;
+                if (reply == null) {
+                    again();
+                } else if (last != null) {
+                    lastArrival = null;
+                    at(last);
+                } else {
+                    finish();
+                }
+                first.complete(reply);
+            });
+        }
+
+        void again() {
+            // By the monotonic clock alone: a wall clock that was set forward says nothing of the store.
+            if (end.isAfter(context.now())) {
+                after(TimeUnit.MILLISECONDS.toNanos(context.random().applyAsLong(100, 300)));
             } else {
-                ending.over.complete(null);
+                finish();
             }
-            told.complete(reply);
-        });
-        return told;
-    }
-
-    private void endAgain(Ending ending) {
-        // By the monotonic clock alone: a wall clock that was set forward says nothing of the store.
-        if (ending.end.isAfter(context.now())) {
-            endAfter(TimeUnit.MILLISECONDS.toNanos(context.random().applyAsLong(100, 300)), ending);
-        } else {
-            ending.over.complete(null);
         }
-    }
 
-    private void endAt(ClockReading time, Ending ending) {
-        endAfter(Math.max(0, time.nanos() - context.nanoTime()), ending);
-    }
+        void at(ClockReading time) {
+            after(Math.max(0, time.nanos() - context.nanoTime()));
+        }
 
-    private void endAfter(long nanos, Ending ending) {
-        context.scheduler().schedule(() -> context.background().execute(() -> end(ending)), nanos);
+        private void after(long nanos) {
+            context.scheduler().schedule(() -> context.background().execute(this), nanos);
+        }
+
+        private void finish() {
+            lastCancels.remove(this);
+            over.complete(null);
+        }
     }
 }

@@ -4,10 +4,9 @@ package io.lockkeeper.engine;
 import java.util.ArrayDeque;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
-/** Lets the local locks of one name through one at a time, in the order in which they came. */
+/** Lets the fair local locks of one name ask one at a time, in the order in which they came. */
 final class FifoGate {
 
     private final Map<String, ArrayDeque<LocalLock>> queues = new ConcurrentHashMap<>();
@@ -27,14 +26,14 @@ final class FifoGate {
     /** Takes a lock out, if it is there; returns the one that may pass now because of that, null: none. */
     @Nullable
     LocalLock leave(LocalLock lock) {
-        AtomicReference<@Nullable LocalLock> next = new AtomicReference<>();
+        LocalLock[] next = {lock};
         queues.computeIfPresent(lock.spec.name(), (name, queue) -> {
             boolean wasFirst = queue.peek() == lock;
-            queue.remove(lock);
-            next.set(wasFirst ? queue.peek() : null);
+            queue.removeIf(lock::equals);
+            next[0] = wasFirst && !queue.isEmpty() ? queue.element() : lock;
             return queue.isEmpty() ? null : queue;
         });
-        return next.get();
+        return next[0] == lock ? null : next[0];
     }
 
     int size() {

@@ -158,12 +158,13 @@ public final class LeaseManager implements LockManager {
 
     private ManagedLease next(PendingRequest request)
             throws InterruptedException, ExecutionException, TimeoutException {
-        if (!request.timed) {
+        long end = request.endNanos;
+        if (end == LocalLock.NEVER) {
             CallerThread.awaitAlone(request, Long.MAX_VALUE);
             return request.get();
         }
-        CallerThread.awaitAlone(request, request.timeoutNanos - context.nanoTime());
-        return request.get(request.timeoutNanos - context.nanoTime(), TimeUnit.NANOSECONDS);
+        CallerThread.awaitAlone(request, end - context.nanoTime());
+        return request.get(end - context.nanoTime(), TimeUnit.NANOSECONDS);
     }
 
     private LockException interrupted(PendingRequest request, InterruptedException interrupt) {

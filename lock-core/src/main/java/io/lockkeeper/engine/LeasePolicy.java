@@ -5,6 +5,7 @@ import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.Grant;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongBinaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -13,8 +14,9 @@ import org.jspecify.annotations.Nullable;
  * @param pollMillis how often a waiting attempt asks again
  * @param maxPassNanos how long a hold may be passed on locally
  * @param claims whether a grant must be confirmed by the store before it is believed
+ * @param random returns a number between two others, the second one excluded
  */
-record LeasePolicy(long pollMillis, long maxPassNanos, boolean claims) {
+record LeasePolicy(long pollMillis, long maxPassNanos, boolean claims, LongBinaryOperator random) {
 
     /** How soon to ask again where the store keeps no place for those who wait. */
     static final long BUSY_MILLIS = 50;
@@ -26,6 +28,13 @@ record LeasePolicy(long pollMillis, long maxPassNanos, boolean claims) {
         return Math.min(pollMillis, ASK_AGAIN_MILLIS);
     }
 
+    /** Returns when to ask again what is said to change after a time: then, or when the next poll is due, and some jitter. */
+    long pollNanos(long millis) {
+        long due = Math.min(pollMillis, Math.max(0, millis));
+        return TimeUnit.MILLISECONDS.toNanos(due + random.applyAsLong(5, 25 + due / 20));
+    }
+
+    /** Returns the local deadline of a hold that was asked for at a given moment. */
     static ClockReading deadline(long leaseMillis, ClockReading sent) {
         return sent.plusMillis(leaseMillis - AcquireSpec.marginMillis(leaseMillis));
     }

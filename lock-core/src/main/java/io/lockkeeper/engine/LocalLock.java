@@ -2,13 +2,18 @@
 package io.lockkeeper.engine;
 
 import io.lockkeeper.LockListener;
+import io.lockkeeper.engine.AcquireAttempt.State;
 import io.lockkeeper.store.AcquireReply;
+import io.lockkeeper.store.ClaimMode;
 import io.lockkeeper.store.Grant;
 import io.lockkeeper.store.StoreException;
 import io.lockkeeper.store.StoreNotReadyException;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Queue;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -26,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  *                                   replied: Queued            replied: Acquired, or granted
  *   empty --enter--> attempt Asking ---------------> attempt Queued ---------------> hold
  *                        |   ^  ^                      |    ^ failed, Busy: asks again  | released: to the next local caller,
- *        replied: Acquired   |  +---- pollDue ---------+                               |   or to the store: a new attempt asks
+ *        replied: Acquired   |  +---- due -------------+                               |   or to the store: a new attempt asks
  *                        v   +-------------------------------------------------------- + lost: a new attempt asks
  *                       hold                                  no waiter is left: retired
  * </pre>
@@ -36,80 +41,64 @@ import org.jspecify.annotations.Nullable;
  */
 final class LocalLock {
 
+    /** No time at which something is to be done. */
+    static final long NEVER = Long.MIN_VALUE;
+
     /** A store that is well answers sooner, also on a machine that is busy. */
     private static final long SILENT_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
-    /** How long a caller whose time is up still waits for an answer that the store owes. */
-    private static final long GRACE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
-
-    /** The part of it that is left also where the end of the wait came late: what came meanwhile must be heard first. */
-    private static final long LEAST_GRACE_NANOS = TimeUnit.MILLISECONDS.toNanos(25);
-
     private static final String TOO_SLOW = "the store's answer came only after the lease had ended";
+    private static final State ASKING = new State.Asking();
 
-    /** Where a fair caller stands who has to get its place in the store after those who came before. */
-    private enum Gate {
-        /** It may ask at any time. */
-        NONE,
-        /** Another one asks first. */
-        CLOSED,
-        /** It asks, and the next one waits until it has its place. */
-        PASSED
-    }
+    /** Most locks that are held have no waiters: they keep no list of their own. */
+    private static final Queue<PendingRequest> NONE = new ArrayDeque<>(0);
 
     final AcquireSpec spec;
     private final LeasePolicy policy;
     private final Supplier<String> attemptIds;
-    private final WaitQueue waiters = new WaitQueue();
-    private Gate gate;
+
+    /** The callers who wait, first in, first out. */
+    private Queue<PendingRequest> waiters = NONE;
 
     /** What asks or waits in the store now; null: nothing does. */
     private @Nullable AcquireAttempt attempt;
 
-    /** Whether the attempt wants a place where the lock is held. */
-    private boolean asksForPlace = true;
-
     /** What the callers hold now; null: nothing. */
     private volatile @Nullable StoreHold hold;
 
-    /** The last hold that was released; null: none. */
-    private @Nullable StoreHold last;
+    /** The last hold that went on as that of a reader; null: none. */
+    private @Nullable StoreHold downgraded;
 
     /** Whether it takes no callers any more. */
     private boolean retired;
 
-    /** The last caller, who left before the store's first answer; null: there is none. */
-    private @Nullable PendingRequest leaver;
-
-    /** The last attempt whose hold went on as that of a reader; null: none. */
-    private @Nullable String downgraded;
-
     /** How long the store took for its last answer. */
     private long roundTripNanos;
 
-    private volatile boolean broken;
+    /** When {@link #due} is to be called at the latest, on the monotonic clock. */
+    volatile long dueNanos = NEVER;
 
-    /** What the present event leads to; null: nothing yet. */
-    private @Nullable List<LockAction> decided;
+    /** Whether an error came into a decision, and callers may be unknown. */
+    volatile boolean broken;
 
-    /**
-     * Creates an empty lock.
-     *
-     * @param spec what its attempts ask for
-     * @param policy how long holds last
-     * @param gated whether its only caller has to wait for its {@link #turn}
-     * @param attemptIds makes the ids of attempts
-     */
-    LocalLock(AcquireSpec spec, LeasePolicy policy, boolean gated, Supplier<String> attemptIds) {
+    /** What the present event leads to. */
+    private List<LockAction> decided = List.of();
+
+    /** The timer of {@link #dueNanos}, and the time for which it is set: the executor's. */
+    Scheduler.@Nullable Timeout timer;
+
+    long timerNanos = NEVER;
+
+    /** Creates an empty lock. */
+    LocalLock(AcquireSpec spec, LeasePolicy policy, Supplier<String> attemptIds) {
         this.spec = spec;
         this.policy = policy;
-        this.gate = gated ? Gate.CLOSED : Gate.NONE;
         this.attemptIds = attemptIds;
     }
 
     /** Creates a lock around the hold of a reader who held exclusively before. */
     LocalLock(StoreHold reader, LeasePolicy policy, Supplier<String> attemptIds) {
-        this(reader.spec, policy, false, attemptIds);
+        this(reader.spec, policy, attemptIds);
         reader.holders = 1;
         this.hold = reader;
     }
@@ -120,57 +109,44 @@ final class LocalLock {
         return hold;
     }
 
-    /** Returns whether an error came into a decision, and callers may be unknown. Needs no monitor. */
-    boolean isBroken() {
-        return broken;
-    }
-
-    /** Returns the attempt that asks or waits now, if it has a given id. */
-    @Nullable
-    AcquireAttempt attempt(String id) {
-        return attempt != null && attempt.id.equals(id) ? attempt : null;
-    }
-
     // ---- callers ----
 
     /** A caller wants the lock; null: this lock takes no callers any more, and it needs another one. */
     @Nullable
     List<LockAction> enter(PendingRequest waiter, ClockReading now) {
         StoreHold held = hold;
+        boolean empty = attempt == null && held == null;
         if (retired || (held != null && spec.isShared() && !policy.mayJoin(held, now))) {
             return null;
-        }
-        if (held != null && spec.isShared()) {
+        } else if (held != null && spec.isShared()) {
             grant(waiter, held, LockListener.Way.ANSWER);
-        } else if (attempt == null && held == null) {
-            wait(waiter, now);
-            if (gate == Gate.NONE) {
+        } else if (empty || waiter.waits || isAsking()) {
+            wait(waiter);
+            if (empty) {
                 ask(true, now);
             }
-        } else if (waiter.waits || isAsking()) {
-            wait(waiter, now);
         } else {
-            refuse(waiter);
+            StoreException failure = failure();
+            decide(failure == null ? new LockAction.Refuse(waiter, holder()) : new LockAction.Fail(waiter, failure));
         }
         return decided();
     }
 
-    private void wait(PendingRequest waiter, ClockReading now) {
-        waiters.add(waiter);
-        if (waiter.isLimited()) {
-            long elapsed = now.nanos() - waiter.tried.nanos();
-            decide(new LockAction.TimeoutAfter(waiter, Math.max(0, waiter.patienceNanos - elapsed)));
+    private void wait(PendingRequest waiter) {
+        if (waiters == NONE) {
+            waiters = new ArrayDeque<>(2);
         }
+        waiters.add(waiter);
+        dueBy(waiter.timerNanos());
     }
 
     /** The fair callers who came before have their places in the store. */
     List<LockAction> turn(ClockReading now) {
-        if (retired) {
-            // Its caller left before it stood in the gate: the next one must not wait for it.
-            decide(new LockAction.OpenGate());
-        } else if (gate == Gate.CLOSED) {
-            gate = Gate.PASSED;
-            ask(true, now);
+        AcquireAttempt next = attempt;
+        if (next != null && next.gated) {
+            next.gated = false;
+            next.asked = now;
+            decide(new LockAction.Ask(next));
         }
         return decided();
     }
@@ -178,52 +154,63 @@ final class LocalLock {
     /** A caller has left, or must: it was cancelled, interrupted, or the engine closes. */
     List<LockAction> left(PendingRequest waiter) {
         waiters.remove(waiter);
-        giveUpUnneededPlace(waiter);
+        giveUpUnneededPlace();
         return decided();
     }
 
-    /**
-     * The time of a caller is up. Where the store owes it an answer, it waits for another moment; the answer then ends the wait
-     * also where the lock is held.
-     *
-     * @param heardNanos when the store answered last, to whatever question, on the monotonic clock
-     */
+    /** The time of a caller is up; the store answered last, to whatever question, at a given moment. */
     List<LockAction> timedOut(PendingRequest waiter, ClockReading now, long heardNanos) {
-        if (!waiter.inGrace && (!waiter.queued || owesAnswer(waiter, now, heardNanos))) {
-            waiter.inGrace = true;
-            waiter.waits = false;
-            long elapsed = now.nanos() - waiter.tried.nanos();
-            decide(new LockAction.TimeoutAfter(
-                    waiter, Math.max(LEAST_GRACE_NANOS, waiter.patienceNanos + GRACE_NANOS - elapsed)));
-            return decided();
+        timeUp(waiter, now, heardNanos);
+        return decided();
+    }
+
+    /** A time has come: that of callers whom no thread of theirs tells so is up, or it is time to ask again. */
+    List<LockAction> due(ClockReading now, long heardNanos) {
+        dueNanos = NEVER;
+        waiters.stream()
+                .filter(waiter -> waiter.isDue(now))
+                .toList()
+                .forEach(waiter -> timeUp(waiter, now, heardNanos));
+        waiters.forEach(waiter -> dueBy(waiter.timerNanos()));
+        AcquireAttempt waiting = attempt;
+        State.Queued state = waiting();
+        if (waiting != null && state != null) {
+            if (state.pollNanos != NEVER && state.pollNanos - now.nanos() <= 0) {
+                poll(waiting, state, now);
+            }
+            dueBy(state.pollNanos);
         }
+        return decided();
+    }
+
+    private void dueBy(long nanos) {
+        dueNanos = earlier(dueNanos, nanos);
+    }
+
+    private static long earlier(long nanos, long other) {
+        return nanos == NEVER || (other != NEVER && other - nanos < 0) ? other : nanos;
+    }
+
+    /** Where the store owes a caller an answer, that ends the wait a moment later, also where the lock is held. */
+    private void timeUp(PendingRequest waiter, ClockReading now, long heardNanos) {
         // One that is not in the queue has its answer on the way, perhaps on a thread that has no processor.
-        StoreException failure = waiter.queued
-                ? failureFor(waiter, now, heardNanos)
-                : broken ? new StoreException("an error came into the answer", null) : null;
+        boolean queued = waiters.contains(waiter);
+        boolean owed =
+                attempt != null && attempt.asked != null && (!attempt.gated || isSilentTo(waiter, now, heardNanos));
+        if (!waiter.inGrace && (owed || !queued)) {
+            waiter.beginGrace(now);
+            return;
+        }
+        StoreException failure = queued ? failure() : null;
+        if (queued && failure == null && isSilentTo(waiter, now, heardNanos)) {
+            long millis = TimeUnit.NANOSECONDS.toMillis(waiter.patienceNanos);
+            failure = new StoreException("the store has not answered within " + millis + " ms", null);
+        }
         String holder = holder();
         waiters.remove(waiter);
-        giveUpUnneededPlace(waiter);
-        decide(
-                failure == null
-                        ? new LockAction.Refuse(waiter, holder, !waiter.inGrace)
-                        : new LockAction.Fail(waiter, failure));
-        return decided();
-    }
-
-    /** Returns whether an answer that may come at any moment is better than what is known of the lock now. */
-    private boolean owesAnswer(PendingRequest waiter, ClockReading now, long heardNanos) {
-        return isAsking() || (failure() == null && isSilentTo(waiter, now, heardNanos));
-    }
-
-    /** Returns what a caller is told of the store whose wait is over; null: the store is well. */
-    private @Nullable StoreException failureFor(PendingRequest waiter, ClockReading now, long heardNanos) {
-        StoreException failure = failure();
-        if (failure == null && isSilentTo(waiter, now, heardNanos)) {
-            long millis = TimeUnit.NANOSECONDS.toMillis(waiter.patienceNanos);
-            return new StoreException("the store has not answered within " + millis + " ms", null);
-        }
-        return failure;
+        waiter.endNanos = NEVER;
+        giveUpUnneededPlace();
+        decide(failure == null ? new LockAction.Refuse(waiter, holder) : new LockAction.Fail(waiter, failure));
     }
 
     /**
@@ -231,35 +218,24 @@ final class LocalLock {
      * answer that the store has given meanwhile.
      */
     private boolean isSilentTo(PendingRequest waiter, ClockReading now, long heardNanos) {
-        boolean outside = gate == Gate.CLOSED;
-        ClockReading asked = outside ? waiter.tried : attempt == null ? null : attempt.unanswered();
-        if (asked == null) {
+        AcquireAttempt asking = attempt;
+        if (asking == null || asking.asked == null) {
             return false;
         }
         boolean heardSince = heardNanos - waiter.tried.nanos() >= 0;
-        long last = outside && heardSince ? heardNanos : asked.nanos();
+        long last = asking.gated && heardSince ? heardNanos : asking.asked.nanos();
         return now.nanos() - last >= Math.max(SILENT_NANOS, 2 * roundTripNanos) || !(heardSince || waiting() != null);
     }
 
-    private void giveUpUnneededPlace(PendingRequest gone) {
+    private void giveUpUnneededPlace() {
         AcquireAttempt waiting = attempt;
-        if (!waiters.isEmpty() || retired || hold != null) {
-            decide(new LockAction.PlaceGone(gone));
-        } else if (waiting == null) {
-            decide(new LockAction.PlaceGone(gone));
-            retire();
-        } else if (waiting.asking() != null && leaver == null) {
-            leaver = gone;
-        } else if (waiting.asking() != null) {
-            decide(new LockAction.PlaceGone(gone));
-        } else {
-            giveUpPlace(waiting, gone);
+        boolean awaited = waiting != null && waiting.isAsking() && !waiting.gated;
+        if (!waiters.isEmpty() || retired || hold != null || awaited) {
+            return;
         }
-    }
-
-    private void giveUpPlace(AcquireAttempt waiting, @Nullable PendingRequest gone) {
-        end(waiting);
-        decide(new LockAction.Cancel(waiting, gone));
+        if (waiting != null) {
+            end(waiting, !waiting.gated);
+        }
         retire();
     }
 
@@ -277,7 +253,7 @@ final class LocalLock {
             if (begun.isValid(now)) {
                 begin(asked, begun);
             } else {
-                failedWithoutPlace(asked, new StoreException(TOO_SLOW, null));
+                failedWithoutPlace(asked, new StoreException(TOO_SLOW, null), now);
             }
         } else if (reply instanceof AcquireReply.Queued place) {
             queued(asked, place, sent, now);
@@ -289,75 +265,63 @@ final class LocalLock {
 
     /** The store has not answered to the question of an attempt. */
     List<LockAction> failed(AcquireAttempt asked, StoreException failure, ClockReading now) {
+        State.Queued waiting = asked.queued();
         if (asked != attempt) {
             if (!isHeldBy(asked)) {
-                decide(new LockAction.Cancel(asked, null, keepMillis(asked, now)));
+                cancelAgain(asked, now);
             }
-            return decided();
-        }
-        AcquireAttempt.State.Queued waiting = asked.queued();
-        if (waiting != null) {
-            waiting.askedAgain = null;
+        } else if (waiting != null) {
+            asked.asked = null;
             waiting.failure = failure;
-            pollAfter(asked, policy.askAgainMillis());
+            pollAfter(waiting, policy.askAgainMillis(), now);
         } else {
-            failedWithoutPlace(asked, failure);
+            failedWithoutPlace(asked, failure, now);
         }
         return decided();
     }
 
     /** The callers fail who hear of the store for the first time; those who waited before go on. */
-    private void failedWithoutPlace(AcquireAttempt asked, StoreException failure) {
+    private void failedWithoutPlace(AcquireAttempt asked, StoreException failure, ClockReading now) {
         boolean sent = !(failure instanceof StoreNotReadyException);
-        end(asked);
-        decide(sent ? new LockAction.Cancel(asked, null) : new LockAction.Forget(asked));
-        List<PendingRequest> failing = asked.first && sent ? waiters.takeAll() : waiters.takeImpatient();
-        failing.forEach(waiter -> decide(new LockAction.Fail(waiter, failure)));
-        if (waiters.isEmpty()) {
-            retire();
-        } else {
-            askLater(null, failure, policy.askAgainMillis());
-        }
+        end(asked, sent);
+        take(waiter -> (asked.first && sent) || !waiter.waits)
+                .forEach(waiter -> decide(new LockAction.Fail(waiter, failure)));
+        askLater(null, failure, policy.askAgainMillis(), now);
     }
 
     /** Another attempt holds the lock, and the store gives no place. Callers who wait ask again and again. */
     private void busy(AcquireAttempt asked, String holder, ClockReading now) {
-        boolean queues = asksForPlace;
-        boolean hasPlace = asked.queued() != null && asked.queued().place != null;
-        end(asked);
-        decide(hasPlace ? new LockAction.Cancel(asked, null) : new LockAction.Forget(asked));
-        refuse(waiters.takeImpatient(), holder);
-        if (waiters.isEmpty()) {
-            retire();
-        } else if (queues) {
-            askLater(holder, null, LeasePolicy.BUSY_MILLIS);
+        end(asked, asked.queued() != null && asked.queued().place != null);
+        refuseImpatient(holder);
+        if (asked.queues) {
+            askLater(holder, null, LeasePolicy.BUSY_MILLIS, now);
         } else {
-            ask(false, now);
+            askOrRetire(now);
         }
     }
 
     private void queued(AcquireAttempt asked, AcquireReply.Queued place, ClockReading sent, ClockReading now) {
-        AcquireAttempt.State.Asking asking = asked.asking();
-        AcquireAttempt.State.Queued waiting = asked.queued(place, sent);
-        openGate();
-        refuse(waiters.takeImpatient(), place.holder());
+        boolean first = asked.isAsking();
+        State.Queued waiting = asked.queued() == null ? new State.Queued() : asked.queued();
+        asked.state = waiting;
+        asked.asked = null;
+        waiting.placed(place, sent);
+        refuseImpatient(place.holder());
         if (waiters.isEmpty()) {
-            giveUpPlace(asked, takeLeaver());
-        } else if (asking != null && asking.grant != null) {
-            granted(asked, waiting, asking.grant, now);
-        } else if (asking != null && asking.messagesMissed) {
+            end(asked, true);
+            retire();
+        } else if (first && asked.grant != null) {
+            granted(asked, waiting, asked.grant, now);
+        } else if (first && asked.missed) {
             poll(asked, waiting, now);
         } else {
-            long freeIn = asking == null ? Long.MAX_VALUE : asking.freeInMillis;
-            waiting.announced |= freeIn != Long.MAX_VALUE;
-            pollAfter(asked, Math.min(place.remainingMillis(), freeIn));
+            pollAfter(waiting, place.remainingMillis(), now);
         }
     }
 
     /** An attempt has ended without our doing. What a late command of a revoked one may have in the store is given back. */
     private void startOver(AcquireAttempt ended, ClockReading now) {
-        end(ended);
-        decide(ended.revoked ? new LockAction.Cancel(ended, null) : new LockAction.Forget(ended));
+        end(ended, ended.revoked);
         askOrRetire(now);
     }
 
@@ -365,7 +329,7 @@ final class LocalLock {
         StoreHold held = hold;
         if (!isHeldBy(asked)) {
             if (reply instanceof AcquireReply.Acquired || reply instanceof AcquireReply.Queued) {
-                decide(new LockAction.Cancel(asked, null, keepMillis(asked, now)));
+                cancelAgain(asked, now);
             }
         } else if (reply instanceof AcquireReply.Acquired acquired && held != null && held.fixedEnd() == null) {
             // A poll that crossed the grant: the store has refreshed the lease.
@@ -373,54 +337,53 @@ final class LocalLock {
         }
     }
 
-    /** Returns how long the lock stays taken after an attempt whose release, or its copy, may come after the cancel. */
-    private long keepMillis(AcquireAttempt asked, ClockReading now) {
-        StoreHold before = last;
-        return before != null && before.attempt.equals(asked.id) ? before.keepMillis(now) : 0;
+    /** What an attempt has in the store goes back; that of a hold, whose release may come after this, is kept as long. */
+    private void cancelAgain(AcquireAttempt asked, ClockReading now) {
+        StoreHold before = asked.hold();
+        decide(new LockAction.Cancel(asked, before == null ? 0 : before.keepMillis(now)));
     }
 
     /** Returns whether the hold is that of an attempt, or went on as that of a reader. */
     private boolean isHeldBy(AcquireAttempt asked) {
-        StoreHold held = hold;
-        return asked.id.equals(downgraded) || (held != null && held.attempt.equals(asked.id));
+        StoreHold got = asked.hold();
+        return got != null && (got == hold || got == downgraded);
     }
 
-    /** It is time to ask again, if the attempt still waits. */
-    List<LockAction> pollDue(AcquireAttempt waiting, ClockReading now) {
-        AcquireAttempt.State.Queued state = waiting.queued();
-        if (waiting == attempt && state != null) {
-            poll(waiting, state, now);
-        }
-        return decided();
+    private void pollAfter(State.Queued waiting, long millis, ClockReading now) {
+        waiting.pollNanos = earlier(waiting.pollNanos, now.nanos() + policy.pollNanos(millis));
+        dueBy(waiting.pollNanos);
     }
 
-    private void pollAfter(AcquireAttempt waiting, long millis) {
-        LockAction.PollAfter poll = new LockAction.PollAfter(waiting, millis);
-        waiting.decided(poll);
-        decide(poll);
-    }
-
-    private void poll(AcquireAttempt waiting, AcquireAttempt.State.Queued state, ClockReading now) {
-        state.askedAgain = now;
-        decide(new LockAction.Ask(waiting, true));
+    private void poll(AcquireAttempt waiting, State.Queued state, ClockReading now) {
+        waiting.asked = now;
+        state.pollNanos = NEVER;
+        decide(new LockAction.Ask(waiting));
     }
 
     private void ask(boolean first, ClockReading now) {
-        AcquireAttempt next =
-                new AcquireAttempt(attemptIds.get(), first, spec.maxPasses(), new AcquireAttempt.State.Asking(now));
-        attempt = next;
-        asksForPlace = waiters.anyWaits();
-        decide(new LockAction.Ask(next, asksForPlace));
+        boolean queues = waiters.stream().anyMatch(waiter -> waiter.waits);
+        AcquireAttempt next = attempt(first, queues, spec.maxPasses(), ASKING);
+        next.asked = now;
+        next.gated = first && queues && spec.mode() == ClaimMode.FAIR;
+        decide(new LockAction.Ask(next));
     }
 
-    private void askLater(@Nullable String holder, @Nullable StoreException failure, long millis) {
-        AcquireAttempt.State.Queued state = new AcquireAttempt.State.Queued();
-        state.holder = holder;
-        state.failure = failure;
-        AcquireAttempt next = new AcquireAttempt(attemptIds.get(), false, spec.maxPasses(), state);
+    private void askLater(@Nullable String holder, @Nullable StoreException failure, long millis, ClockReading now) {
+        if (waiters.isEmpty()) {
+            retire();
+            return;
+        }
+        State.Queued waiting = new State.Queued();
+        waiting.holder = holder;
+        waiting.failure = failure;
+        attempt(false, true, spec.maxPasses(), waiting);
+        pollAfter(waiting, millis, now);
+    }
+
+    private AcquireAttempt attempt(boolean first, boolean queues, int passes, State state) {
+        AcquireAttempt next = new AcquireAttempt(attemptIds.get(), first, queues, passes, state);
         attempt = next;
-        asksForPlace = true;
-        pollAfter(next, millis);
+        return next;
     }
 
     private void askOrRetire(ClockReading now) {
@@ -433,24 +396,26 @@ final class LocalLock {
 
     // ---- the store's messages ----
 
+    /** Returns the attempt that asks or waits now, if it has a given id. */
+    @Nullable
+    AcquireAttempt attempt(String id) {
+        return attempt != null && attempt.id.equals(id) ? attempt : null;
+    }
+
     /** The store has granted the lock to a waiting attempt. */
     List<LockAction> granted(Grant grant, ClockReading now) {
         AcquireAttempt waiting = attempt(grant.attempt());
-        if (waiting == null || waiting.revoked) {
-            return decided();
-        }
-        AcquireAttempt.State.Asking asking = waiting.asking();
-        AcquireAttempt.State.Queued queued = waiting.queued();
-        if (asking != null) {
-            asking.grant = grant;
-        } else if (queued != null) {
-            granted(waiting, queued, grant, now);
+        if (waiting != null && !waiting.revoked) {
+            waiting.grant = grant;
+            State.Queued state = waiting.queued();
+            if (state != null) {
+                granted(waiting, state, grant, now);
+            }
         }
         return decided();
     }
 
-    private void granted(AcquireAttempt waiting, AcquireAttempt.State.Queued state, Grant grant, ClockReading now) {
-        state.granted = true;
+    private void granted(AcquireAttempt waiting, State.Queued state, Grant grant, ClockReading now) {
         StoreHold begun = policy.hold(spec, waiting.id, state, grant, now);
         if (begun == null) {
             poll(waiting, state, now);
@@ -464,7 +429,7 @@ final class LocalLock {
         AcquireAttempt waiting = attempt(id);
         if (waiting != null) {
             waiting.revoked = true;
-            if (waiting.queued() != null) {
+            if (!waiting.isAsking()) {
                 startOver(waiting, now);
             }
         }
@@ -472,18 +437,14 @@ final class LocalLock {
     }
 
     /** The hold for which an attempt waits ends sooner than it was told. */
-    List<LockAction> freeIn(String id, long remainingMillis) {
+    List<LockAction> freeIn(String id, long remainingMillis, ClockReading now) {
         AcquireAttempt waiting = attempt(id);
-        if (waiting == null) {
-            return decided();
-        }
-        AcquireAttempt.State.Asking asking = waiting.asking();
-        AcquireAttempt.State.Queued queued = waiting.queued();
-        if (asking != null) {
-            asking.freeInMillis = remainingMillis;
-        } else if (queued != null) {
-            queued.announced = true;
-            pollAfter(waiting, remainingMillis);
+        State.Queued state = waiting == null ? null : waiting.queued();
+        if (state != null) {
+            state.announced = true;
+            pollAfter(state, remainingMillis, now);
+        } else if (waiting != null) {
+            waiting.missed = true;
         }
         return decided();
     }
@@ -500,23 +461,19 @@ final class LocalLock {
         return decided();
     }
 
-    /** Messages may have been missed. */
+    /** Messages may have been missed, and what was missed may be younger than an answer that is on its way. */
     List<LockAction> messagesMissed(ClockReading now) {
         StoreHold held = hold;
         AcquireAttempt waiting = attempt;
+        State.Queued state = waiting();
         if (held != null) {
             held.contended = true;
+        } else if (waiting != null && state != null) {
+            poll(waiting, state, now);
+        } else if (waiting != null) {
+            waiting.missed = true;
+            waiting.contended = true;
         }
-        if (waiting == null) {
-            return decided();
-        }
-        AcquireAttempt.State.Asking asking = waiting.asking();
-        if (asking == null) {
-            return pollDue(waiting, now);
-        }
-        // What was missed may be younger than the answer that is on its way.
-        asking.messagesMissed = true;
-        waiting.contended = true;
         return decided();
     }
 
@@ -527,26 +484,23 @@ final class LocalLock {
         if (asked.isUncontended()) {
             begun.uncontended(asked.passes);
         }
-        if (asked.queued() != null) {
-            decide(new LockAction.StopPolling(asked));
-        }
-        end(asked);
-        PendingRequest next = waiters.next();
+        asked.state = new State.Ended(begun);
+        attempt = null;
+        PendingRequest next = waiters.poll();
         if (next == null) {
             // The last caller left before the answer: no token was used.
             begun.end();
-            decide(new LockAction.Release(begun, begun.token() - 1, 0, takeLeaver()));
+            decide(new LockAction.Release(begun, begun.token() - 1, 0));
             retire();
             return;
         }
         hold = begun;
-        openGate();
         decide(new LockAction.Watch(begun));
         grant(next, begun, path);
         if (spec.isShared()) {
-            waiters.takeAll().forEach(reader -> grant(reader, begun, path));
+            take(reader -> true).forEach(reader -> grant(reader, begun, path));
         } else {
-            refuse(waiters.takeImpatient(), begun.attempt);
+            refuseImpatient(begun.attempt);
         }
     }
 
@@ -557,9 +511,7 @@ final class LocalLock {
 
     /**
      * One of the holders has released the lock: the hold passes to the next local caller, is handed over in the store, or
-     * ends there; or the other readers go on.
-     *
-     * @return null: the hold had ended before
+     * ends there; or the other readers go on. Null: it had ended before.
      */
     @Nullable
     List<LockAction> released(StoreHold ended, long keepMillis, ClockReading now) {
@@ -571,7 +523,7 @@ final class LocalLock {
         if (ended.holders > 0) {
             return decided();
         }
-        PendingRequest next = policy.mayPass(ended, now) ? waiters.next() : null;
+        PendingRequest next = policy.mayPass(ended, now) ? waiters.poll() : null;
         if (next != null) {
             ended.pass();
             grant(next, ended, LockListener.Way.PASS);
@@ -579,31 +531,24 @@ final class LocalLock {
         }
         ended.end();
         hold = null;
-        last = ended;
         // Of several locks nothing is reserved beyond the tokens that were given out.
         long lastToken = spec.names().size() > 1 ? 0 : ended.token();
         long keep = ended.keepMillis(now);
         if (waiters.isEmpty()) {
             retire();
-            decide(new LockAction.Release(ended, lastToken, keep, null));
+            decide(new LockAction.Release(ended, lastToken, keep));
         } else if (keep > 0) {
-            decide(new LockAction.Release(ended, lastToken, keep, null));
+            decide(new LockAction.Release(ended, lastToken, keep));
             ask(false, now);
         } else {
-            AcquireAttempt asking = new AcquireAttempt(
-                    attemptIds.get(), false, ended.passesOfNext(), new AcquireAttempt.State.Asking(now));
-            attempt = asking;
-            asksForPlace = true;
+            AcquireAttempt asking = attempt(false, true, ended.passesOfNext(), ASKING);
+            asking.asked = now;
             decide(new LockAction.HandOver(ended, lastToken, asking));
         }
         return decided();
     }
 
-    /**
-     * A hold is lost: its callers start over.
-     *
-     * @return null: the hold had ended before
-     */
+    /** A hold is lost: its callers start over; null: it had ended before. */
     @Nullable
     List<LockAction> lost(StoreHold gone, String reason, ClockReading now) {
         if (!gone.lose(reason)) {
@@ -618,16 +563,14 @@ final class LocalLock {
 
     /**
      * A hold goes on as that of a reader, in another local lock; until the store knows that, it is still that of its attempt.
-     * Those who wait here ask anew.
-     *
-     * @return null: the hold had ended before
+     * Those who wait here ask anew. Null: the hold had ended before.
      */
     @Nullable
     List<LockAction> downgraded(StoreHold gone, ClockReading now) {
         if (gone != hold || !gone.end()) {
             return null;
         }
-        downgraded = gone.attempt;
+        downgraded = gone;
         hold = null;
         askOrRetire(now);
         return decided();
@@ -636,90 +579,76 @@ final class LocalLock {
     /** An error came into a decision, some of which may have been made: this lock takes no callers any more. */
     List<LockAction> broken() {
         broken = true;
-        retired = true;
-        decided = null;
-        AcquireAttempt unknown = attempt;
-        if (unknown != null) {
-            end(unknown);
-            decide(new LockAction.Cancel(unknown, null));
+        decided = List.of();
+        if (attempt != null) {
+            end(attempt, true);
         }
-        decide(new LockAction.OpenGate());
-        decide(new LockAction.Retire());
+        retire();
         return decided();
     }
 
     // ---- steps ----
 
     private void decide(LockAction action) {
-        List<LockAction> known = decided;
-        if (known == null) {
-            known = new ArrayList<>(4);
-            decided = known;
+        if (decided.isEmpty()) {
+            decided = new ArrayList<>(4);
         }
-        known.add(action);
+        decided.add(action);
     }
 
     private List<LockAction> decided() {
-        List<LockAction> known = decided;
-        decided = null;
-        return known == null ? List.of() : known;
+        if (waiters.isEmpty()) {
+            waiters = NONE;
+            dueNanos = NEVER;
+        }
+        List<LockAction> actions = decided;
+        decided = List.of();
+        return actions;
     }
 
-    private void end(AcquireAttempt ended) {
-        ended.end();
+    /** The attempt ends without a hold; it may have something in the store. */
+    private void end(AcquireAttempt ended, boolean inStore) {
+        ended.state = new State.Ended(null);
         attempt = null;
+        decide(inStore ? new LockAction.Cancel(ended, 0) : new LockAction.Forget(ended));
     }
 
+    /** No caller needs the lock any more. */
     private void retire() {
         retired = true;
-        openGate();
-        PendingRequest gone = takeLeaver();
-        if (gone != null) {
-            decide(new LockAction.PlaceGone(gone));
-        }
         decide(new LockAction.Retire());
     }
 
-    private void openGate() {
-        if (gate != Gate.NONE) {
-            gate = Gate.NONE;
-            decide(new LockAction.OpenGate());
+    private List<PendingRequest> take(Predicate<PendingRequest> which) {
+        if (waiters.isEmpty()) {
+            return List.of();
         }
+        List<PendingRequest> taken = waiters.stream().filter(which).toList();
+        waiters.removeAll(taken);
+        return taken;
     }
 
-    private @Nullable PendingRequest takeLeaver() {
-        PendingRequest gone = leaver;
-        leaver = null;
-        return gone;
-    }
-
-    /** A caller who does not wait is refused where the lock is held. */
-    private void refuse(PendingRequest waiter) {
-        StoreException failure = failure();
-        decide(failure == null ? new LockAction.Refuse(waiter, holder(), false) : new LockAction.Fail(waiter, failure));
-    }
-
-    private void refuse(List<PendingRequest> refused, @Nullable String holder) {
-        refused.forEach(waiter -> decide(new LockAction.Refuse(waiter, holder, false)));
+    /** Callers who do not wait are refused: another attempt holds the lock. */
+    private void refuseImpatient(String holder) {
+        take(waiter -> !waiter.waits).forEach(waiter -> decide(new LockAction.Refuse(waiter, holder)));
     }
 
     private boolean isAsking() {
-        return attempt != null && attempt.asking() != null;
+        return attempt != null && attempt.isAsking();
     }
 
-    private AcquireAttempt.State.@Nullable Queued waiting() {
+    private State.@Nullable Queued waiting() {
         return attempt == null ? null : attempt.queued();
     }
 
     /** Returns why the store cannot tell who holds the lock; null: it can. */
     private @Nullable StoreException failure() {
-        AcquireAttempt.State.Queued waiting = waiting();
-        return waiting == null ? null : waiting.failure;
+        return waiting() == null ? null : waiting().failure;
     }
 
     private @Nullable String holder() {
         StoreHold held = hold;
-        AcquireAttempt.State.Queued waiting = waiting();
+        State.Queued waiting = waiting();
         return held != null ? held.attempt : waiting == null ? null : waiting.holder;
     }
 }

@@ -20,13 +20,13 @@ import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BiConsumer;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -59,16 +59,12 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
     private final Supplier<String> attemptIds;
     private final Map<String, LocalLock> plain = new ConcurrentHashMap<>();
     private final Map<String, LocalLock> readers = new ConcurrentHashMap<>();
-    private final FifoGate gate = new FifoGate();
 
     /** The answers for callers who do not wait on their thread. */
     private final PendingAnswers answers;
 
     private final Queue<CompletableFuture<?>> placesGone = new ConcurrentLinkedQueue<>();
     private final AtomicBoolean closing = new AtomicBoolean();
-
-    /** Ends the steps of the close; one of its own, because a listener may block that of the engine. */
-    private volatile Scheduler closeTimer;
 
     private final CompletableFuture<@Nullable Void> closed = new CompletableFuture<>();
     private final AtomicBoolean looks = new AtomicBoolean();
@@ -85,7 +81,6 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
         this.store = store;
         this.settings = settings;
         this.context = context;
-        this.closeTimer = context.scheduler();
         this.calls = new PendingAnswers(context);
         this.answers = new PendingAnswers(context);
         this.attemptIds = attemptIds(instance.clientId());
@@ -96,7 +91,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
         this.executor.opened(traits);
         this.calls.answersWithin(traits.commandTimeout());
         this.policy = new LeasePolicy(
-                traits.pollInterval().toMillis(), settings.maxPassTime().toNanos(), traits.claims());
+                traits.pollInterval().toMillis(), settings.maxPassTime().toNanos(), traits.claims(), context.random());
         this.leases = new LeaseOperations(store, context, calls, policy, registry, executor, renewer, attemptIds);
     }
 
@@ -169,67 +164,54 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
     }
 
     private void enter(PendingRequest request, long waitNanos) {
-        if (request.waits && request.request.mode() != LockMode.READ) {
+        boolean reads = request.request.mode() == LockMode.READ;
+        if (request.waits && !reads) {
             // Readers join each other without asking the store, which would send them behind this waiter.
-            request.request.names().forEach(this::closeToReaders);
+            for (String name : request.request.names()) {
+                LocalLock reading = readers.get(name);
+                StoreHold hold = reading == null ? null : reading.hold();
+                if (hold != null) {
+                    hold.pinned = true;
+                }
+            }
         }
-        if (request.isPlain()) {
-            enterPlain(request, waitNanos);
-        } else {
-            enterAlone(request, waitNanos);
-        }
+        LocalLock lock;
+        do {
+            lock = request.isPlain()
+                    ? shared(request.request, reads ? readers : plain)
+                    : new LocalLock(AcquireSpec.single(request.request, leaseMillis()), policy, attemptIds);
+            registry.put(request, lock);
+        } while (!entered(request, lock, waitNanos));
         if (refuses(request.nested)) {
             refuseAll();
         }
     }
 
-    private void closeToReaders(String name) {
-        LocalLock reading = readers.get(name);
-        StoreHold hold = reading == null ? null : reading.hold();
-        if (hold != null) {
-            hold.pinned = true;
+    /** Returns the lock that plain requests of a name share. */
+    private LocalLock shared(LockRequest request, Map<String, LocalLock> locks) {
+        LocalLock lock = locks.computeIfAbsent(request.names().get(0), name -> {
+            int passes = traits.queues() ? settings.maxPasses() : 0;
+            return new LocalLock(AcquireSpec.shared(request, leaseMillis(), passes), policy, attemptIds);
+        });
+        StoreHold hold = lock.hold();
+        if (hold != null && hold.isExpired(context.now())) {
+            // A hold that was given up stays lost: the answer to a renewal under way must not bring it back.
+            executor.lose(hold, StoreHold.NOT_RENEWED);
         }
+        return lock;
     }
 
-    private void enterPlain(PendingRequest request, long waitNanos) {
-        String name = request.request.names().get(0);
-        Map<String, LocalLock> locks = request.request.mode() == LockMode.READ ? readers : plain;
-        while (true) {
-            LocalLock lock = locks.computeIfAbsent(
-                    name, key -> lock(AcquireSpec.shared(request.request, leaseMillis(), maxPasses()), false));
-            StoreHold hold = lock.hold();
-            if (hold != null && hold.isExpired(context.now())) {
-                // A hold that was given up stays lost: the answer to a renewal under way must not bring it back.
-                executor.lose(hold, StoreHold.NOT_RENEWED);
-            }
-            registry.put(request, lock);
-            if (executor.on(lock, waitNanos, null, (known, now) -> known.enter(request, now))) {
-                return;
-            }
-            locks.remove(name, lock);
+    /** Returns whether a lock has taken a caller in; false: it takes no callers any more. */
+    private boolean entered(PendingRequest request, LocalLock lock, long waitNanos) {
+        boolean entered = executor.on(lock, waitNanos, null, (known, now) -> known.enter(request, now));
+        if (!entered) {
+            retired(lock);
         }
-    }
-
-    private void enterAlone(PendingRequest request, long waitNanos) {
-        boolean gated = request.request.mode() == LockMode.FAIR && request.waits;
-        LocalLock lock = lock(AcquireSpec.single(request.request, leaseMillis()), gated);
-        registry.put(request, lock);
-        executor.on(lock, waitNanos, null, (known, now) -> known.enter(request, now));
-        if (gated && gate.enter(lock)) {
-            executor.on(lock, waitNanos, null, LocalLock::turn);
-        }
-    }
-
-    private LocalLock lock(AcquireSpec spec, boolean gated) {
-        return new LocalLock(spec, policy, gated, attemptIds);
+        return entered;
     }
 
     private long leaseMillis() {
         return settings.leaseTime().toMillis();
-    }
-
-    private int maxPasses() {
-        return traits.queues() ? settings.maxPasses() : 0;
     }
 
     /** The time of a caller is up who waits on its thread. */
@@ -239,10 +221,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
 
     /** Ends a request whose caller does not want it any more; a lease that comes, or has come, goes back. */
     CompletableFuture<?> withdraw(PendingRequest request) {
-        if (request.cancel(false)) {
-            return executor.leave(request);
-        }
-        return CompletableFuture.completedFuture(null);
+        return request.cancel(false) ? executor.leave(request) : CompletableFuture.completedFuture(null);
     }
 
     // ---- what the executor has done here ----
@@ -281,35 +260,21 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
         }
     }
 
-    @Override
-    public void gateOpened(LocalLock lock) {
-        LocalLock next = gate.leave(lock);
-        if (next != null) {
-            context.background().execute(() -> executor.on(next, LocalLock::turn));
-        }
-    }
-
     // ---- the store's messages ----
 
     @Override
     public void granted(Grant grant) {
-        LocalLock lock = registry.lockOf(grant.attempt());
-        if (lock != null) {
-            message(lock, (known, now) -> known.granted(grant, now));
-        } else {
+        if (message(grant.attempt(), (known, now) -> known.granted(grant, now)) == null) {
             executor.cancelGrant(grant.name(), grant.attempt());
         }
     }
 
     @Override
     public void revoked(String attempt) {
-        LocalLock lock = registry.lockOf(attempt);
-        if (lock != null) {
-            message(lock, (known, now) -> known.revoked(attempt, now));
-            StoreHold hold = lock.hold();
-            if (hold != null && hold.attempt.equals(attempt)) {
-                context.background().execute(() -> loseByForce(hold));
-            }
+        LocalLock lock = message(attempt, (known, now) -> known.revoked(attempt, now));
+        StoreHold hold = lock == null ? null : lock.hold();
+        if (hold != null && hold.attempt.equals(attempt)) {
+            context.background().execute(() -> loseByForce(hold));
         }
     }
 
@@ -319,18 +284,12 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
 
     @Override
     public void freeIn(String attempt, long remainingMillis) {
-        LocalLock lock = registry.lockOf(attempt);
-        if (lock != null) {
-            message(lock, (known, now) -> known.freeIn(attempt, remainingMillis));
-        }
+        message(attempt, (known, now) -> known.freeIn(attempt, remainingMillis, now));
     }
 
     @Override
     public void awaited(String attempt) {
-        LocalLock lock = registry.lockOf(attempt);
-        if (lock != null) {
-            message(lock, (known, now) -> known.contended(attempt));
-        }
+        message(attempt, (known, now) -> known.contended(attempt));
     }
 
     @Override
@@ -338,12 +297,18 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
         registry.locks().forEach(lock -> message(lock, LocalLock::messagesMissed));
     }
 
-    private void message(LocalLock lock, ActionExecutor.Event event) {
-        if (StackRoom.isEnough()) {
-            executor.on(lock, event);
-        } else {
-            context.background().execute(() -> executor.on(lock, event));
+    /** Tells the lock of an attempt of a message, and returns it; null: the attempt has ended. */
+    private @Nullable LocalLock message(String attempt, ActionExecutor.Event event) {
+        LocalLock lock = registry.lockOf(attempt);
+        if (lock != null) {
+            message(lock, event);
         }
+        return lock;
+    }
+
+    private void message(LocalLock lock, ActionExecutor.Event event) {
+        Executor where = StackRoom.isEnough() ? Runnable::run : context.background();
+        where.execute(() -> executor.on(lock, event));
     }
 
     // ---- the periodic look ----
@@ -362,14 +327,18 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
     /** Goes on with what an error interrupted, or a lack of room on a stack. */
     private void look() {
         looks.set(false);
+        ClockReading now = context.now();
         try {
             calls.look();
             registry.forEachPending((request, lock) -> {
                 if (request.isWithdrawn() || request.abandoned) {
                     context.background().execute(() -> withdraw(request));
-                } else if (lock.isBroken()) {
+                } else if (lock.broken) {
                     executor.failCallersOf(lock);
+                } else if (request.isDue(now)) {
+                    executor.timeOut(request);
                 }
+                executor.setTimer(lock);
             });
             answers.look();
             registry.held().stream().filter(ManagedLease::owesRelease).forEach(lease -> context.background()
@@ -414,18 +383,17 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
             if (held > 0) {
                 log.info("Waiting up to {} ms until locks are released that are held: {}", waitMillis(), held);
             }
-            closeTimer = timer;
-            Duration answerTime = traits.commandTimeout();
-            Duration twice = answerTime.multipliedBy(2);
-            atMost(settings.shutdownWait(), registry.drained(waiting))
-                    .thenCompose(waited -> atMost(answerTime, inBackground(this::refuseNested)))
+            Duration once = traits.commandTimeout();
+            Duration twice = once.multipliedBy(2);
+            atMost(settings.shutdownWait(), timer, registry.drained(waiting))
+                    .thenCompose(waited -> atMost(once, timer, inBackground(this::refuseNested)))
                     // Questions that are under way give locks that no caller receives: they go back first.
-                    .thenCompose(gone -> atMost(answerTime, calls.none()))
-                    .thenCompose(answered -> atMost(twice, inBackground(this::releaseHeld)))
+                    .thenCompose(gone -> atMost(once, timer, calls.none()))
+                    .thenCompose(answered -> atMost(twice, timer, inBackground(this::releaseHeld)))
                     // An answer that came only now may have given one more.
-                    .thenCompose(released -> atMost(answerTime, calls.none()))
+                    .thenCompose(released -> atMost(once, timer, calls.none()))
                     // A command of an attempt that was given up must find the lock taken back, or come too late.
-                    .thenCompose(none -> atMost(twice, executor.lastCancels()))
+                    .thenCompose(none -> atMost(twice, timer, executor.lastCancels()))
                     .whenComplete((done, failure) -> closed.complete(null));
         }
         return closed;
@@ -451,7 +419,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
         }
         refusesAll = true;
         refuseAll();
-        return all(placesGone.stream());
+        return CompletableFuture.allOf(placesGone.toArray(CompletableFuture<?>[]::new));
     }
 
     private long waitMillis() {
@@ -459,33 +427,22 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
     }
 
     private CompletableFuture<?> releaseHeld() {
-        return all(registry.held().stream().map(ManagedLease::closeAsync));
+        return CompletableFuture.allOf(
+                registry.held().stream().map(ManagedLease::closeAsync).toArray(CompletableFuture<?>[]::new));
     }
 
     /** A listener may block the thread of a step, which the next one does not wait for. */
     private CompletableFuture<?> inBackground(Supplier<CompletableFuture<?>> step) {
-        CompletableFuture<@Nullable Void> done = new CompletableFuture<>();
-        context.background().execute(() -> {
-            try {
-                step.get().whenComplete((told, never) -> done.complete(null));
-            } catch (Throwable failure) {
-                done.completeExceptionally(failure);
-            }
-        });
-        return done;
+        return CompletableFuture.supplyAsync(step, context.background()).thenCompose(done -> done);
     }
 
-    private static CompletableFuture<?> all(Stream<? extends CompletableFuture<?>> parts) {
-        return CompletableFuture.allOf(parts.toArray(CompletableFuture<?>[]::new));
-    }
-
-    private CompletableFuture<?> atMost(Duration time, CompletableFuture<?> awaited) {
+    private static CompletableFuture<?> atMost(Duration time, Scheduler timer, CompletableFuture<?> awaited) {
         CompletableFuture<@Nullable Void> over = new CompletableFuture<>();
         if (time.isZero()) {
             over.complete(null);
             return over;
         }
-        Scheduler.Timeout timeout = closeTimer.schedule(
+        Scheduler.Timeout timeout = timer.schedule(
                 () -> over.complete(null), AcquireSpec.bounded(time).toNanos());
         awaited.whenComplete((done, never) -> {
             timeout.cancel();
@@ -499,7 +456,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
         return "held=" + registry.leases() + ", names="
                 + (plain.size()
                         + readers.size()
-                        + gate.size()
+                        + executor.gated()
                         + registry.pending().size()
                         + answers.size());
     }

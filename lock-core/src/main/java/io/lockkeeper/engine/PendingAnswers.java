@@ -10,6 +10,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiConsumer;
 import java.util.function.Supplier;
@@ -25,13 +26,13 @@ final class PendingAnswers {
     private final EngineContext context;
     private final Set<Answer<?>> open = ConcurrentHashMap.newKeySet();
     private final AtomicInteger underWay = new AtomicInteger();
-    private volatile @Nullable CompletableFuture<@Nullable Void> none;
+    private volatile CompletableFuture<@Nullable Void> none = new CompletableFuture<>();
     private volatile long patienceNanos = Long.MAX_VALUE / 2;
     private volatile long heardNanos;
 
     PendingAnswers(EngineContext context) {
         this.context = context;
-        this.heardNanos = context.now().nanos() - 1;
+        this.heardNanos = context.nanoTime() - 1;
     }
 
     /** Sets within which time the store answers. */
@@ -79,9 +80,8 @@ final class PendingAnswers {
     }
 
     private void tellIfNone() {
-        CompletableFuture<@Nullable Void> awaited = none;
-        if (awaited != null && underWay.get() == 0 && open.isEmpty()) {
-            awaited.complete(null);
+        if (underWay.get() == 0 && open.isEmpty()) {
+            none.complete(null);
         }
     }
 
@@ -106,7 +106,7 @@ final class PendingAnswers {
 
     /** Tells an answer when it is there, once; again later where that throws something. */
     <T> void await(CompletableFuture<T> answer, BiConsumer<@Nullable T, @Nullable Throwable> then) {
-        new Answer<>(answer, context.nanoTime() + patienceNanos, then).await();
+        new Answer<>(answer, then).await();
     }
 
     /** A store that throws instead of failing its answer must not leave a caller without one. */
@@ -145,23 +145,18 @@ final class PendingAnswers {
                 : new StoreException("the store failed unexpectedly: " + cause, cause);
     }
 
-    private final class Answer<T> {
+    /** An answer, and whether it is told, or is being told. */
+    @SuppressWarnings("serial") // It is never written anywhere.
+    private final class Answer<T> extends AtomicBoolean {
 
-        private final CompletableFuture<T> result;
-        private final long overdueNanos;
-        private final BiConsumer<@Nullable T, @Nullable Throwable> then;
-
-        /** Whether the answer is being told; guarded by this. */
-        private boolean telling;
-
-        private volatile boolean told;
+        private final transient CompletableFuture<T> result;
+        private final transient BiConsumer<@Nullable T, @Nullable Throwable> then;
+        private final long overdueNanos = context.nanoTime() + patienceNanos;
         private volatile boolean overdue;
-        private volatile int tries;
+        private volatile boolean failed;
 
-        private Answer(
-                CompletableFuture<T> result, long overdueNanos, BiConsumer<@Nullable T, @Nullable Throwable> then) {
+        private Answer(CompletableFuture<T> result, BiConsumer<@Nullable T, @Nullable Throwable> then) {
             this.result = result;
-            this.overdueNanos = overdueNanos;
             this.then = then;
         }
 
@@ -170,7 +165,7 @@ final class PendingAnswers {
                 // On the thread that asked, which looked for room.
                 tell();
             }
-            if (!told) {
+            if (!get()) {
                 open.add(this);
                 result.whenComplete((value, failure) -> {
                     // Where there is no room on this thread, the next look tells it on another.
@@ -182,63 +177,48 @@ final class PendingAnswers {
         }
 
         private void tell() {
-            synchronized (this) {
-                if (told || telling) {
-                    return;
-                }
-                telling = true;
-                tries = tries + 1;
-            }
-            try {
-                if (result.isCompletedExceptionally()) {
-                    result.handle(this::tell).join();
-                } else {
-                    tell(result.join(), null);
-                }
-                told = true;
-                over();
-            } catch (Throwable error) {
-                if (tries == 1) {
-                    log.error("An answer could not be told, and is told again", error);
-                }
-            } finally {
-                synchronized (this) {
-                    telling = false;
-                }
+            if (compareAndSet(false, true) && !isTold(this::tellResult)) {
+                set(false);
             }
         }
 
-        private boolean tell(@Nullable T value, @Nullable Throwable failure) {
-            if (value != null) {
+        private void tellResult() {
+            if (result.isCompletedExceptionally()) {
+                result.handle((none, failure) -> {
+                            then.accept(null, failure);
+                            return true;
+                        })
+                        .join();
+            } else {
                 heardNanos = context.nanoTime();
+                then.accept(result.join(), null);
             }
-            then.accept(value, failure);
-            return true;
         }
 
-        private void over() {
-            open.remove(this);
-            tellIfNone();
-        }
-
+        /** Looks whether the answer could not be told, or is overdue; if it comes all the same, it is told then. */
         private void look() {
             if (result.isDone()) {
                 context.background().execute(this::tell);
             } else if (!overdue && context.nanoTime() - overdueNanos >= 0) {
                 overdue = true;
-                context.background().execute(this::tellOverdue);
+                long millis = TimeUnit.NANOSECONDS.toMillis(patienceNanos);
+                Throwable silence = new StoreException("the store has not answered within " + millis + " ms", null);
+                context.background().execute(() -> overdue = isTold(() -> then.accept(null, silence)));
             }
         }
 
-        private void tellOverdue() {
+        private boolean isTold(Runnable telling) {
             try {
-                long millis = TimeUnit.NANOSECONDS.toMillis(patienceNanos);
-                tell(null, new StoreException("the store has not answered within " + millis + " ms", null));
-                // If it comes all the same it is told, but it is not looked after any more.
-                over();
+                telling.run();
+                open.remove(this);
+                tellIfNone();
+                return true;
             } catch (Throwable error) {
-                log.error("That the store has not answered could not be told, and is told again", error);
-                overdue = false;
+                if (!failed) {
+                    failed = true;
+                    log.error("An answer could not be told, and is told again", error);
+                }
+                return false;
             }
         }
     }

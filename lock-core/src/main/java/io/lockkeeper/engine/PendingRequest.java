@@ -5,7 +5,7 @@ import io.lockkeeper.LockMode;
 import io.lockkeeper.LockRequest;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.Supplier;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,6 +16,12 @@ final class PendingRequest extends CompletableFuture<ManagedLease> {
 
     /** No lock is waited for so long. */
     private static final Duration WITHOUT_LIMIT = Duration.ofNanos(Long.MAX_VALUE / 2);
+
+    /** How long a caller whose time is up still waits for an answer that the store owes. */
+    private static final long GRACE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+
+    /** The part of it that is left also where the end of the wait came late: what came meanwhile must be heard first. */
+    private static final long LEAST_GRACE_NANOS = TimeUnit.MILLISECONDS.toNanos(25);
 
     final long number;
     final LockRequest request;
@@ -44,16 +50,11 @@ final class PendingRequest extends CompletableFuture<ManagedLease> {
     /** Whether the time is up, and an answer that is due at any moment is awaited. Guarded by the local lock. */
     boolean inGrace;
 
-    /** Whether it stands in the queue of its local lock. Guarded by the local lock. */
-    boolean queued;
-
     /** How many tries were made. */
     int tries = 1;
 
-    /** When a blocked thread has to end its wait, on the monotonic clock; meaningless unless {@link #timed}. */
-    volatile long timeoutNanos;
-
-    volatile boolean timed;
+    /** When its time is up, on the monotonic clock; {@link LocalLock#NEVER}: not any more, or it has no limit. */
+    volatile long endNanos;
 
     /** Whether an error ended the call of a blocked thread, which receives nothing. */
     volatile boolean abandoned;
@@ -61,12 +62,6 @@ final class PendingRequest extends CompletableFuture<ManagedLease> {
     /** The lease that it was given, perhaps not received. */
     @Nullable
     volatile ManagedLease lease;
-
-    /** The timer's task that ends the wait; null: there is none. */
-    Scheduler.@Nullable Timeout timeout;
-
-    /** Completed when the place of a caller who leaves is gone in the store; null: the caller has not left. */
-    volatile @Nullable CompletableFuture<@Nullable Void> placeGone;
 
     /** Whether the caller is being told the end, or does not want it any more. Guarded by this. */
     private boolean answering;
@@ -92,10 +87,34 @@ final class PendingRequest extends CompletableFuture<ManagedLease> {
         this.waits = !wait.isZero();
         this.patienceNanos =
                 !waits ? commandTimeout.toNanos() : wait.compareTo(WITHOUT_LIMIT) > 0 ? Long.MAX_VALUE : wait.toNanos();
+        this.endNanos = isLimited() ? asked.nanos() + patienceNanos : LocalLock.NEVER;
     }
 
     boolean isLimited() {
         return patienceNanos != Long.MAX_VALUE;
+    }
+
+    /** Returns whether a time is up by now that no blocked thread looks at. */
+    boolean isDue(ClockReading now) {
+        long end = timerNanos();
+        return end != LocalLock.NEVER && end - now.nanos() <= 0;
+    }
+
+    /** Returns when a timer has to end the wait, on the monotonic clock, or never. */
+    long timerNanos() {
+        return blocking ? LocalLock.NEVER : endNanos;
+    }
+
+    /** The time is up, and is prolonged by a moment. */
+    void beginGrace(ClockReading now) {
+        inGrace = true;
+        waits = false;
+        endNanos = now.nanos() + Math.max(LEAST_GRACE_NANOS, leftNanos(now) + GRACE_NANOS);
+    }
+
+    /** Returns what is left of the time of a request that has a limit; negative: it is over for so long. */
+    long leftNanos(ClockReading now) {
+        return patienceNanos - (now.nanos() - tried.nanos());
     }
 
     /** Returns whether the caller has ended the future that it has in hand. */
@@ -128,37 +147,6 @@ final class PendingRequest extends CompletableFuture<ManagedLease> {
         tries++;
         tried = now;
         inGrace = false;
-    }
-
-    /**
-     * Arms the task that ends the wait, in place of an earlier one. The task may run before this is done, and arm the next
-     * one: that has to be after this.
-     */
-    synchronized void timeoutBy(Supplier<Scheduler.Timeout> task) {
-        stopTimeout();
-        Scheduler.Timeout next = task.get();
-        if (timeout == null) {
-            timeout = next;
-        }
-        if (isDone()) {
-            stopTimeout();
-        }
-    }
-
-    synchronized void stopTimeout() {
-        if (timeout != null) {
-            timeout.cancel();
-            timeout = null;
-        }
-    }
-
-    /** Begins to leave: returns what is completed when its place is gone. */
-    synchronized CompletableFuture<@Nullable Void> leaving() {
-        CompletableFuture<@Nullable Void> gone = placeGone;
-        if (gone == null) {
-            gone = new CompletableFuture<>();
-            placeGone = gone;
-        }
-        return gone;
+        endNanos = now.nanos() + patienceNanos;
     }
 }

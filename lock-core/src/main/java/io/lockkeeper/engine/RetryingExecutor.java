@@ -11,8 +11,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Runs every task exactly once, whatever its executor throws: a forgotten task is a lease that is never released, or a
- * loss that is never told. Where no thread can be had, tasks wait for the timer.
+ * Runs every task exactly once, whatever its executor throws: a forgotten task is a lease that is never released, or a loss
+ * that is never told. Where no thread can be had, tasks wait for the timer.
  */
 final class RetryingExecutor implements Executor, AutoCloseable {
 
@@ -39,36 +39,21 @@ final class RetryingExecutor implements Executor, AutoCloseable {
     }
 
     @Override
-    public void execute(Runnable task) {
-        give(new Task(task));
-    }
-
-    private void give(Task task) {
-        Throwable refusal = refusal(executor, task);
-        if (refusal != null && fallback != null) {
-            refusal = refusal(fallback, task);
-        }
-        if (refusal == null) {
-            return;
-        }
-        if (!task.delayed) {
-            task.delayed = true;
+    public void execute(Runnable work) {
+        Task task = new Task(work);
+        Throwable refusal = refusal(task);
+        if (refusal != null) {
             log.warn("No thread can be had for a task, which waits for the timer: {}", refusal.toString());
-        }
-        waiting.add(task);
-        try {
-            scheduler.schedule(() -> takeUp(task), fallback == null ? 0 : RETRY_NANOS);
-        } catch (Throwable failure) {
-            // The caller hears of it, and may give the task again.
-            waiting.remove(task);
-            throw failure;
-        }
-        if (closed) {
-            runAll();
+            await(task);
         }
     }
 
-    /** Returns why an executor does not run a task; null: it does, or has. */
+    /** Returns why no executor runs a task; null: one does, or has. */
+    private @Nullable Throwable refusal(Task task) {
+        Throwable refusal = refusal(executor, task);
+        return refusal == null || fallback == null ? refusal : refusal(fallback, task);
+    }
+
     private static @Nullable Throwable refusal(Executor executor, Task task) {
         try {
             executor.execute(task);
@@ -79,29 +64,36 @@ final class RetryingExecutor implements Executor, AutoCloseable {
         }
     }
 
-    private void takeUp(Task task) {
-        if (!waiting.remove(task)) {
-            return;
+    private void await(Task task) {
+        waiting.add(task);
+        try {
+            scheduler.schedule(() -> takeUp(task), fallback == null ? 0 : RETRY_NANOS);
+        } catch (Throwable failure) {
+            // The caller hears of it, and may give the task again.
+            waiting.remove(task);
+            throw failure;
         }
-        if (fallback == null) {
-            task.run();
-        } else {
-            give(task);
+        if (closed) {
+            close();
         }
     }
 
-    private void runAll() {
-        waiting.removeIf(task -> {
+    private void takeUp(Task task) {
+        if (waiting.remove(task) && fallback == null) {
             task.run();
-            return true;
-        });
+        } else if (!task.get() && refusal(task) != null) {
+            await(task);
+        }
     }
 
     /** The timer has stopped: what waits for it, and what comes after this, runs on the thread at hand if need be. */
     @Override
     public void close() {
         closed = true;
-        runAll();
+        waiting.removeIf(task -> {
+            task.run();
+            return true;
+        });
     }
 
     /** Something to run once, also where several executors have taken it; true when it has begun. */
@@ -109,9 +101,6 @@ final class RetryingExecutor implements Executor, AutoCloseable {
     private static final class Task extends AtomicBoolean implements Runnable {
 
         private final transient Runnable work;
-
-        /** Whether it had to wait before, which is said once. */
-        private boolean delayed;
 
         private Task(Runnable work) {
             this.work = work;

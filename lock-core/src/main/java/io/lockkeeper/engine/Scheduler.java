@@ -6,7 +6,6 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -34,18 +33,12 @@ interface Scheduler {
         void cancel();
     }
 
-    /**
-     * The clocks of the machine, and a timer with one daemon thread. A task that is due before all others wakes the thread,
-     * only to let it wait anew: most ends of waits would, and are cancelled at once. So a look at the queue is due soon as
-     * long as there are tasks.
-     */
+    /** The clocks of the machine, and a timer with one daemon thread. */
     final class OnThread implements Scheduler, AutoCloseable {
 
         private static final Logger log = LoggerFactory.getLogger(Scheduler.class);
-        private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
 
         private final ScheduledThreadPoolExecutor thread;
-        private final AtomicBoolean looks = new AtomicBoolean();
 
         OnThread(String name) {
             thread = new ScheduledThreadPoolExecutor(1, DaemonThreads.factory(name));
@@ -68,26 +61,10 @@ interface Scheduler {
         @Override
         public Timeout schedule(Runnable task, long delayNanos) {
             try {
-                if (delayNanos > LOOK_NANOS) {
-                    lookSoon();
-                }
                 ScheduledFuture<?> pending = thread.schedule(() -> run(task), delayNanos, TimeUnit.NANOSECONDS);
                 return () -> pending.cancel(false);
             } catch (RejectedExecutionException closed) {
                 return () -> {};
-            }
-        }
-
-        private void lookSoon() {
-            if (!looks.get() && looks.compareAndSet(false, true)) {
-                thread.schedule(this::look, LOOK_NANOS, TimeUnit.NANOSECONDS);
-            }
-        }
-
-        private void look() {
-            looks.set(false);
-            if (!thread.getQueue().isEmpty()) {
-                lookSoon();
             }
         }
 

@@ -54,7 +54,7 @@ class LeaseRenewerTest {
     private final RecordingStore store = new RecordingStore();
     private final Events events = new Events();
     private final LeaseRegistry registry = new LeaseRegistry();
-    private final LeasePolicy policy = new LeasePolicy(5_000, 0, false);
+    private final LeasePolicy policy = new LeasePolicy(5_000, 0, false, (origin, bound) -> origin);
     private final List<String> lost = new ArrayList<>();
     private final AtomicInteger attempts = new AtomicInteger();
     private final AtomicInteger refusals = new AtomicInteger();
@@ -527,9 +527,8 @@ class LeaseRenewerTest {
         AcquireSpec fixed = AcquireSpec.fixed(List.of("stock"), ClaimMode.EXCLUSIVE, leaseTime.toMillis());
         ClockReading now = context.now();
         long storeMillis = EngineFixture.storeMillis(time);
-        AcquireAttempt waiting = new AcquireAttempt("granted", true, 0, new AcquireAttempt.State.Asking(now));
-        AcquireAttempt.State.Queued queued =
-                waiting.queued(new AcquireReply.Queued("other1", 20_000, storeMillis), now);
+        AcquireAttempt.State.Queued queued = new AcquireAttempt.State.Queued();
+        queued.placed(new AcquireReply.Queued("other1", 20_000, storeMillis), now);
         Grant grant = new Grant("granted", "stock", 1, storeMillis + EngineFixture.GRANT_MILLIS);
         return tracked(Objects.requireNonNull(policy.hold(fixed, "granted", queued, grant, now)));
     }

@@ -12,10 +12,8 @@ import io.lockkeeper.engine.LockAction.Cancel;
 import io.lockkeeper.engine.LockAction.Fail;
 import io.lockkeeper.engine.LockAction.Forget;
 import io.lockkeeper.engine.LockAction.Grant;
-import io.lockkeeper.engine.LockAction.PollAfter;
 import io.lockkeeper.engine.LockAction.Refuse;
 import io.lockkeeper.engine.LockAction.Retire;
-import io.lockkeeper.engine.LockAction.StopPolling;
 import io.lockkeeper.engine.LockAction.Watch;
 import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.StoreNotReadyException;
@@ -42,7 +40,7 @@ class LocalLockAnswersTest {
         List<LockAction> begun = fixture.queued();
 
         StoreHold hold = fixture.hold();
-        assertThat(begun).containsExactly(new StopPolling(asked), new Watch(hold), grant(caller, hold, 100, Way.GRANT));
+        assertThat(begun).containsExactly(new Watch(hold), grant(caller, hold, 100, Way.GRANT));
     }
 
     @Test
@@ -51,7 +49,7 @@ class LocalLockAnswersTest {
         fixture.queued();
         time.pass(Duration.ofSeconds(1));
 
-        assertThat(fixture.granted(fixture.grant(100))).hasSize(3);
+        assertThat(fixture.granted(fixture.grant(100))).hasSize(2);
 
         assertThat(remaining()).isEqualTo(Duration.ofMillis(GRANT_MILLIS - 100));
     }
@@ -63,7 +61,7 @@ class LocalLockAnswersTest {
         AcquireAttempt asked = fixture.asked();
         time.pass(Duration.ofMillis(10_001));
 
-        assertThat(fixture.granted(fixture.grant(100))).containsExactly(new Ask(asked, true));
+        assertThat(fixture.granted(fixture.grant(100))).containsExactly(new Ask(asked));
 
         assertThat(fixture.acquired(100)).contains(grant(caller, fixture.hold(), 100, Way.GRANT));
         assertThat(remaining()).isEqualTo(BELIEVED);
@@ -76,9 +74,9 @@ class LocalLockAnswersTest {
         io.lockkeeper.store.Grant late = fixture.grant(100);
         time.pass(Duration.ofMillis(GRANT_MILLIS - 100));
 
-        assertThat(fixture.granted(late)).containsExactly(new Ask(fixture.asked(), true));
+        assertThat(fixture.granted(late)).containsExactly(new Ask(fixture.asked()));
 
-        assertThat(fixture.queued()).containsExactly(new PollAfter(fixture.asked(), 20_000));
+        assertThat(fixture.queued()).isEmpty();
     }
 
     @Test
@@ -122,15 +120,16 @@ class LocalLockAnswersTest {
         AcquireAttempt asked = fixture.asked();
         assertThat(fixture.messagesMissed()).isEmpty();
 
-        assertThat(fixture.queued()).containsExactly(new Ask(asked, true));
-        assertThat(fixture.queued()).containsExactly(new PollAfter(asked, 20_000));
+        assertThat(fixture.queued()).containsExactly(new Ask(asked));
+        assertThat(fixture.queued()).isEmpty();
+        assertThat(fixture.dueIn()).isEqualTo(5_000);
     }
 
     @Test
     void aPollBringsAHoldWhoseGrantWasLost() {
         PendingRequest caller = fixture.enters();
         fixture.queued();
-        assertThat(fixture.messagesMissed()).containsExactly(new Ask(fixture.asked(), true));
+        assertThat(fixture.messagesMissed()).containsExactly(new Ask(fixture.asked()));
 
         assertThat(fixture.acquired(100)).contains(grant(caller, fixture.hold(), 100, Way.POLL));
         assertThat(remaining()).isEqualTo(BELIEVED);
@@ -164,7 +163,7 @@ class LocalLockAnswersTest {
         fixture.queued();
         fixture.granted(fixture.grant(100));
 
-        assertThat(fixture.pollDue()).isEmpty();
+        assertThat(lock.dueNanos).isEqualTo(LocalLock.NEVER);
     }
 
     @Test
@@ -173,11 +172,11 @@ class LocalLockAnswersTest {
         fixture.queued();
         fixture.pollDue();
         AcquireAttempt ended = fixture.asked();
-        assertThat(lock.left(caller)).contains(new Cancel(ended, caller));
+        assertThat(lock.left(caller)).contains(new Cancel(ended, 0));
 
-        assertThat(fixture.acquired(100)).containsExactly(new Cancel(ended, null));
-        assertThat(fixture.queued()).containsExactly(new Cancel(ended, null));
-        assertThat(fixture.failed()).containsExactly(new Cancel(ended, null));
+        assertThat(fixture.acquired(100)).containsExactly(new Cancel(ended, 0));
+        assertThat(fixture.queued()).containsExactly(new Cancel(ended, 0));
+        assertThat(fixture.failed()).containsExactly(new Cancel(ended, 0));
         assertThat(fixture.busy()).isEmpty();
         assertThat(fixture.replied(new AcquireReply.Ended())).isEmpty();
         assertThat(lock.hold()).isNull();
@@ -187,7 +186,7 @@ class LocalLockAnswersTest {
     void aPollAtTheTimeThatTheStoreHasToldHasRecoveredNothing() {
         PendingRequest caller = fixture.enters();
         fixture.queued();
-        lock.freeIn("attempt1", 100);
+        fixture.freeIn("attempt1", 100);
         fixture.pollDue();
 
         assertThat(fixture.acquired(100)).contains(grant(caller, fixture.hold(), 100, Way.ANSWER));
@@ -199,11 +198,35 @@ class LocalLockAnswersTest {
     void theNewsThatALockIsSoonFreeMayOvertakeTheAnswer() {
         fixture.enters();
         AcquireAttempt asked = fixture.asked();
-        assertThat(lock.freeIn("attempt1", 700)).isEmpty();
+        assertThat(fixture.freeIn("attempt1", 700)).isEmpty();
 
-        assertThat(fixture.queued()).containsExactly(new PollAfter(asked, 700));
-        assertThat(lock.freeIn("attempt1", 300)).containsExactly(new PollAfter(asked, 300));
-        assertThat(lock.freeIn("attempt2", 100)).isEmpty();
+        assertThat(fixture.queued()).as("how soon is asked").containsExactly(new Ask(asked));
+    }
+
+    @Test
+    void theNewsThatALockIsSoonFreeComesAnyNumberOfTimes() {
+        fixture.enters();
+        fixture.queued();
+        fixture.freeIn("attempt1", 700);
+        assertThat(fixture.dueIn()).isEqualTo(700);
+
+        fixture.freeIn("attempt1", 300);
+        assertThat(fixture.dueIn()).isEqualTo(300);
+        fixture.freeIn("attempt2", 100);
+        assertThat(fixture.dueIn()).isEqualTo(300);
+    }
+
+    /** It may have been made before the news. */
+    @Test
+    void theAnswerToAPollDoesNotUndoTheNewsThatALockIsSoonFree() {
+        fixture.enters();
+        fixture.queued();
+        fixture.messagesMissed();
+        fixture.freeIn("attempt1", 300);
+
+        fixture.queued();
+
+        assertThat(fixture.dueIn()).isEqualTo(300);
     }
 
     // ---- revocations ----
@@ -217,7 +240,7 @@ class LocalLockAnswersTest {
         List<LockAction> again = fixture.acquired(100);
 
         assertThat(fixture.asked().id).isEqualTo("attempt2");
-        assertThat(again).containsExactly(new Cancel(revoked, null), new Ask(fixture.asked(), true));
+        assertThat(again).containsExactly(new Cancel(revoked, 0), new Ask(fixture.asked()));
         assertThat(fixture.acquired(200)).contains(grant(caller, fixture.hold(), 200, Way.ANSWER));
     }
 
@@ -228,8 +251,7 @@ class LocalLockAnswersTest {
         AcquireAttempt revoked = fixture.asked();
         io.lockkeeper.store.Grant late = fixture.grant(100);
 
-        assertThat(fixture.revoked("attempt1"))
-                .containsExactly(new Cancel(revoked, null), new Ask(fixture.asked(), true));
+        assertThat(fixture.revoked("attempt1")).containsExactly(new Cancel(revoked, 0), new Ask(fixture.asked()));
         assertThat(fixture.granted(late)).isEmpty();
     }
 
@@ -243,7 +265,7 @@ class LocalLockAnswersTest {
         assertThat(fixture.granted(late)).isEmpty();
         List<LockAction> again = fixture.queued();
 
-        assertThat(again).containsExactly(new Cancel(revoked, null), new Ask(fixture.asked(), true));
+        assertThat(again).containsExactly(new Cancel(revoked, 0), new Ask(fixture.asked()));
     }
 
     @Test
@@ -263,7 +285,7 @@ class LocalLockAnswersTest {
         List<LockAction> again = fixture.replied(new AcquireReply.Ended());
 
         assertThat(fixture.asked().id).isEqualTo("attempt2");
-        assertThat(again).containsExactly(new Forget(ended), new Ask(fixture.asked(), true));
+        assertThat(again).containsExactly(new Forget(ended), new Ask(fixture.asked()));
     }
 
     @Test
@@ -276,7 +298,7 @@ class LocalLockAnswersTest {
 
         List<LockAction> again = fixture.replied(new AcquireReply.Ended());
 
-        assertThat(again).containsExactly(new Forget(ended), new Ask(fixture.asked(), true));
+        assertThat(again).containsExactly(new Forget(ended), new Ask(fixture.asked()));
         assertThat(fixture.acquired(200)).contains(grant(next, fixture.hold(), 200, Way.ANSWER));
     }
 
@@ -290,7 +312,7 @@ class LocalLockAnswersTest {
 
         assertThat(fixture.failed())
                 .containsExactly(
-                        new Cancel(fixture.asked(), null),
+                        new Cancel(fixture.asked(), 0),
                         new Fail(first, fixture.failure),
                         new Fail(second, fixture.failure),
                         new Fail(impatient, fixture.failure),
@@ -304,10 +326,11 @@ class LocalLockAnswersTest {
         AcquireAttempt asked = fixture.asked();
         fixture.pollDue();
 
-        assertThat(fixture.failed()).containsExactly(new PollAfter(asked, 500));
+        assertThat(fixture.failed()).isEmpty();
+        assertThat(fixture.dueIn()).isEqualTo(500);
 
         assertThat(fixture.timedOut(caller))
-                .containsExactly(new Cancel(asked, caller), new Retire(), new Fail(caller, fixture.failure));
+                .containsExactly(new Cancel(asked, 0), new Retire(), new Fail(caller, fixture.failure));
     }
 
     @Test
@@ -319,7 +342,7 @@ class LocalLockAnswersTest {
         fixture.pollDue();
         fixture.queued();
 
-        assertThat(fixture.timedOut(caller)).last().isEqualTo(new Refuse(caller, "other1", true));
+        assertThat(fixture.timedOut(caller)).last().isEqualTo(new Refuse(caller, "other1"));
     }
 
     @Test
@@ -345,10 +368,9 @@ class LocalLockAnswersTest {
         List<LockAction> later = fixture.failed();
 
         AcquireAttempt next = fixture.asked();
-        assertThat(later)
-                .containsExactly(
-                        new Cancel(failed, null), new Fail(impatient, fixture.failure), new PollAfter(next, 500));
-        assertThat(fixture.pollDue()).containsExactly(new Ask(next, true));
+        assertThat(later).containsExactly(new Cancel(failed, 0), new Fail(impatient, fixture.failure));
+        assertThat(fixture.dueIn()).isEqualTo(500);
+        assertThat(fixture.pollDue()).containsExactly(new Ask(next));
         assertThat(fixture.acquired(200)).contains(grant(waiting, fixture.hold(), 200, Way.ANSWER));
     }
 
@@ -362,7 +384,9 @@ class LocalLockAnswersTest {
         List<LockAction> later = lock.failed(first, notReady, time.now());
 
         AcquireAttempt next = Objects.requireNonNull(lock.attempt("attempt2"));
-        assertThat(later).containsExactly(new Forget(first), new Fail(impatient, notReady), new PollAfter(next, 500));
+        assertThat(later).containsExactly(new Forget(first), new Fail(impatient, notReady));
+        assertThat(next.isOver()).isFalse();
+        assertThat(fixture.dueIn()).isEqualTo(500);
     }
 
     @Test
@@ -374,7 +398,7 @@ class LocalLockAnswersTest {
         List<LockAction> actions = fixture.acquired(100);
 
         assertThat(lock.hold()).isNull();
-        assertThat(actions).hasSize(3).startsWith(new Cancel(asked, null)).endsWith(new Retire());
+        assertThat(actions).hasSize(3).startsWith(new Cancel(asked, 0)).endsWith(new Retire());
         assertThat(actions.get(1)).isInstanceOfSatisfying(Fail.class, fail -> assertThat(fail.waiter())
                 .isSameAs(caller));
     }

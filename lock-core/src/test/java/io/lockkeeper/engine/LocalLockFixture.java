@@ -12,6 +12,8 @@ import io.lockkeeper.store.StoreException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /** A local lock without anything around it: a test makes the events, and sees what is to be done. */
@@ -33,12 +35,8 @@ final class LocalLockFixture {
     }
 
     LocalLockFixture(AcquireSpec spec) {
-        this(spec, false);
-    }
-
-    private LocalLockFixture(AcquireSpec spec, boolean gated) {
-        LeasePolicy policy = new LeasePolicy(5_000, EngineFixture.MAX_PASS_TIME.toNanos(), false);
-        lock = new LocalLock(spec, policy, gated, () -> "attempt" + ++attempts);
+        LeasePolicy policy = new LeasePolicy(5_000, EngineFixture.MAX_PASS_TIME.toNanos(), false, (origin, bound) -> 0);
+        lock = new LocalLock(spec, policy, () -> "attempt" + ++attempts);
     }
 
     /** Returns a lock of readers, who hold it together. */
@@ -50,18 +48,27 @@ final class LocalLockFixture {
     /** Returns the lock of a fair caller who has to wait for its turn to ask. */
     static LocalLockFixture gated() {
         LockRequest fair = EngineFixture.REQUEST.withMode(LockMode.FAIR);
-        return new LocalLockFixture(AcquireSpec.single(fair, EngineFixture.LEASE_MILLIS), true);
+        return new LocalLockFixture(AcquireSpec.single(fair, EngineFixture.LEASE_MILLIS));
     }
 
     // ---- callers ----
 
     PendingRequest caller(Duration waitTime) {
+        return caller(waitTime, null);
+    }
+
+    /** Returns one whose thread goes on meanwhile. */
+    PendingRequest goesOn(Duration waitTime) {
+        return caller(waitTime, new CompletableFuture<>());
+    }
+
+    private PendingRequest caller(Duration waitTime, @Nullable CompletableFuture<?> result) {
         return new PendingRequest(
                 0,
                 EngineFixture.REQUEST.withWaitTime(waitTime),
                 time.now(),
                 false,
-                null,
+                result,
                 RecordingStore.TRAITS.commandTimeout());
     }
 
@@ -130,7 +137,7 @@ final class LocalLockFixture {
     }
 
     List<LockAction> replied(AcquireAttempt attempt, AcquireReply reply) {
-        ClockReading unanswered = attempt.unanswered();
+        ClockReading unanswered = attempt.asked;
         ClockReading sent = unanswered == null ? time.now() : unanswered;
         return heard(lock.replied(attempt, sent, reply, time.now()));
     }
@@ -155,8 +162,25 @@ final class LocalLockFixture {
         return heard(lock.failed(attempt, failure, time.now()));
     }
 
+    /** Returns after how many milliseconds something has its time. */
+    long dueIn() {
+        return lock.dueNanos == LocalLock.NEVER
+                ? Long.MAX_VALUE
+                : TimeUnit.NANOSECONDS.toMillis(lock.dueNanos - time.nanoTime());
+    }
+
+    /** The next time comes. */
     List<LockAction> pollDue() {
-        return heard(lock.pollDue(asked(), time.now()));
+        time.pass(Duration.ofMillis(dueIn()));
+        return due();
+    }
+
+    List<LockAction> due() {
+        return heard(lock.due(time.now(), heardNanos));
+    }
+
+    List<LockAction> freeIn(String attempt, long millis) {
+        return heard(lock.freeIn(attempt, millis, time.now()));
     }
 
     List<LockAction> messagesMissed() {
@@ -221,16 +245,9 @@ final class LocalLockFixture {
 
     /** Keeps which attempt has asked, or will. */
     private <T extends @Nullable List<LockAction>> T heard(T actions) {
-        if (actions != null) {
-            for (LockAction action : actions) {
-                if (action instanceof LockAction.Ask ask) {
-                    asked = ask.attempt();
-                } else if (action instanceof LockAction.HandOver handOver) {
-                    asked = handOver.next();
-                } else if (action instanceof LockAction.PollAfter poll) {
-                    asked = poll.attempt();
-                }
-            }
+        AcquireAttempt latest = lock.attempt("attempt" + attempts);
+        if (latest != null) {
+            asked = latest;
         }
         return actions;
     }

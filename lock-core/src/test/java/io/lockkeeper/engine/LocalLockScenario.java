@@ -81,7 +81,7 @@ final class LocalLockScenario {
             NO_TIME, Runnable::run, Runnable::run, Runnable::run, new Events(), (origin, bound) -> origin, () -> {});
     private final LeaseRegistry registry = new LeaseRegistry();
     private final PendingAnswers calls = new PendingAnswers(context);
-    private final LeasePolicy policy = new LeasePolicy(5_000, 1, false);
+    private final LeasePolicy policy = new LeasePolicy(5_000, 1, false, (origin, bound) -> origin);
     private final AtomicInteger attempts = new AtomicInteger();
     private final ActionExecutor executor = new ActionExecutor(
             store,
@@ -121,7 +121,7 @@ final class LocalLockScenario {
         if (known != null) {
             return known;
         }
-        LocalLock made = new LocalLock(SPEC, policy, false, this::nextAttempt);
+        LocalLock made = new LocalLock(SPEC, policy, this::nextAttempt);
         return lock.compareAndSet(null, made) ? made : current();
     }
 
@@ -147,9 +147,6 @@ final class LocalLockScenario {
         public void retired(LocalLock retired) {
             lock.compareAndSet(retired, null);
         }
-
-        @Override
-        public void gateOpened(LocalLock opened) {}
     }
 
     void leave(int index) {

@@ -28,21 +28,17 @@ class SimulationSabotageTest {
 
     /** An error, as a change of one source file. */
     enum Sabotage {
-        A_PLACE_STAYS_BEHIND(
-                "LocalLock",
-                "decide(new LockAction.Cancel(waiting, gone));",
-                "decide(new LockAction.PlaceGone(gone));"),
+        A_PLACE_STAYS_BEHIND("LocalLock", "end(waiting, !waiting.gated);", "end(waiting, false);"),
         TWO_CALLERS_GET_ONE_TOKEN("LocalLock", "ended.pass();", ""),
-        AN_OVERTAKING_GRANT_IS_FORGOTTEN("LocalLock", "asking.grant = grant;", ""),
+        AN_OVERTAKING_GRANT_IS_FORGOTTEN("LocalLock", "waiting.grant = grant;", ""),
         NOBODY_ASKS_AFTER_A_LOSS(
                 "LocalLock",
                 "if (gone == hold) {\n            hold = null;\n            askOrRetire(now);",
                 "if (gone == hold) {\n            hold = null;"),
-        A_HOLD_PASSES_WITHOUT_END("LocalLock", "policy.mayPass(ended, now) ? waiters.next() : null", "waiters.next()"),
-        A_REFUSAL_COMES_LATE(
-                "LocalLock", "waiter.patienceNanos + GRACE_NANOS", "waiter.patienceNanos + 20 * GRACE_NANOS"),
+        A_HOLD_PASSES_WITHOUT_END("LocalLock", "policy.mayPass(ended, now) ? waiters.poll() : null", "waiters.poll()"),
+        A_REFUSAL_COMES_LATE("PendingRequest", "leftNanos(now) + GRACE_NANOS", "leftNanos(now) + 20 * GRACE_NANOS"),
         LOCAL_CALLERS_ARE_SERVED_FROM_THE_END(
-                "WaitQueue", "waiters.add(waiter);", "((ArrayDeque<PendingRequest>) waiters).addFirst(waiter);"),
+                "LocalLock", "waiters.add(waiter);", "((ArrayDeque<PendingRequest>) waiters).addFirst(waiter);"),
         A_LOSS_IS_NOT_TOLD("LeaseRenewer", "ends.add(() -> lose.accept(hold, hold.endReason()));", ""),
         A_LOSS_IS_TOLD_TWICE("ManagedLease", "if (state != from) {", "if (state == State.RELEASED) {"),
         A_CALLBACK_RUNS_IN_THE_BACKGROUND(
@@ -53,19 +49,18 @@ class SimulationSabotageTest {
                 "LeasePolicy", "granted.orEarlier(fixedEnd)", "granted.isAfter(fixedEnd) ? fixedEnd : granted"),
         READERS_PASS_A_WRITER("LeasePolicy", "return !hold.pinned\n                && now", "return now"),
         FAIR_CALLERS_ASK_AT_ONCE("FifoGate", "first[0] = queue.element();", ""),
-        A_LOST_RELEASE_IS_NOT_REPEATED(
-                "ActionExecutor", "if (ending.end.isAfter(context.now())) {", "if (ending.end == null) {"),
+        A_LOST_RELEASE_IS_NOT_REPEATED("ActionExecutor", "if (end.isAfter(context.now())) {", "if (end == null) {"),
         A_LEASE_IS_KEPT_THAT_NOBODY_RECEIVED(
                 "LeaseManager", "asked.isCompletedExceptionally() ? null : asked.join()", "null"),
         A_HEALTHY_STORE_IS_BLAMED("LocalLock", "|| !(heardSince || waiting() != null)", "|| waiting() == null"),
-        A_DOWNGRADED_HOLD_IS_CANCELLED("LocalLock", "downgraded = gone.attempt;", ""),
+        A_DOWNGRADED_HOLD_IS_CANCELLED("LocalLock", "downgraded = gone;", ""),
         A_DOWNGRADED_LEASE_HAS_NO_DEADLINE("LeaseOperations", "renewer.watch(reader);\n            return", "return"),
         CLOSE_DOES_NOT_WAIT_FOR_ANSWERS(
                 "PendingAnswers", "none = awaited;\n        tellIfNone();", "awaited.complete(null);"),
         CLOSE_LEAVES_WHAT_IS_HELD(
                 "LocalLockManager",
-                "all(registry.held().stream().map(ManagedLease::closeAsync))",
-                "CompletableFuture.completedFuture(null)"),
+                "registry.held().stream().map(ManagedLease::closeAsync)",
+                "java.util.stream.Stream.<CompletableFuture<?>>empty()"),
         AN_ENDED_LEASE_BLOCKS_ITS_OWNER(
                 "ManagedLease", "endReason().equals(StoreHold.TIME_OVER)", "endReason().isEmpty()"),
         AN_ERROR_OF_A_RENEWAL_COSTS_THE_LOCK(
