@@ -4,6 +4,7 @@ package io.lockkeeper.shedlock;
 import io.lockkeeper.DistributedReadWriteLock;
 import io.lockkeeper.LockOperations;
 import io.lockkeeper.LockRequest;
+import io.lockkeeper.LockTemplate;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
@@ -37,7 +38,7 @@ public final class LockkeeperLockProvider implements ExtensibleLockProvider {
     }
 
     /**
-     * Tries once to lock.
+     * Tries once to lock. Where locking is switched off, every attempt succeeds.
      *
      * @param configuration the name and the times
      * @return the lock; empty where it is held, by this thread or another
@@ -50,15 +51,29 @@ public final class LockkeeperLockProvider implements ExtensibleLockProvider {
                 .withWaitTime(Duration.ZERO)
                 .withLeaseTime(leaseTime(configuration))
                 .withMinHoldTime(minHoldTime(configuration));
-        // A lease of its own would wait for this very thread, which is refused as a programming error.
-        return isHeldByCurrentThread(configuration.getName())
-                ? Optional.empty()
-                : operations.tryAcquire(request).map(lease -> new LeasedLock(configuration, lease));
+        boolean held = isHeldByCurrentThread(configuration.getName());
+        if (held && operations instanceof LockTemplate template && isLocking(template)) {
+            return Optional.empty();
+        }
+        try {
+            return operations.tryAcquire(request).map(lease -> new LeasedLock(configuration, lease));
+        } catch (IllegalStateException refused) {
+            // A lease of its own would wait for this very thread.
+            if (held) {
+                return Optional.empty();
+            }
+            throw refused;
+        }
     }
 
     private boolean isHeldByCurrentThread(String name) {
         DistributedReadWriteLock lock = operations.readWriteLock(name);
         return lock.writeLock().isHeldByCurrentThread() || lock.readLock().isHeldByCurrentThread();
+    }
+
+    /** Where locking is switched off, no name is taken. */
+    private static boolean isLocking(LockTemplate template) {
+        return template.inspector().here().isPresent();
     }
 
     static Duration leaseTime(LockConfiguration configuration) {

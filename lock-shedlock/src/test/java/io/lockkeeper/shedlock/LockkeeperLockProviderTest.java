@@ -6,6 +6,9 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
+import io.lockkeeper.AcquisitionInterceptor;
+import io.lockkeeper.LockLease;
+import io.lockkeeper.LockOperations;
 import io.lockkeeper.LockStoreException;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.redis.RedisLockStore;
@@ -13,11 +16,14 @@ import io.lockkeeper.testing.Connections;
 import io.lockkeeper.testing.RedisServer;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import net.javacrumbs.shedlock.core.DefaultLockingTaskExecutor;
 import net.javacrumbs.shedlock.core.LockConfiguration;
 import net.javacrumbs.shedlock.core.LockExtender;
@@ -29,6 +35,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInfo;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 
 /** The provider does over Redis what ShedLock asks of one. */
@@ -44,6 +52,7 @@ class LockkeeperLockProviderTest {
     private final LockkeeperLockProvider provider = new LockkeeperLockProvider(here);
     private final LockkeeperLockProvider other = new LockkeeperLockProvider(elsewhere);
     private final String name;
+    private final List<LockLease> leases = new ArrayList<>();
 
     LockkeeperLockProviderTest(TestInfo test) {
         name = test.getDisplayName();
@@ -158,6 +167,36 @@ class LockkeeperLockProviderTest {
         assertThat(provider.lock(task(LONG, Duration.ZERO))).isEmpty();
         here.readWriteLock(name).readLock().unlock();
         assertThat(provider.lock(task(LONG, Duration.ZERO))).hasValueSatisfying(SimpleLock::unlock);
+    }
+
+    @ParameterizedTest
+    @MethodSource("switchedOff")
+    void noNameIsTakenWhereLockingIsSwitchedOff(LockOperations operations) {
+        LockkeeperLockProvider off = new LockkeeperLockProvider(operations);
+        operations.run(name, lease -> {
+            SimpleLock lock = off.lock(task(LONG, Duration.ZERO)).orElseThrow();
+            assertThat(off.lock(task(LONG, Duration.ZERO))).hasValueSatisfying(SimpleLock::unlock);
+            lock.extend(LONG, Duration.ZERO).orElseThrow().unlock();
+        });
+    }
+
+    static Stream<LockOperations> switchedOff() {
+        return Stream.of(LockTemplate.withoutLocking(), LockOperations.withoutLocking());
+    }
+
+    @Test
+    void aNameThatATransactionHoldsOnIsTaken() {
+        AcquisitionInterceptor transaction = (request, reentry) -> lease -> leases.add(lease);
+        try (LockTemplate transactional = LockTemplate.builder(
+                        new RedisLockStore(connections, RedisLockStore.Options.defaults()))
+                .interceptor(transaction)
+                .shutdownWait(Duration.ZERO)
+                .build()) {
+            LockkeeperLockProvider within = new LockkeeperLockProvider(transactional);
+            transactional.run(name, lease -> assertThat(within.lock(task(LONG, Duration.ZERO)))
+                    .isEmpty());
+            leases.forEach(LockLease::release);
+        }
     }
 
     @Test

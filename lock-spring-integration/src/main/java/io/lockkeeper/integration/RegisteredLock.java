@@ -7,6 +7,7 @@ import io.lockkeeper.ReleaseResult;
 import java.time.Duration;
 import java.util.ConcurrentModificationException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.Condition;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -19,17 +20,31 @@ final class RegisteredLock implements DistributedLock {
 
     private static final Logger log = LoggerFactory.getLogger(LockkeeperLockRegistry.class);
 
+    private static final Duration SHORTEST_LEASE = Duration.ofMillis(100);
+
     private final String key;
     private final io.lockkeeper.DistributedLock lock;
 
     /** When the lock was obtained first, or locked last, in ms. */
     private volatile long usedAt = System.currentTimeMillis();
 
-    /** The thread of this process that locked it last. */
-    private volatile @Nullable Thread holder;
+    /** The latest hold of this process; a hold that was lost stays until the next one begins. */
+    private final AtomicReference<@Nullable Hold> latest = new AtomicReference<>();
 
-    /** For how long it was locked last; null: renewed. */
-    private volatile @Nullable Duration ttl;
+    /**
+     * A hold that the registry has taken or entered.
+     *
+     * @param thread the thread that holds the lock
+     * @param token the fencing token, of which each hold has another
+     * @param ttl the time to live that the registry gave it; null: none, so that it is renewed, or was locked in another way
+     */
+    private record Hold(Thread thread, long token, @Nullable Duration ttl) {
+
+        /** Returns what is known after the lock was entered once more: a longer time to live extends one. */
+        Hold entered(@Nullable Duration asked) {
+            return ttl == null || asked == null || asked.compareTo(ttl) <= 0 ? this : new Hold(thread, token, asked);
+        }
+    }
 
     RegisteredLock(String key, io.lockkeeper.DistributedLock lock) {
         this.key = key;
@@ -43,7 +58,8 @@ final class RegisteredLock implements DistributedLock {
 
     @Override
     public void lock(Duration ttl) {
-        acquire(ttl, () -> lock.lock(ttl));
+        Duration time = atLeastShortest(ttl);
+        acquire(time, () -> lock.lock(time));
     }
 
     private void acquire(@Nullable Duration asked, Runnable locking) {
@@ -85,8 +101,9 @@ final class RegisteredLock implements DistributedLock {
 
     @Override
     public boolean tryLock(Duration waitTime, Duration ttl) throws InterruptedException {
+        Duration time = atLeastShortest(ttl);
         try {
-            return acquired(lock.tryLock(waitTime.isNegative() ? Duration.ZERO : waitTime, ttl), ttl);
+            return acquired(lock.tryLock(waitTime.isNegative() ? Duration.ZERO : waitTime, time), time);
         } catch (LockException failure) {
             throw cannotAcquire(failure);
         }
@@ -101,10 +118,23 @@ final class RegisteredLock implements DistributedLock {
 
     private void acquired(@Nullable Duration asked) {
         usedAt = System.currentTimeMillis();
-        if (lock.getHoldCount() == 1) {
-            holder = Thread.currentThread();
-            ttl = asked;
+        boolean begun = lock.getHoldCount() == 1;
+        lock.currentLease().ifPresent(lease -> {
+            Hold hold = new Hold(Thread.currentThread(), lease.fencingToken(), begun ? asked : null);
+            // A thread that was paused here finds the hold of a later one, which stays.
+            latest.accumulateAndGet(
+                    hold,
+                    (known, taken) -> known == null || known.token() < taken.token()
+                            ? taken
+                            : known.token() == taken.token() ? known.entered(asked) : known);
+        });
+    }
+
+    private static Duration atLeastShortest(Duration ttl) {
+        if (ttl.isNegative() || ttl.isZero()) {
+            throw new IllegalArgumentException("The time to live must be longer than zero, but is " + ttl);
         }
+        return ttl.compareTo(SHORTEST_LEASE) < 0 ? SHORTEST_LEASE : ttl;
     }
 
     private CannotAcquireLockException cannotAcquire(LockException failure) {
@@ -118,9 +148,6 @@ final class RegisteredLock implements DistributedLock {
             result = lock.release();
         } catch (IllegalMonitorStateException notHeld) {
             throw new IllegalStateException("You do not own lock at " + key, notHeld);
-        }
-        if (lock.getHoldCount() == 0) {
-            ttl = null;
         }
         if (result == ReleaseResult.LOST) {
             throw new ConcurrentModificationException(
@@ -148,11 +175,18 @@ final class RegisteredLock implements DistributedLock {
         if (lease == null) {
             return false;
         }
-        Duration time = asked == null ? ttl : asked;
-        boolean held = time == null ? lease.verify() : lease.extend(time);
-        if (held && ttl == null) {
+        long token = lease.fencingToken();
+        Hold known = latest.get();
+        Duration given = known == null || known.token() != token ? null : known.ttl();
+        Duration time = asked == null ? given : atLeastShortest(asked);
+        if (time == null) {
+            return lease.verify();
+        }
+        boolean held = lease.extend(time);
+        if (held && given == null) {
             // It is not renewed any more: the next renewal has to.
-            ttl = time;
+            Hold fixed = new Hold(Thread.currentThread(), token, time);
+            latest.updateAndGet(later -> later == null || later.token() <= token ? fixed : later);
         }
         return held;
     }
@@ -163,8 +197,8 @@ final class RegisteredLock implements DistributedLock {
 
     /** Returns whether the thread that locked it last still holds it. */
     boolean isHeldHere() {
-        Thread last = holder;
-        return last != null && lock.isHeldByThread(last);
+        Hold last = latest.get();
+        return last != null && lock.isHeldByThread(last.thread());
     }
 
     @Override

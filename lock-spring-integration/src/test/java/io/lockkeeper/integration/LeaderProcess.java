@@ -14,6 +14,7 @@ import org.springframework.integration.support.leader.LockRegistryLeaderInitiato
 final class LeaderProcess {
 
     static final Duration LEASE = Duration.ofSeconds(2);
+    static final Duration WAIT = Duration.ofMillis(100);
 
     private LeaderProcess() {}
 
@@ -39,7 +40,7 @@ final class LeaderProcess {
     static LockRegistryLeaderInitiator initiator(LockTemplate template, DefaultCandidate candidate) {
         LockRegistryLeaderInitiator initiator =
                 new LockRegistryLeaderInitiator(new LockkeeperLockRegistry(template), candidate);
-        initiator.setHeartBeatMillis(100);
+        initiator.setHeartBeatMillis(WAIT.toMillis());
         initiator.setApplicationEventPublisher(event -> {});
         return initiator;
     }

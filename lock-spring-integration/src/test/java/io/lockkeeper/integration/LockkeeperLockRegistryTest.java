@@ -14,6 +14,7 @@ import java.time.Duration;
 import java.util.ConcurrentModificationException;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.awaitility.Awaitility;
@@ -184,6 +185,119 @@ class LockkeeperLockRegistryTest {
         registry.renewLock(key);
         assertThat(here.lock(key).remaining()).as("the next hold is renewed").isGreaterThan(SOON);
         here.lock(key).unlock();
+    }
+
+    @Test
+    void anUnlockOfALostHoldLeavesTheNextHoldItsTimeToLive() throws Exception {
+        DistributedLock lock = registry.obtain(key);
+        lock.lock(Duration.ofMillis(100));
+        Awaitility.await().pollInSameThread().until(() -> !here.lock(key).isHeldByCurrentThread());
+        CountDownLatch locked = new CountDownLatch(1);
+        CountDownLatch unlocked = new CountDownLatch(1);
+        CompletableFuture<Duration> next = CompletableFuture.supplyAsync(() -> {
+            lock.lock(SOON);
+            locked.countDown();
+            awaitHere(unlocked);
+            awaitRemaining(SOON.minusMillis(200));
+            registry.renewLock(key);
+            Duration renewed = here.lock(key).remaining();
+            lock.unlock();
+            return renewed;
+        });
+        assertThat(locked.await(SOON.toSeconds(), TimeUnit.SECONDS)).isTrue();
+        assertThatExceptionOfType(ConcurrentModificationException.class).isThrownBy(lock::unlock);
+        unlocked.countDown();
+
+        assertThat(next.get(2 * SOON.toSeconds(), TimeUnit.SECONDS)).isGreaterThan(SOON.minusMillis(200));
+    }
+
+    private static void awaitHere(CountDownLatch latch) {
+        try {
+            assertThat(latch.await(SOON.toSeconds(), TimeUnit.SECONDS)).isTrue();
+        } catch (InterruptedException interrupted) {
+            throw new IllegalStateException(interrupted);
+        }
+    }
+
+    private void awaitRemaining(Duration below) {
+        Awaitility.await()
+                .pollInSameThread()
+                .until(() -> here.lock(key).remaining().compareTo(below) < 0);
+    }
+
+    @Test
+    void ofSeveralTimesToLiveTheLongestIsGivenOnceMore() {
+        DistributedLock lock = registry.obtain(key);
+        lock.lock(Duration.ofSeconds(1));
+        lock.lock(SOON);
+        lock.lock(Duration.ofSeconds(2));
+        awaitRemaining(SOON.minusMillis(200));
+
+        registry.renewLock(key);
+
+        assertThat(here.lock(key).remaining()).isGreaterThan(SOON.minusMillis(200));
+        lock.unlock();
+        lock.unlock();
+        registry.renewLock(key);
+        assertThat(here.lock(key).remaining()).isGreaterThan(SOON.minusMillis(200));
+        lock.unlock();
+        lock.lock();
+        lock.lock(Duration.ofSeconds(1));
+        registry.renewLock(key);
+        assertThat(here.lock(key).remaining()).as("a renewed hold stays so").isGreaterThan(SOON);
+        lock.unlock();
+        lock.unlock();
+    }
+
+    @Test
+    void aHoldThatIsNotOfTheRegistryKeepsItsEndUnlessATimeIsGiven() {
+        here.lock(key).lock(SOON);
+        registry.obtain(key).lock();
+        Duration before = here.lock(key).remaining();
+        registry.renewLock(key);
+        assertThat(here.lock(key).remaining()).isLessThanOrEqualTo(before);
+
+        registry.renewLock(key, SOON.multipliedBy(2));
+        awaitRemaining(SOON.multipliedBy(2).minusMillis(200));
+        registry.renewLock(key);
+
+        assertThat(here.lock(key).remaining())
+                .isGreaterThan(SOON.multipliedBy(2).minusMillis(200));
+        registry.obtain(key).unlock();
+        here.lock(key).unlock();
+        here.lock(key).lock();
+        registry.obtain(key).lock(Duration.ofSeconds(1));
+        registry.renewLock(key);
+        assertThat(here.lock(key).remaining()).as("a renewed hold stays so").isGreaterThan(SOON);
+        registry.obtain(key).unlock();
+        here.lock(key).unlock();
+    }
+
+    @Test
+    void aShortTimeToLiveIsRaisedAndNoneIsRefused() throws Exception {
+        DistributedLock lock = registry.obtain(key);
+        Duration shortest = Duration.ofMillis(100);
+        lock.lock(Duration.ofNanos(1));
+        assertThat(here.lock(key).remaining()).isLessThanOrEqualTo(shortest);
+        Awaitility.await().pollInSameThread().until(() -> other.obtain(key).tryLock());
+        other.obtain(key).unlock();
+        assertThatExceptionOfType(ConcurrentModificationException.class).isThrownBy(lock::unlock);
+        assertThat(lock.tryLock(SOON, Duration.ofMillis(50))).isTrue();
+        Awaitility.await().pollInSameThread().until(() -> other.obtain(key).tryLock());
+        other.obtain(key).unlock();
+        assertThatExceptionOfType(ConcurrentModificationException.class).isThrownBy(lock::unlock);
+        lock.lock();
+        registry.renewLock(key, Duration.ofMillis(50));
+        assertThat(here.lock(key).remaining()).isLessThanOrEqualTo(shortest);
+        Awaitility.await().pollInSameThread().until(() -> other.obtain(key).tryLock());
+        other.obtain(key).unlock();
+        assertThatExceptionOfType(ConcurrentModificationException.class).isThrownBy(lock::unlock);
+        for (Duration nonsense : List.of(Duration.ZERO, Duration.ofSeconds(-1))) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> lock.lock(nonsense))
+                    .withMessageContaining("time to live");
+            assertThatIllegalArgumentException().isThrownBy(() -> lock.tryLock(SOON, nonsense));
+        }
     }
 
     @Test
