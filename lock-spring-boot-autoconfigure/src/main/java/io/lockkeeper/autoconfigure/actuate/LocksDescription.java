@@ -32,8 +32,9 @@ public sealed interface LocksDescription extends OperationResponseBody {
      * Locks by a pattern of their names.
      *
      * @param locks those that match, in no order
+     * @param more whether there may be more than the limit of the request lets through
      */
-    record Found(List<Lock> locks) implements LocksDescription {}
+    record Found(List<Lock> locks, boolean more) implements LocksDescription {}
 
     /**
      * What came of a forced release.

@@ -12,6 +12,7 @@ import io.lockkeeper.autoconfigure.actuate.LocksDescription.Lock;
 import io.lockkeeper.autoconfigure.actuate.LocksDescription.Wait;
 import io.lockkeeper.autoconfigure.actuate.LocksWebExtension.MediaType;
 import java.time.Instant;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -38,6 +39,9 @@ public class LocksEndpoint {
     private static final Logger log = LoggerFactory.getLogger(LocksEndpoint.class);
     private static final int DEFAULT_LIMIT = 100;
     private static final int MAX_LIMIT = 1_000;
+
+    /** Among so many locks of all applications own ones are looked for. */
+    private static final int MOST_SEEN = 100_000;
 
     private final Map<String, LockInspector> inspectors;
     private final boolean forceRelease;
@@ -80,17 +84,39 @@ public class LocksEndpoint {
     /** Finds locks; own: only those that instances of this application hold or wait for. */
     Found found(String pattern, @Nullable Integer limit, boolean own, @Nullable String template) {
         int most = limit == null ? DEFAULT_LIMIT : Math.min(limit, MAX_LIMIT);
-        return new Found(each(template, (name, inspector) -> {
-                    Optional<LockInstance> here = own ? inspector.here() : Optional.empty();
-                    return checked(() -> inspector.find(pattern, here.isPresent() && most > 0 ? MAX_LIMIT : most))
-                            .stream()
-                            .filter(status -> here.isEmpty()
-                                    || concerns(status, here.get().application()))
-                            .map(status -> Lock.of(status, false, name));
-                })
-                .stream()
-                .limit(most)
-                .toList());
+        List<Found> found = each(
+                template,
+                (name, inspector) -> Stream.of(checked(() -> own
+                        ? ownLocks(name, inspector, pattern, most)
+                        : locks(name, inspector.find(pattern, most < 1 ? most : most + 1)))));
+        List<Lock> locks = found.stream().flatMap(each -> each.locks().stream()).toList();
+        return new Found(
+                locks.stream().limit(most).toList(),
+                locks.size() > most || found.stream().anyMatch(Found::more));
+    }
+
+    private static Found locks(@Nullable String template, Collection<LockStatus> found) {
+        return new Found(found.stream().map(status -> Lock.of(status, false, template)).toList(), false);
+    }
+
+    /** Looks at more and more locks until there are more own ones than asked for, or all were seen. */
+    private static Found ownLocks(@Nullable String template, LockInspector inspector, String pattern, int most) {
+        Optional<LockInstance> here = inspector.here();
+        if (here.isEmpty() || most < 1) {
+            return locks(template, inspector.find(pattern, most));
+        }
+        for (int seen = MAX_LIMIT; ; seen *= 10) {
+            List<LockStatus> all = inspector.find(pattern, seen);
+            List<LockStatus> own = all.stream()
+                    .filter(status -> concerns(status, here.get().application()))
+                    .toList();
+            if (own.size() > most || all.size() < seen) {
+                return locks(template, own);
+            }
+            if (seen >= MOST_SEEN) {
+                return new Found(locks(template, own).locks(), true);
+            }
+        }
     }
 
     private static boolean concerns(LockStatus status, String application) {

@@ -147,6 +147,41 @@ class LocksEndpointTest {
                 .isEqualTo(400);
     }
 
+    @Test
+    void ownLocksAreFoundAmongAnyNumberOfOthersAndTheAnswerSaysWhereThereAreMore() throws Exception {
+        ConfigurableApplicationContext shop = start();
+        LockTemplate template = shop.getBean(LockTemplate.class);
+        try (LockTemplate stock = LockTemplate.builder(
+                        shop.getBean(MemoryLockStore.class).peer())
+                .instanceName("stock")
+                .build()) {
+            for (int lock = 0; lock < 1_500; lock++) {
+                stock.acquire("among:" + lock);
+            }
+            List<String> own = new ArrayList<>();
+            for (int lock = 0; lock < 10; lock++) {
+                own.add(template.acquire("among:own:" + lock).name());
+            }
+
+            String all = body(shop, "/locks?pattern=among:*&own=true&limit=10");
+            assertThat(JsonPath.<List<String>>read(all, "$.locks[*].name")).containsExactlyInAnyOrderElementsOf(own);
+            assertThat(JsonPath.<Boolean>read(all, "$.more")).isFalse();
+            String some = body(shop, "/locks?pattern=among:*&own=true&limit=9");
+            assertThat(JsonPath.<List<String>>read(some, "$.locks[*].name"))
+                    .hasSize(9)
+                    .isSubsetOf(own);
+            assertThat(JsonPath.<Boolean>read(some, "$.more")).isTrue();
+            assertThat(read(shop, "/locks?pattern=among:*&limit=2000", "$.locks.length()"))
+                    .isEqualTo("1000");
+            assertThat(read(shop, "/locks?pattern=among:*&limit=2000", "$.more"))
+                    .isEqualTo("true");
+            assertThat(read(shop, "/locks?pattern=among:1*&limit=611", "$.more"))
+                    .isEqualTo("false");
+            assertThat(read(shop, "/locks?pattern=among:1*&limit=610", "$.more"))
+                    .isEqualTo("true");
+        }
+    }
+
     @ParameterizedTest
     @CsvSource({
         "orders/42/items, orders/42/items",

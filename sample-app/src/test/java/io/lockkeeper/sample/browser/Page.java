@@ -120,6 +120,17 @@ public final class Page {
         }
     }
 
+    /** Returns how long scripts of the page have run by now, in ms of the processor. */
+    public double scriptMillis() {
+        command("Performance.enable", Map.of("timeDomain", "threadTicks"));
+        for (JsonNode metric : command("Performance.getMetrics", Map.of()).get("metrics")) {
+            if (metric.get("name").asString().equals("ScriptDuration")) {
+                return metric.get("value").asDouble() * 1_000;
+            }
+        }
+        throw new AssertionError("The browser does not say how long scripts have run");
+    }
+
     /** Writes a picture of what the window shows. */
     public void photograph(Path file) throws IOException {
         JsonNode picture = command("Page.captureScreenshot", Map.of("format", "png"));
