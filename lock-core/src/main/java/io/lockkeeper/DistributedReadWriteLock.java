@@ -13,12 +13,12 @@ import java.util.concurrent.locks.ReadWriteLock;
  */
 public interface DistributedReadWriteLock extends ReadWriteLock {
 
-    /** Returns the lock that readers share; {@link DistributedLock#isLocked()} tells whether anybody reads. */
+    /** Returns the lock that readers share; {@link DistributedLock#isLocked()} tells whether it has a reader. */
     @Override
     DistributedLock readLock();
 
     /**
-     * Returns the lock of one writer; {@link DistributedLock#isLocked()} tells whether anybody holds the lock alone. Each of its
+     * Returns the lock of one writer; {@link DistributedLock#isLocked()} tells whether it has a writer. Each of its
      * methods that lock, {@code tryLock()} too, throws {@link LockUpgradeException} on a thread that holds the read lock only;
      * {@link java.util.concurrent.locks.ReentrantReadWriteLock} answers false there.
      */

@@ -44,7 +44,7 @@ public interface LockInspector {
     }
 
     /**
-     * Finds locks by name.
+     * Finds locks by name. Looks at 100,000 names that match, or at as many as the limit, where that is more.
      *
      * @param namePattern a glob in the syntax of Redis: {@code *}, {@code ?}, {@code [a-c]}
      * @param limit the largest number of locks to return

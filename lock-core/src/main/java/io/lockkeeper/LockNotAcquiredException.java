@@ -40,7 +40,7 @@ public final class LockNotAcquiredException extends LockException {
 
     private static String named(@Nullable LockInstance holder) {
         if (holder == null) {
-            return "somebody else";
+            return "another caller";
         }
         return holder.thread() == null
                 ? holder.application() + " (host " + holder.host() + ", pid " + holder.pid() + ")"

@@ -168,7 +168,7 @@ record AmbiguousCase(AmbiguousCommand command, Ambiguity ambiguity, Connections 
                 template.run(request, inner -> LockSupport.parkNanos(work.toNanos()));
             });
         } catch (LockException unknown) {
-            assertThat(unknown).hasMessageNotContaining("somebody else");
+            assertThat(unknown).hasMessageNotContaining("another caller");
         }
         for (String name : request.names()) {
             assertThat(template.lock(name).getHoldCount()).isZero();

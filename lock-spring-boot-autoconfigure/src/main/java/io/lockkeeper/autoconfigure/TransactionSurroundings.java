@@ -77,7 +77,7 @@ final class TransactionSurroundings implements AcquisitionInterceptor {
         String caller = caller(request);
         if (warned.add(caller)) {
             log.warn(
-                    "{} asks for lock {} inside an open transaction, and releases it before the commit: whoever is next"
+                    "{} asks for lock {} inside an open transaction, and releases it before the commit: the next holder"
                             + " does not see what was written. Begin the transaction inside the lock, or set"
                             + " lockkeeper.inside-transaction to release-after-completion, or to allow if this is meant."
                             + " Said once for each method",
