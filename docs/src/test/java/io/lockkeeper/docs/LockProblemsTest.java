@@ -2,14 +2,18 @@
 package io.lockkeeper.docs;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.springframework.test.web.servlet.request.MockMvcRequestBuilders.post;
 import static org.springframework.test.web.servlet.result.MockMvcResultMatchers.content;
 import static org.springframework.test.web.servlet.result.MockMvcResultMatchers.header;
 import static org.springframework.test.web.servlet.result.MockMvcResultMatchers.jsonPath;
 import static org.springframework.test.web.servlet.result.MockMvcResultMatchers.status;
 
+import io.lockkeeper.LockLostException;
+import io.lockkeeper.LockMode;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockTemplate;
+import io.lockkeeper.LockUpgradeException;
 import io.lockkeeper.docs.example.LockProblems;
 import io.lockkeeper.test.LockFaults;
 import io.lockkeeper.test.LockFaultsExtension;
@@ -45,6 +49,23 @@ class LockProblemsTest {
             LockRequest stock = LockRequest.of("stock").withWaitTime(Duration.ZERO);
             return template.execute(stock, lease -> "sold");
         }
+
+        @PostMapping("/lost")
+        String lost() {
+            return template.execute("stock", lease -> {
+                template.inspector().forceRelease("stock");
+                lease.ensureHeld();
+                return "sold";
+            });
+        }
+
+        @PostMapping("/upgrade")
+        String upgrade() {
+            LockRequest stock = LockRequest.of("stock");
+            return template.execute(
+                    stock.withMode(LockMode.READ),
+                    reading -> template.execute(stock.withMode(LockMode.WRITE), writing -> "sold"));
+        }
     }
 
     @Test
@@ -69,6 +90,15 @@ class LockProblemsTest {
                 .andExpect(header().string("Retry-After", "5"))
                 .andExpect(content().contentType(MediaType.APPLICATION_PROBLEM_JSON))
                 .andExpect(jsonPath("$.status").value(503));
+    }
+
+    @Test
+    void whatARepetitionDoesNotMendIsNoProblemThatSaysWhenToTryAgain(LockTemplate template) {
+        MockMvc http = MockMvcBuilders.standaloneSetup(new Orders(template))
+                .setControllerAdvice(new LockProblems())
+                .build();
+        assertThatThrownBy(() -> http.perform(post("/lost"))).hasCauseInstanceOf(LockLostException.class);
+        assertThatThrownBy(() -> http.perform(post("/upgrade"))).hasCauseInstanceOf(LockUpgradeException.class);
     }
 
     @Test

@@ -2,7 +2,9 @@
 package io.lockkeeper.docs.example;
 
 import io.lockkeeper.LockException;
+import io.lockkeeper.LockInterruptedException;
 import io.lockkeeper.LockNotAcquiredException;
+import io.lockkeeper.LockStoreException;
 import org.springframework.http.HttpHeaders;
 import org.springframework.http.HttpStatus;
 import org.springframework.http.ProblemDetail;
@@ -18,7 +20,7 @@ public class LockProblems {
         return problem(HttpStatus.CONFLICT, "Another request works on this", 1);
     }
 
-    @ExceptionHandler
+    @ExceptionHandler({LockStoreException.class, LockInterruptedException.class})
     ResponseEntity<ProblemDetail> unavailable(LockException failure) {
         return problem(HttpStatus.SERVICE_UNAVAILABLE, "Locks are not available", 5);
     }
