@@ -96,7 +96,8 @@ public class LocksEndpoint {
     }
 
     private static Found locks(@Nullable String template, Collection<LockStatus> found) {
-        return new Found(found.stream().map(status -> Lock.of(status, false, template)).toList(), false);
+        return new Found(
+                found.stream().map(status -> Lock.of(status, false, template)).toList(), false);
     }
 
     /** Looks at more and more locks until there are more own ones than asked for, or all were seen. */
