@@ -57,10 +57,10 @@ public interface DistributedLock extends Lock {
     ReleaseResult release();
 
     /**
-     * Returns whether the lock is held, by any thread of any instance; of several names, whether any is held. A view of mode
-     * {@link LockMode#READ} tells only whether readers hold it, one of mode {@link LockMode#WRITE} only whether it is held by one
-     * holder alone; a view of another mode tells both. Asks the store unless this thread holds it. After a {@link LockInspector#forceRelease} of this instance for which no one waits, it is
-     * false at once.
+     * Returns whether the lock is held, by any thread of any instance; of several names, whether any is held. A view of
+     * mode {@link LockMode#READ} tells only whether readers hold it, one of mode {@link LockMode#WRITE} only whether one
+     * holder has it alone; a view of another mode tells both. Asks the store unless this thread holds it. After a {@link
+     * LockInspector#forceRelease} of this instance for which no caller waits, it is false at once.
      *
      * @throws LockStoreException if the store failed or did not answer
      */

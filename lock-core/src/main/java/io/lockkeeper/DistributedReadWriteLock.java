@@ -13,14 +13,14 @@ import java.util.concurrent.locks.ReadWriteLock;
  */
 public interface DistributedReadWriteLock extends ReadWriteLock {
 
-    /** Returns the lock that readers share; {@link DistributedLock#isLocked()} tells whether it has a reader. */
+    /** Returns the lock that readers share; {@link DistributedLock#isLocked()} tells whether readers hold it. */
     @Override
     DistributedLock readLock();
 
     /**
-     * Returns the lock of one writer; {@link DistributedLock#isLocked()} tells whether it has a writer. Each of its
-     * methods that lock, {@code tryLock()} too, throws {@link LockUpgradeException} on a thread that holds the read lock only;
-     * {@link java.util.concurrent.locks.ReentrantReadWriteLock} answers false there.
+     * Returns the lock of one writer; {@link DistributedLock#isLocked()} tells whether one holder has it
+     * alone. Each of its methods that lock, {@code tryLock()} too, throws {@link LockUpgradeException} on a thread that
+     * holds the read lock only; {@link java.util.concurrent.locks.ReentrantReadWriteLock} answers false there.
      */
     @Override
     DistributedLock writeLock();

@@ -16,8 +16,8 @@ import org.jspecify.annotations.Nullable;
  * <p>{@code execute}, {@code run} and {@code tryRun} bind the hold to the calling thread: inside the body the same thread
  * enters the same lock again without asking the store, with the same fencing token. A lease time of the inner request extends
  * a hold with a fixed end that would end sooner, by one request to the store; it never shortens one, and does not end the
- * renewal of a hold that is renewed. Other times of the inner request are ignored. {@code acquire} and {@code tryAcquire} return a lease of their own each time, which may move to another
- * thread and is therefore never reentrant.
+ * renewal of a hold that is renewed. Other times of the inner request are ignored. {@code acquire} and {@code tryAcquire}
+ * return a lease of their own each time, which may move to another thread and is therefore never reentrant.
  *
  * <p>{@code executeStage} binds the hold to the thread that runs the work, and then to the stage that the work returns.
  */

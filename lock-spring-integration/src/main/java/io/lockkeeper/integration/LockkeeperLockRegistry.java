@@ -19,8 +19,8 @@ import org.springframework.integration.support.locks.RenewableLockRegistry;
  * thread that holds the name in one way enters it in the other.
  *
  * <p>The lease of {@code lock()} is renewed while this process runs, so that there is no time to live to choose and no task
- * scheduler to set; {@code lock(ttl)} ends by itself, where a {@code ttl} under 100 ms is raised to 100 ms. The locks throw what those of Spring Integration's own registries
- * throw: {@link CannotAcquireLockException} where the store fails or a hold that the thread enters again was lost, {@link
+ * scheduler to set; {@code lock(ttl)} ends by itself. A {@code ttl} under 100 ms is raised to 100 ms. The locks throw what
+ * those of Spring Integration's own registries throw: {@link CannotAcquireLockException} where the store fails or a hold that the thread enters again was lost, {@link
  * IllegalStateException} from {@code unlock()} on a thread that does not hold the lock, and {@link
  * java.util.ConcurrentModificationException} from {@code unlock()} of a hold that was lost.
  *
@@ -104,10 +104,10 @@ public final class LockkeeperLockRegistry
     }
 
     /**
-     * Makes sure that this thread still holds a lock. One that was locked without a time to live is renewed all the time, so that
-     * only the store is asked; one with a time to live has it once more, from now: of several that were given to {@code lock},
-     * the longest. The end of a hold that was locked in another way than by this registry stays as it is, and only the store is
-     * asked; {@link #renewLock(Object, Duration)} gives it a new one.
+     * Makes sure that this thread still holds a lock. One that was locked without a time to live is renewed all the time,
+     * so that only the store is asked; one with a time to live has it once more, from now: of several that were given to
+     * {@code lock}, the longest. The end of a hold that was locked in another way than by this registry stays as it is, and
+     * only the store is asked; {@link #renewLock(Object, Duration)} gives it a new one.
      *
      * @param lockKey the lock's name
      * @throws IllegalStateException if this thread does not hold the lock, or has lost it
