@@ -27,7 +27,7 @@ import org.slf4j.LoggerFactory;
 /**
  * Executes the actions of local locks, in order, outside their monitors, sets their timers, and brings them their events. An
  * action that throws anything is executed again a little later, and a question that throws is a failed one: nothing ends in
- * silence.
+ * silence. One file, longer than others, because this rule and the order hold only where all actions pass one place.
  */
 final class ActionExecutor {
 
