@@ -5,35 +5,70 @@ import io.lockkeeper.store.StoredInstance;
 import java.nio.charset.StandardCharsets;
 import java.time.DateTimeException;
 import java.time.Instant;
+import java.util.HashMap;
+import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** The text in which an instance describes itself to people who ask who holds a lock: a line for each thing. */
+/** The JSON text in which an instance describes itself to people who ask who holds a lock. */
 final class InstanceDescription {
 
-    private static final int LINES = 5;
+    private static final Pattern FIELD = Pattern.compile("\"(\\w+)\":(?:\"((?:[^\"\\\\]|\\\\.)*)\"|(\\d+))");
+    private static final Pattern ESCAPE = Pattern.compile("\\\\(?:u([0-9a-fA-F]{4})|(.))");
 
     private InstanceDescription() {}
 
-    static byte[] of(StoredInstance instance) {
-        return RedisNames.bytes(Stream.of(
-                        instance.clientId(), instance.application(), instance.host(), instance.pid(), instance.since())
-                .map(part -> part.toString().replace('\n', ' '))
-                .collect(Collectors.joining("\n")));
+    static String toJson(StoredInstance instance) {
+        return "{\"id\":" + quoted(instance.clientId()) + ",\"application\":" + quoted(instance.application())
+                + ",\"host\":" + quoted(instance.host()) + ",\"pid\":" + instance.pid() + ",\"since\":"
+                + quoted(instance.since().toString()) + "}";
     }
 
-    /** Reads what {@link #of} wrote; empty where there is nothing, or something else. */
-    static Optional<StoredInstance> parse(byte @Nullable [] text) {
-        String[] lines = text == null ? new String[0] : new String(text, StandardCharsets.UTF_8).split("\n", -1);
+    /** Reads what {@link #toJson} wrote; empty where there is nothing, or something else. */
+    static Optional<StoredInstance> parse(byte @Nullable [] json) {
+        if (json == null) {
+            return Optional.empty();
+        }
+        Map<String, String> fields = new HashMap<>();
+        Matcher field = FIELD.matcher(new String(json, StandardCharsets.UTF_8));
+        while (field.find()) {
+            fields.put(field.group(1), field.group(2) == null ? field.group(3) : unquoted(field.group(2)));
+        }
         try {
-            return lines.length != LINES
-                    ? Optional.empty()
-                    : Optional.of(new StoredInstance(
-                            lines[0], lines[1], lines[2], Long.parseLong(lines[3]), Instant.parse(lines[4])));
+            return Optional.of(new StoredInstance(
+                    fields.getOrDefault("id", ""),
+                    fields.getOrDefault("application", ""),
+                    fields.getOrDefault("host", ""),
+                    Long.parseLong(fields.getOrDefault("pid", "0")),
+                    Instant.parse(fields.getOrDefault("since", ""))));
         } catch (NumberFormatException | DateTimeException notOurs) {
             return Optional.empty();
         }
+    }
+
+    private static String unquoted(String text) {
+        return ESCAPE.matcher(text).replaceAll(escape -> {
+            String code = escape.group(1);
+            String character = code == null ? escape.group(2) : Character.toString(Integer.parseInt(code, 16));
+            return Matcher.quoteReplacement(character);
+        });
+    }
+
+    private static String quoted(String text) {
+        StringBuilder json = new StringBuilder("\"");
+        for (int i = 0; i < text.length(); i++) {
+            char c = text.charAt(i);
+            if (c == '"' || c == '\\') {
+                json.append('\\').append(c);
+            } else if (c < ' ') {
+                json.append(String.format(Locale.ROOT, "\\u%04x", (int) c));
+            } else {
+                json.append(c);
+            }
+        }
+        return json.append('"').toString();
     }
 }

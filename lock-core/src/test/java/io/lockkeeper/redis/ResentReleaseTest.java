@@ -23,6 +23,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.springframework.data.redis.connection.RedisConnection;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
@@ -68,6 +69,37 @@ class ResentReleaseTest {
             LettuceConnectionFactory faulty = (LettuceConnectionFactory) Connections.LETTUCE.to(network.port());
             faulty.setShareNativeConnection(false);
             assertNoLoss(Connections.LETTUCE.to(server.port()), faulty, network, PATIENT);
+        }
+    }
+
+    /** A connection that ends because its user closes it has nothing to send again. */
+    @Test
+    void isALossThoughAnotherConnectionOfLettuceWasClosed() throws Exception {
+        LettuceConnectionFactory faulty = null;
+        try (RedisServer server = RedisServer.start();
+                FaultProxy network = FaultProxy.inFrontOf(server)) {
+            faulty = (LettuceConnectionFactory) Connections.LETTUCE.to(network.port());
+            try (LockTemplate template = template(faulty, PATIENT)) {
+                Awaitility.await().ignoreExceptions().until(() -> template.tryRun("warm", lease -> {}));
+                LockLease lease = template.acquire("stock");
+                Fault held = network.when(ScriptRequests.RELEASE).once().hold();
+                CompletableFuture<ReleaseResult> released = CompletableFuture.supplyAsync(lease::release);
+                held.awaitHits(1, PATIENCE);
+                server.command("FLUSHALL");
+                RedisConnection transaction = faulty.getConnection();
+                transaction.multi();
+                transaction.discard();
+                transaction.close();
+                Awaitility.await().until(() -> !String.valueOf(server.command("CLIENT", "LIST"))
+                        .contains("cmd=discard"));
+                held.deliver();
+
+                assertThat(released.get(10, TimeUnit.SECONDS)).isEqualTo(ReleaseResult.LOST);
+            }
+        } finally {
+            if (faulty != null) {
+                Connections.close(faulty);
+            }
         }
     }
 

@@ -113,7 +113,7 @@ public final class JedisConnections {
     /** Returns a connection of its own. Pipelines of Jedis keep one connection, and nothing is sent twice. */
     public static DedicatedConnection dedicated(
             JedisConnectionFactory original, RedisConfiguration servers, Duration limit) {
-        return new DedicatedConnection(like(original, servers, limit)) {
+        return new DedicatedConnection(() -> like(original, servers, limit)) {
             @Override
             protected List<@Nullable Object> exchange(RedisConnection connection, List<byte[][]> commands) {
                 connection.openPipeline();

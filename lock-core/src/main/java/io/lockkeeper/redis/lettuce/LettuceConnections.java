@@ -86,7 +86,7 @@ public final class LettuceConnections {
      */
     public static DedicatedConnection dedicated(
             LettuceConnectionFactory original, RedisConfiguration servers, Duration limit) {
-        return new DedicatedConnection(like(original, servers, limit, false)) {
+        return new DedicatedConnection(() -> like(original, servers, limit, false)) {
             @Override
             @SuppressWarnings("unchecked") // The factory was made for byte arrays and one server.
             protected List<@Nullable Object> exchange(RedisConnection connection, List<byte[][]> requests) {

@@ -51,7 +51,10 @@ public final class LettuceScripts implements ScriptRunner {
     private final RedisConnectionStateListener listener = new RedisConnectionStateListener() {
         @Override
         public void onRedisDisconnected(RedisChannelHandler<?, ?> connection) {
-            losses.incrementAndGet();
+            // One that its user has closed sends nothing again.
+            if (!connection.isClosed()) {
+                losses.incrementAndGet();
+            }
         }
     };
 

@@ -2,6 +2,7 @@
 package io.lockkeeper.redis.replication;
 
 import java.util.List;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.DisposableBean;
 import org.springframework.data.redis.connection.RedisConnection;
@@ -16,16 +17,17 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
  */
 public abstract class DedicatedConnection {
 
-    private final RedisConnectionFactory factory;
+    private final Supplier<? extends RedisConnectionFactory> factories;
+    private @Nullable RedisConnectionFactory factory;
     private @Nullable RedisConnection open;
 
     /**
      * Creates it without a connection yet.
      *
-     * @param factory which has no other user
+     * @param factories makes a factory that has no other user
      */
-    protected DedicatedConnection(RedisConnectionFactory factory) {
-        this.factory = factory;
+    protected DedicatedConnection(Supplier<? extends RedisConnectionFactory> factories) {
+        this.factories = factories;
     }
 
     /**
@@ -41,7 +43,12 @@ public abstract class DedicatedConnection {
     final List<@Nullable Object> exchange(List<byte[][]> commands) {
         RedisConnection connection = open;
         if (connection == null) {
-            connection = factory.getConnection();
+            RedisConnectionFactory made = factory;
+            if (made == null) {
+                made = factories.get();
+                factory = made;
+            }
+            connection = made.getConnection();
             open = connection;
         }
         return exchange(connection, commands);
