@@ -186,6 +186,8 @@ class LocksPageTest {
         page.evaluate("location.hash = '#lock?name=' + encodeURIComponent('order:/4711//')");
         page.await("document.querySelectorAll('#queue li').length === " + count);
         page.evaluate("location.hash = '#here'");
+        // The address changes at once, the page a moment later: a click before would miss.
+        page.await("!document.querySelector('#here').hidden && document.querySelector('#lock').hidden");
     }
 
     @Test

@@ -41,7 +41,7 @@ public class LocksEndpoint {
     private static final int MAX_LIMIT = 1_000;
 
     /** Among so many locks of all applications own ones are looked for. */
-    private static final int MOST_SEEN = 100_000;
+    private static final int MOST_SEEN = 10_000;
 
     private final Map<String, LockInspector> inspectors;
     private final boolean forceRelease;

@@ -22,7 +22,16 @@ import org.springframework.util.MimeTypeUtils;
 /** The endpoint {@code locks} over HTTP: a page for people, the same as JSON for programs, and names as a parameter. */
 @EndpointWebExtension(endpoint = LocksEndpoint.class)
 @SuppressWarnings("deprecation") // Spring Boot 3.5 knows optional parameters only by this annotation.
-record LocksWebExtension(LocksEndpoint endpoint, LocksPage page) {
+class LocksWebExtension {
+
+    private final LocksEndpoint endpoint;
+    private final LocksPage page;
+
+    /** No record: an aspect on actuator operations makes a subclass of it. */
+    LocksWebExtension(LocksEndpoint endpoint, LocksPage page) {
+        this.endpoint = endpoint;
+        this.page = page;
+    }
 
     /**
      * Shows the page, or what this instance holds and waits for, locks by a pattern of their names (own: only those that
