@@ -147,8 +147,8 @@ final class ActionExecutor {
             try {
                 actions = event.apply(lock, context.now());
             } catch (Throwable error) {
-                log.error("An error came into a decision about {}, whose callers fail", lock.spec.names(), error);
                 actions = lock.broken();
+                log.error("An error came into a decision about {}, whose callers fail", lock.spec.names(), error);
             }
         }
         try {
@@ -350,7 +350,7 @@ final class ActionExecutor {
     private void refuse(PendingRequest waiter, @Nullable String holder, CompletableFuture<?> gone) {
         if (waiter.mayRetry() && !waiter.isDone()) {
             waiter.endNanos = LocalLock.NEVER;
-            owner.retry(waiter);
+            waiter.retryOnce(owner::retry);
         } else if (gone.isDone()) {
             refuse(waiter, holder);
         } else {
@@ -574,7 +574,7 @@ final class ActionExecutor {
         private final ClockReading end;
 
         /** When it is sent once more, because something of the attempt may arrive until then; null: never. */
-        private @Nullable ClockReading lastArrival;
+        private volatile @Nullable ClockReading lastArrival;
 
         /** Completed with the first answer; with null where none came in time. */
         private final CompletableFuture<@Nullable ReleaseReply> first = new CompletableFuture<>();
@@ -595,8 +595,9 @@ final class ActionExecutor {
                 if (reply == null) {
                     again();
                 } else if (last != null) {
-                    lastArrival = null;
+                    // In this order: where no timer can be set, the answer is told again.
                     at(last);
+                    lastArrival = null;
                 } else {
                     finish();
                 }

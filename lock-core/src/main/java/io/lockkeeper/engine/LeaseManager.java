@@ -158,7 +158,8 @@ public final class LeaseManager implements LockManager {
 
     private ManagedLease next(PendingRequest request)
             throws InterruptedException, ExecutionException, TimeoutException {
-        long end = request.endNanos;
+        // The tries of a caller with retries are ended by timers.
+        long end = request.blocking ? request.endNanos : LocalLock.NEVER;
         if (end == LocalLock.NEVER) {
             CallerThread.awaitAlone(request, Long.MAX_VALUE);
             return request.get();

@@ -125,6 +125,8 @@ final class LeaseRenewer {
         if (before == null || now.nanos() + nanos - wakeNanos < 0) {
             if (before != null) {
                 before.cancel();
+                // Where the next one cannot be set, the one after it must not count on this.
+                wake = null;
             }
             wakeNanos = now.nanos() + nanos;
             wake = context.scheduler().schedule(this::look, nanos);

@@ -484,17 +484,19 @@ final class LocalLock {
         if (asked.isUncontended()) {
             begun.uncontended(asked.passes);
         }
+        // In this order: a question of the attempt that is sent just now must see the hold that it has.
+        hold = begun;
         asked.state = new State.Ended(begun);
         attempt = null;
         PendingRequest next = waiters.poll();
         if (next == null) {
+            hold = null;
             // The last caller left before the answer: no token was used.
             begun.end();
             decide(new LockAction.Release(begun, begun.token() - 1, 0));
             retire();
             return;
         }
-        hold = begun;
         decide(new LockAction.Watch(begun));
         grant(next, begun, path);
         if (spec.isShared()) {
@@ -578,7 +580,9 @@ final class LocalLock {
 
     /** An error came into a decision, some of which may have been made: this lock takes no callers any more. */
     List<LockAction> broken() {
+        // First, and without memory: a lock that is broken and takes callers would fail them for ever.
         broken = true;
+        retired = true;
         decided = List.of();
         if (attempt != null) {
             end(attempt, true);
@@ -624,7 +628,7 @@ final class LocalLock {
             return List.of();
         }
         List<PendingRequest> taken = waiters.stream().filter(which).toList();
-        waiters.removeAll(taken);
+        waiters.removeIf(which);
         return taken;
     }
 

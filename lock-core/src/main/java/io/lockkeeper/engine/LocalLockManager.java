@@ -203,7 +203,9 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
 
     /** Returns whether a lock has taken a caller in; false: it takes no callers any more. */
     private boolean entered(PendingRequest request, LocalLock lock, long waitNanos) {
-        boolean entered = executor.on(lock, waitNanos, null, (known, now) -> known.enter(request, now));
+        // Counted from the call: what came before the question, such as a listener, has taken some of the time.
+        long left = Math.max(0, Math.min(waitNanos, request.leftNanos(context.now())));
+        boolean entered = executor.on(lock, left, null, (known, now) -> known.enter(request, now));
         if (!entered) {
             retired(lock);
         }

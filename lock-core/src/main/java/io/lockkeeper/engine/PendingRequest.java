@@ -6,6 +6,7 @@ import io.lockkeeper.LockRequest;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -52,6 +53,9 @@ final class PendingRequest extends CompletableFuture<ManagedLease> {
 
     /** How many tries were made. */
     int tries = 1;
+
+    /** After how many of them another one was scheduled. Guarded by this. */
+    private int triesEnded;
 
     /** When its time is up, on the monotonic clock; {@link LocalLock#NEVER}: not any more, or it has no limit. */
     volatile long endNanos;
@@ -142,8 +146,16 @@ final class PendingRequest extends CompletableFuture<ManagedLease> {
         return tries <= request.retryCount();
     }
 
+    /** Has another try scheduled; only once for each try, whose end more than one may see. */
+    synchronized void retryOnce(Consumer<PendingRequest> schedule) {
+        if (triesEnded < tries) {
+            schedule.accept(this);
+            triesEnded = tries;
+        }
+    }
+
     /** Begins another try. */
-    void retry(ClockReading now) {
+    synchronized void retry(ClockReading now) {
         tries++;
         tried = now;
         inGrace = false;
