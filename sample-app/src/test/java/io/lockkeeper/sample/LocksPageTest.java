@@ -157,7 +157,10 @@ class LocksPageTest {
             awaitWaiters(1);
             await(billing, "order:/4711//", "Billing.book");
             awaitWaiters(2);
-            page.click("#held a");
+            // The row is filled when it comes into sight, and moves then: a click at a point could miss it.
+            page.await("document.querySelector('#held a').getAttribute('href')");
+            page.evaluate("document.querySelector('#held a').click()");
+            page.await("!document.querySelector('#lock').hidden");
             awaitText("#lock-name", "order:/4711//");
             awaitText("#holders", "shop on ");
             awaitText("#holders", "Orders.pay");
