@@ -251,7 +251,7 @@ final class ActionExecutor {
         boolean ends = false;
         for (LockAction action : actions) {
             ends |= action instanceof LockAction.Release || action instanceof LockAction.HandOver;
-            gone = execute(lock, action, gone, waitNanos, released, 0);
+            gone = executeUntilDone(lock, action, gone, waitNanos, released, 0);
         }
         if (!ends) {
             complete(released, ReleaseResult.RELEASED);
@@ -262,7 +262,7 @@ final class ActionExecutor {
         return gone;
     }
 
-    private CompletableFuture<?> execute(
+    private CompletableFuture<?> executeUntilDone(
             LocalLock lock,
             LockAction action,
             CompletableFuture<?> gone,
@@ -276,7 +276,7 @@ final class ActionExecutor {
                 log.error("{} failed, and is executed again", action, error);
             }
             if (tries < MOST_TRIES) {
-                Runnable again = () -> execute(lock, action, gone, IN_BACKGROUND, released, tries + 1);
+                Runnable again = () -> executeUntilDone(lock, action, gone, IN_BACKGROUND, released, tries + 1);
                 context.scheduler().schedule(again, RETRY_NANOS);
             }
             return gone;

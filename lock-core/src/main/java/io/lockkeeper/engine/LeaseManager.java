@@ -171,7 +171,7 @@ public final class LeaseManager implements LockManager {
     private LockException interrupted(PendingRequest request, InterruptedException interrupt) {
         CompletableFuture<?> placeGone = locks.withdraw(request);
         try {
-            // Its place in the store is gone then, unless the store is slow.
+            // A place that the store has given is gone then, unless the store is slow; one still asked for goes later.
             CallerThread.awaitAlone(placeGone, ActionExecutor.PLACE_GONE_NANOS);
             placeGone.get(ActionExecutor.PLACE_GONE_NANOS, TimeUnit.NANOSECONDS);
         } catch (InterruptedException | TimeoutException | ExecutionException late) {
