@@ -150,15 +150,8 @@ class CsrfLocksPageTest {
     private static String forceRelease(Class<?> shop, WebApplicationType type) {
         try (ConfigurableApplicationContext started = new SpringApplicationBuilder(shop)
                         .web(type)
-                        .properties(
-                                "spring.config.name=none",
-                                "server.port=0",
-                                "spring.main.banner-mode=off",
-                                "spring.application.name=shop",
-                                "management.endpoints.web.exposure.include=locks",
-                                "lockkeeper.actuator.force-release.enabled=true",
-                                "lockkeeper.shutdown.wait=0",
-                                "lockkeeper.store=memory")
+                        .properties(LocksPageTest.PROPERTIES)
+                        .properties("server.port=0")
                         .run();
                 LockLease lease = started.getBean(LockTemplate.class).acquire("order:1")) {
             page.goTo("about:blank");

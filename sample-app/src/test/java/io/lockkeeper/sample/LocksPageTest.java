@@ -36,6 +36,17 @@ import org.springframework.context.annotation.Configuration;
         disabledReason = "no chromium, chromium-browser or google-chrome on the PATH")
 class LocksPageTest {
 
+    /** What makes an application of one that has locks in memory and shows their page. */
+    static final String[] PROPERTIES = {
+        "spring.config.name=none",
+        "spring.main.banner-mode=off",
+        "spring.application.name=shop",
+        "management.endpoints.web.exposure.include=locks",
+        "lockkeeper.actuator.force-release.enabled=true",
+        "lockkeeper.shutdown.wait=0",
+        "lockkeeper.store=memory"
+    };
+
     private static final Path PICTURES = Path.of("target", "pictures");
     private static final int PHONE_WIDTH = 390;
     private static final Duration LONG = Duration.ofMinutes(5);
@@ -66,15 +77,8 @@ class LocksPageTest {
     private static void start() {
         shop = new SpringApplicationBuilder(Shop.class)
                 .web(WebApplicationType.SERVLET)
-                .properties(
-                        "spring.config.name=none",
-                        "server.port=" + port,
-                        "spring.main.banner-mode=off",
-                        "spring.application.name=shop",
-                        "management.endpoints.web.exposure.include=locks",
-                        "lockkeeper.actuator.force-release.enabled=true",
-                        "lockkeeper.shutdown.wait=0",
-                        "lockkeeper.store=memory")
+                .properties(PROPERTIES)
+                .properties("server.port=" + port)
                 .run();
         template = shop.getBean(LockTemplate.class);
     }
