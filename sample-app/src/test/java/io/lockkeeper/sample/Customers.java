@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lockkeeper.sample.Customer.Reply;
 import java.io.IOException;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -12,26 +13,31 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /** Customers who order one lamp after the other, in turn at each instance, and remember what they were told. */
 final class Customers implements AutoCloseable {
 
     private static final int AT_ONCE = 8;
 
-    private final List<Customer> shops;
-    private final ExecutorService threads = Executors.newFixedThreadPool(AT_ONCE);
+    /** A customer's pause after each answer: enough for a queue at the lock, and the processors are left to the shops. */
+    private static final long PAUSE_MILLIS = 50;
+
+    private final ScheduledExecutorService threads = Executors.newScheduledThreadPool(AT_ONCE);
     private final Set<Integer> accepted = ConcurrentHashMap.newKeySet();
     private final Map<String, CountDownLatch> awaited = new ConcurrentHashMap<>();
     private final ConcurrentLinkedQueue<Reply> refusals = new ConcurrentLinkedQueue<>();
-    private volatile boolean leaving;
 
     Customers(List<Customer> shops) {
-        this.shops = shops;
-        IntStream.range(0, AT_ONCE).forEach(number -> threads.execute(() -> order(number)));
+        for (int number = 0; number < AT_ONCE; number++) {
+            Iterator<Customer> turns = Stream.iterate(number, turn -> turn + 1)
+                    .map(turn -> shops.get(turn % shops.size()))
+                    .iterator();
+            threads.scheduleWithFixedDelay(() -> order(turns.next()), 0, PAUSE_MILLIS, TimeUnit.MILLISECONDS);
+        }
     }
 
     /** Waits until an instance has accepted an order that comes after this call. */
@@ -56,20 +62,17 @@ final class Customers implements AutoCloseable {
     /** Waits for the answers to the last orders. */
     @Override
     public void close() throws InterruptedException {
-        leaving = true;
         threads.shutdown();
         assertThat(threads.awaitTermination(3, TimeUnit.MINUTES)).isTrue();
     }
 
-    private void order(int number) {
-        for (int turn = number; !leaving; turn++) {
-            try {
-                take(shops.get(turn % shops.size()).post("/orders?mode=locked"));
-            } catch (IOException stopped) {
-                // No order was taken, which the database confirms in the end: the next turn is at the other instance
-            } catch (InterruptedException hurried) {
-                return;
-            }
+    private void order(Customer shop) {
+        try {
+            take(shop.post("/orders?mode=locked"));
+        } catch (IOException stopped) {
+            // No order was taken, which the database confirms in the end: the next turn is at the other instance
+        } catch (InterruptedException hurried) {
+            Thread.currentThread().interrupt();
         }
     }
 

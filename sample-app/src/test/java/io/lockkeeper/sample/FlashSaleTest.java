@@ -20,12 +20,12 @@ import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestMethodOrder;
 
-/** Two instances in two JVMs, one stock of 500 and 2,000 customers, half of them at each instance. */
+/** Two instances in two JVMs, one stock of 500 and 1,000 customers, half of them at each instance. */
 @TestMethodOrder(OrderAnnotation.class)
 class FlashSaleTest {
 
     private static final int STOCK = 500;
-    private static final int ORDERS = 2_000;
+    private static final int ORDERS = 1_000;
     private static final int CONNECTIONS = 64;
     private static final Duration LEASE = Duration.ofSeconds(3);
 
