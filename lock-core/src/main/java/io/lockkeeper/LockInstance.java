@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * whatever is known of what it holds.
  *
  * @param id the instance's own id, unique for each start
- * @param application the application's name; the id where it is unknown
+ * @param application the instance's name, that of its application unless it has one of its own; the id where it is unknown
  * @param host the host's name; empty where it is unknown
  * @param pid the process id on that host; 0 where it is unknown
  * @param since when the instance started to use locks; {@link Instant#EPOCH} where it is unknown
@@ -19,6 +19,7 @@ import org.jspecify.annotations.Nullable;
  * @param label the label of the request that holds or waits; null: it has none, or this is another instance
  * @param thread the thread that made the request, by name, or by id where it has no name; null: this is another instance
  * @param fencingToken the token of the hold; null: this is another instance, or a waiter
+ * @param service the name that all instances of one application have; that of the instance where it is unknown
  */
 public record LockInstance(
         String id,
@@ -30,7 +31,8 @@ public record LockInstance(
         @Nullable Instant waitingSince,
         @Nullable String label,
         @Nullable String thread,
-        @Nullable Long fencingToken) {
+        @Nullable Long fencingToken,
+        String service) {
 
     /**
      * Describes an instance of which nothing else is known.
@@ -42,7 +44,7 @@ public record LockInstance(
      * @param since when the instance started to use locks
      */
     public LockInstance(String id, String application, String host, long pid, Instant since) {
-        this(id, application, host, pid, since, null, null, null, null, null);
+        this(id, application, host, pid, since, null, null, null, null, null, application);
     }
 
     @Override

@@ -9,8 +9,10 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The only door from a {@link LockTemplate} to the machinery below it: leases, never reentrant. For the library's own use;
- * every request that arrives here has its defaults filled in.
+ * The only door from a {@link LockTemplate} to the machinery below it: leases, never reentrant. Every
+ * request that arrives here has its defaults filled in.
+ *
+ * <p>Internal: public for the engine alone, and may change in any release.
  */
 public interface LockManager extends AutoCloseable {
 
@@ -118,6 +120,7 @@ public interface LockManager extends AutoCloseable {
      * @param maxPassTime how long it may stay with the callers of this instance before others have their turn
      * @param shutdownWait how long {@link LockManager#close()} waits for work that holds locks
      * @param application the name of this instance, for people who ask who holds a lock
+     * @param service the name that all instances of the application have
      * @param executor where callbacks and asynchronous completions run
      * @param listener hears what happens; never throws
      */
@@ -127,6 +130,7 @@ public interface LockManager extends AutoCloseable {
             Duration maxPassTime,
             Duration shutdownWait,
             String application,
+            String service,
             Executor executor,
             LockListener listener) {
 

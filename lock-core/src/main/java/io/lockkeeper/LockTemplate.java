@@ -185,6 +185,7 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
         private Duration maxPassTime = Duration.ofMillis(50);
         private Duration shutdownWait = Duration.ofSeconds(25);
         private String instanceName = "";
+        private String serviceName = "";
         private @Nullable Executor executor;
         private UnaryOperator<Runnable> decorator = body -> body;
         private @Nullable AcquisitionInterceptor interceptor;
@@ -263,6 +264,12 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
             return this;
         }
 
+        /** Sets the name that all instances of the application have, where theirs differ; the instance name unless set. */
+        public Builder serviceName(String serviceName) {
+            this.serviceName = Objects.requireNonNull(serviceName, "serviceName must not be null");
+            return this;
+        }
+
         /**
          * Sets where the callbacks of losses run, and everything that hangs on the futures of
          * {@link LockTemplate#acquireAsync} and {@link LockTemplate#executeAsync}.
@@ -326,6 +333,7 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
                     maxPassTime,
                     shutdownWait,
                     instanceName,
+                    serviceName,
                     callbacks,
                     new SafeLockListener(List.copyOf(listeners)));
         }

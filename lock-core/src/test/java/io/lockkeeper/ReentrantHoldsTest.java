@@ -37,6 +37,7 @@ class ReentrantHoldsTest {
                         Duration.ofMillis(50),
                         Duration.ZERO,
                         "test",
+                        "",
                         Runnable::run,
                         new LockListener() {}));
     }

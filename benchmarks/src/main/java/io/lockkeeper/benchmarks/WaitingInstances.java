@@ -57,7 +57,7 @@ final class WaitingInstances implements AutoCloseable {
         store = new RedisLockStore(
                 connections,
                 RedisLockStore.Options.defaults().withPollInterval(LEASE).withGrantTime(LEASE.dividedBy(2)));
-        store.open(StoredInstance.ofThisProcess(ClientIds.next(), "benchmark"), LEASE, new Silence());
+        store.open(StoredInstance.ofThisProcess(ClientIds.next(), "benchmark", ""), LEASE, new Silence());
         holder = new Instance(redis);
         ask(holder);
         IntStream.range(0, waiting).forEach(i -> queue.add(new Instance(redis)));

@@ -73,7 +73,11 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
 
     /** Opens a store for an engine of this process. */
     LocalLockManager(LockStore store, LockManager.Settings settings, EngineContext context) {
-        this(store, settings, context, StoredInstance.ofThisProcess(ClientIds.next(), settings.application()));
+        this(
+                store,
+                settings,
+                context,
+                StoredInstance.ofThisProcess(ClientIds.next(), settings.application(), settings.service()));
     }
 
     /** Opens a store for an engine. */

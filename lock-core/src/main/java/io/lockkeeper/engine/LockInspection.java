@@ -142,7 +142,19 @@ final class LockInspection implements LockInspector {
 
     private static LockInstance described(StoredInstance instance) {
         String application = instance.application().isEmpty() ? instance.clientId() : instance.application();
-        return new LockInstance(instance.clientId(), application, instance.host(), instance.pid(), instance.since());
+        String service = instance.service().isEmpty() ? application : instance.service();
+        return new LockInstance(
+                instance.clientId(),
+                application,
+                instance.host(),
+                instance.pid(),
+                instance.since(),
+                null,
+                null,
+                null,
+                null,
+                null,
+                service);
     }
 
     private @Nullable LockInstance seen(String attempt) {
@@ -200,7 +212,8 @@ final class LockInspection implements LockInspector {
                 waiting,
                 label,
                 nameOf(thread),
-                token);
+                token,
+                here.service());
     }
 
     @SuppressWarnings("deprecation") // Java 17 has no other way to the id.

@@ -19,6 +19,9 @@ import org.jspecify.annotations.Nullable;
 /** Who holds one lock and who waits for it. Not safe for several threads. Times are ms, tokens at least the clock in us. */
 final class MemoryLock {
 
+    /** So many waiters the store in Redis shows too. */
+    private static final int MOST_SHOWN = 100;
+
     private static final int CLIENT_ID_LENGTH = 12;
 
     final String name;
@@ -244,6 +247,7 @@ final class MemoryLock {
                         List.copyOf(holds.keySet()),
                         token,
                         Math.max(0, end() - now),
-                        List.copyOf(queue.keySet())));
+                        queue.keySet().stream().limit(MOST_SHOWN).toList(),
+                        queue.size()));
     }
 }

@@ -24,7 +24,7 @@ final class InstanceDescription {
     static String toJson(StoredInstance instance) {
         return "{\"id\":" + quoted(instance.clientId()) + ",\"application\":" + quoted(instance.application())
                 + ",\"host\":" + quoted(instance.host()) + ",\"pid\":" + instance.pid() + ",\"since\":"
-                + quoted(instance.since().toString()) + "}";
+                + quoted(instance.since().toString()) + ",\"service\":" + quoted(instance.service()) + "}";
     }
 
     /** Reads what {@link #toJson} wrote; empty where there is nothing, or something else. */
@@ -43,7 +43,8 @@ final class InstanceDescription {
                     fields.getOrDefault("application", ""),
                     fields.getOrDefault("host", ""),
                     Long.parseLong(fields.getOrDefault("pid", "0")),
-                    Instant.parse(fields.getOrDefault("since", ""))));
+                    Instant.parse(fields.getOrDefault("since", "")),
+                    fields.getOrDefault("service", "")));
         } catch (NumberFormatException | DateTimeException notOurs) {
             return Optional.empty();
         }

@@ -10,27 +10,31 @@ import java.time.temporal.ChronoUnit;
  * How a client of the store described itself.
  *
  * @param clientId its id, with which the ids of its attempts begin
- * @param application the application's name; may be empty
+ * @param application the name of the instance; may be empty
  * @param host the host's name; empty where unknown
  * @param pid the process id
  * @param since when the client was opened
+ * @param service the name that all instances of its application have; may be empty
  */
-public record StoredInstance(String clientId, String application, String host, long pid, Instant since) {
+public record StoredInstance(
+        String clientId, String application, String host, long pid, Instant since, String service) {
 
     /**
      * Describes a client of this process that is opened now.
      *
      * @param clientId its id
-     * @param application the application's name; may be empty
+     * @param application the name of the instance; may be empty
+     * @param service the name that all instances of its application have; may be empty
      * @return the description
      */
-    public static StoredInstance ofThisProcess(String clientId, String application) {
+    public static StoredInstance ofThisProcess(String clientId, String application, String service) {
         return new StoredInstance(
                 clientId,
                 application,
                 hostName(),
                 ProcessHandle.current().pid(),
-                Instant.now().truncatedTo(ChronoUnit.MILLIS));
+                Instant.now().truncatedTo(ChronoUnit.MILLIS),
+                service);
     }
 
     private static String hostName() {

@@ -80,6 +80,7 @@ final class EngineFixture {
                 MAX_PASS_TIME,
                 shutdownWait,
                 "test",
+                "",
                 Runnable::run,
                 events);
     }

@@ -24,7 +24,7 @@ final class LocalLockScenario {
 
     private static final LockRequest REQUEST = EngineFixture.REQUEST;
     private static final AcquireSpec SPEC = AcquireSpec.shared(REQUEST, 30_000, 1);
-    private static final StoredInstance INSTANCE = StoredInstance.ofThisProcess(ModelStore.CLIENT, "test");
+    private static final StoredInstance INSTANCE = StoredInstance.ofThisProcess(ModelStore.CLIENT, "test", "");
     private static final AcquireCommand OTHER =
             new AcquireCommand(List.of("stock"), "OTHER0000000-1", ClaimMode.EXCLUSIVE, 30_000, true, 1);
     private static final Scheduler NO_TIME = new Scheduler() {

@@ -78,9 +78,10 @@ final class SimulatedInstance implements Scheduler {
                 Duration.ofMillis(plan.maxPassMillis()),
                 Duration.ofMillis(plan.shutdownMillis()),
                 "instance " + number,
+                "",
                 users,
                 context.listener());
-        StoredInstance described = new StoredInstance(clientId(), "", "", number, Instant.EPOCH);
+        StoredInstance described = new StoredInstance(clientId(), "", "", number, Instant.EPOCH, "");
         this.locks = new LocalLockManager(store, settings, context, described);
         this.manager = new LeaseManager(locks, () -> {});
     }

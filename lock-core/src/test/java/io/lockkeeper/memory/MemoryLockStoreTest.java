@@ -28,7 +28,7 @@ class MemoryLockStoreTest {
     private final List<String> told = new ArrayList<>();
 
     private void open(MemoryLockStore store, String clientId, boolean fails) {
-        store.open(StoredInstance.ofThisProcess(clientId, "test"), Duration.ofSeconds(30), new StoreListener() {
+        store.open(StoredInstance.ofThisProcess(clientId, "test", ""), Duration.ofSeconds(30), new StoreListener() {
             @Override
             public void granted(Grant grant) {
                 told.add("grant " + grant.attempt());

@@ -21,7 +21,10 @@ class AnsweringThreadsTest {
         try (RedisServer redis = RedisServer.start()) {
             RedisLockStore store =
                     new RedisLockStore(Connections.JEDIS.to(redis.port()), RedisLockStore.Options.defaults());
-            store.open(StoredInstance.ofThisProcess("CLIENT000000", "test"), Duration.ofSeconds(30), new NobodyWaits());
+            store.open(
+                    StoredInstance.ofThisProcess("CLIENT000000", "test", ""),
+                    Duration.ofSeconds(30),
+                    new NobodyWaits());
             Thread thread = Awaitility.await()
                     .until(() -> answering(store), found -> found.getName().startsWith("lockkeeper-redis-answers"));
             store.close();

@@ -229,7 +229,10 @@ class RedisClusterStoreTest {
         List<String> apart = List.of("b", "c", "d", "e");
         try (LockTemplate template = template(driver).build();
                 RedisLockStore store = new RedisLockStore(connections, RedisLockStore.Options.defaults())) {
-            store.open(StoredInstance.ofThisProcess("CLIENT000000", "test"), Duration.ofSeconds(30), new NobodyWaits());
+            store.open(
+                    StoredInstance.ofThisProcess("CLIENT000000", "test", ""),
+                    Duration.ofSeconds(30),
+                    new NobodyWaits());
             List<RenewCommand> commands = new ArrayList<>();
             for (int i = 0; i < 300; i++) {
                 String name = together.get(i);

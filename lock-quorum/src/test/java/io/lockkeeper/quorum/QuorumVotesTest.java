@@ -46,7 +46,7 @@ class QuorumVotesTest {
     @BeforeEach
     void open() {
         quorum.open(
-                StoredInstance.ofThisProcess("client000001", "test"), Duration.ofMillis(LEASE), new StoreListener() {
+                StoredInstance.ofThisProcess("client000001", "test", ""), Duration.ofMillis(LEASE), new StoreListener() {
                     @Override
                     public void granted(Grant grant) {
                         throw new AssertionError("nobody waits");
@@ -447,14 +447,14 @@ class QuorumVotesTest {
         QuorumLockStore other =
                 new QuorumLockStore(List.of(new HandMadeStore(), new HandMadeStore(), new HandMadeStore()));
         assertThat(other.open(
-                        StoredInstance.ofThisProcess("client000002", "test"), Duration.ofMillis(LEASE), a.listener))
+                        StoredInstance.ofThisProcess("client000002", "test", ""), Duration.ofMillis(LEASE), a.listener))
                 .satisfies(traits -> {
                     assertThat(traits.commandTimeout()).isEqualTo(HandMadeStore.COMMAND_TIMEOUT);
                     assertThat(traits.pollInterval()).isEqualTo(Duration.ofMillis(500));
                     assertThat(traits.queues()).isFalse();
                 });
         assertThatThrownBy(() -> other.open(
-                        StoredInstance.ofThisProcess("client000002", "test"), Duration.ofMillis(LEASE), a.listener))
+                        StoredInstance.ofThisProcess("client000002", "test", ""), Duration.ofMillis(LEASE), a.listener))
                 .isInstanceOf(IllegalStateException.class);
         other.close();
     }

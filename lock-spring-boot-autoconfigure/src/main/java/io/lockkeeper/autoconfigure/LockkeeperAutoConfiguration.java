@@ -173,7 +173,7 @@ public final class LockkeeperAutoConfiguration {
                         "Add org.springframework.boot:spring-boot-starter-data-redis, or set lockkeeper.store=memory for an"
                                 + " application that runs as one process.");
             }
-            String name = properties.instanceName();
+            String application = environment.getProperty("spring.application.name", "");
             LockTemplate.Builder builder = LockTemplate.builder(store)
                     .waitTime(properties.waitTime())
                     .leaseTime(properties.leaseTime())
@@ -182,7 +182,8 @@ public final class LockkeeperAutoConfiguration {
                             properties.handover().maxPasses(),
                             properties.handover().maxTime())
                     .shutdownWait(properties.shutdown().waitTime())
-                    .instanceName(name == null ? environment.getProperty("spring.application.name", "") : name);
+                    .instanceName(Objects.requireNonNullElse(properties.instanceName(), application))
+                    .serviceName(application);
             listeners.orderedStream().forEach(builder::listener);
             interceptor.ifAvailable(builder::interceptor);
             executor.ifAvailable(builder::executor);

@@ -2,9 +2,12 @@
 package io.lockkeeper.autoconfigure.actuate;
 
 import io.lockkeeper.LockInspector;
+import io.lockkeeper.LockTemplate;
 import io.lockkeeper.autoconfigure.LockkeeperAutoConfiguration;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
+import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.actuate.autoconfigure.endpoint.condition.ConditionalOnAvailableEndpoint;
@@ -44,16 +47,21 @@ public final class LockkeeperEndpointAutoConfiguration {
                 .orElse(false);
     }
 
-    /** Returns the inspector, or those of several templates by the templates' names. */
+    /** Returns the inspectors of all templates by the templates' names; of a single one that of the application. */
     static Map<String, LockInspector> inspectors(ListableBeanFactory beans) {
-        LockInspector only = beans.getBeanProvider(LockInspector.class).getIfUnique();
-        if (only != null) {
-            return Map.of("", only);
-        }
         Map<String, LockInspector> each = new TreeMap<>();
-        beans.getBeansOfType(LockInspector.class)
-                .forEach((name, inspector) -> each.put(name.replaceFirst("Inspector$", ""), inspector));
-        return each;
+        BeanFactoryUtils.beansOfTypeIncludingAncestors(beans, LockTemplate.class)
+                .forEach((name, template) -> {
+                    LockInspector inspector = template.inspector();
+                    // That of a mock is null
+                    if (Objects.nonNull(inspector)) {
+                        each.put(name, inspector);
+                    }
+                });
+        LockInspector only = beans.getBeanProvider(LockInspector.class).getIfUnique();
+        return only == null || each.size() > 1
+                ? each
+                : Map.of(each.keySet().stream().findFirst().orElse("lockTemplate"), only);
     }
 
     /** The page, and the endpoint over HTTP. */

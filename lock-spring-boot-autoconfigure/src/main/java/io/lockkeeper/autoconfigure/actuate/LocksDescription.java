@@ -59,10 +59,11 @@ public sealed interface LocksDescription extends OperationResponseBody {
      * @param holders who holds it
      * @param fencingToken the token of the hold; null where another instance holds the lock, which alone knows it
      * @param remaining how long the hold lasts without a renewal
-     * @param waiters the instances that wait, in the order in which they will be served; null in the list of what is held
-     *     here, for which the store is not asked
+     * @param waiters the instances that wait, in the order in which they will be served, the first hundred; null in the
+     *     list of what is held here, for which the store is not asked
      * @param reservedToken the highest token that is reserved for the holder's turn; null in the list of what is held here
      * @param template whose lock it is; null where there is only one template
+     * @param waiting how many callers or instances wait; null in the list of what is held here
      */
     record Lock(
             String name,
@@ -72,7 +73,8 @@ public sealed interface LocksDescription extends OperationResponseBody {
             String remaining,
             @Nullable List<Instance> waiters,
             @Nullable Long reservedToken,
-            @Nullable String template)
+            @Nullable String template,
+            @Nullable Integer waiting)
             implements LocksDescription {
 
         /** Describes a lock; the store was not asked of one that is known because it is held here. */
@@ -91,7 +93,8 @@ public sealed interface LocksDescription extends OperationResponseBody {
                             ? null
                             : status.waiters().stream().map(Instance::of).toList(),
                     heldHere ? null : status.fencingToken(),
-                    template);
+                    template,
+                    heldHere ? null : status.waiting());
         }
     }
 
@@ -131,7 +134,7 @@ public sealed interface LocksDescription extends OperationResponseBody {
      * An instance that holds a lock or waits for it.
      *
      * @param id its id
-     * @param application its name
+     * @param application its name: that of its application unless it has one of its own
      * @param host where it runs
      * @param pid its process
      * @param since when it started, which is not when it got the lock; null where nothing is known of it but its id
@@ -139,6 +142,7 @@ public sealed interface LocksDescription extends OperationResponseBody {
      * @param waitingSince for a waiter, when it asked; null where that is unknown
      * @param label the label of its request; null: it has none, or this is another instance
      * @param thread the thread of its request; null: this is another instance
+     * @param service the name that all instances of its application have
      */
     record Instance(
             String id,
@@ -149,7 +153,8 @@ public sealed interface LocksDescription extends OperationResponseBody {
             @Nullable String heldSince,
             @Nullable String waitingSince,
             @Nullable String label,
-            @Nullable String thread) {
+            @Nullable String thread,
+            String service) {
 
         static Instance of(LockInstance instance) {
             return new Instance(
@@ -161,7 +166,8 @@ public sealed interface LocksDescription extends OperationResponseBody {
                     text(instance.heldSince()),
                     text(instance.waitingSince()),
                     instance.label(),
-                    instance.thread());
+                    instance.thread(),
+                    instance.service());
         }
     }
 

@@ -109,20 +109,19 @@ public class LocksEndpoint {
         for (int seen = MAX_LIMIT; ; seen *= 10) {
             List<LockStatus> all = inspector.find(pattern, seen);
             List<LockStatus> own = all.stream()
-                    .filter(status -> concerns(status, here.get().application()))
+                    .filter(status -> concerns(status, here.get().service()))
                     .toList();
-            if (own.size() > most || all.size() < seen) {
-                return locks(template, own);
-            }
-            if (seen >= MOST_SEEN) {
-                return new Found(locks(template, own).locks(), true);
+            if (own.size() > most || all.size() < seen || seen >= MOST_SEEN) {
+                boolean unseen = all.size() >= seen
+                        || all.stream().anyMatch(lock -> lock.waiters().size() < lock.waiting() && !own.contains(lock));
+                return new Found(locks(template, own).locks(), unseen);
             }
         }
     }
 
-    private static boolean concerns(LockStatus status, String application) {
+    private static boolean concerns(LockStatus status, String service) {
         return Stream.concat(status.holders().stream(), status.waiters().stream())
-                .anyMatch(instance -> instance.application().equals(application));
+                .anyMatch(instance -> instance.service().equals(service));
     }
 
     /**

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.jayway.jsonpath.JsonPath;
 import io.lockkeeper.LockLease;
+import io.lockkeeper.LockMode;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.ReleaseResult;
@@ -148,7 +149,7 @@ class LocksEndpointTest {
     }
 
     @Test
-    void ownLocksAreFoundAmongAnyNumberOfOthersAndTheAnswerSaysWhereThereAreMore() throws Exception {
+    void ownLocksAreFoundAmongOthersAndTheAnswerSaysWhereThereAreMore() throws Exception {
         ConfigurableApplicationContext shop = start();
         LockTemplate template = shop.getBean(LockTemplate.class);
         try (LockTemplate stock = LockTemplate.builder(
@@ -179,6 +180,56 @@ class LocksEndpointTest {
                     .isEqualTo("false");
             assertThat(read(shop, "/locks?pattern=among:1*&limit=610", "$.more"))
                     .isEqualTo("true");
+        }
+    }
+
+    @Test
+    void locksOfTheApplicationsOtherInstancesAreItsOwnWhateverTheirNames() throws Exception {
+        ConfigurableApplicationContext shop = start("lockkeeper.instance-name=shop-1");
+        MemoryLockStore store = shop.getBean(MemoryLockStore.class);
+        try (LockTemplate second = LockTemplate.builder(store.peer())
+                        .instanceName("shop-2")
+                        .serviceName("shop")
+                        .build();
+                LockTemplate stock = LockTemplate.builder(store.peer())
+                        .instanceName("shop-1")
+                        .serviceName("stock")
+                        .build()) {
+            second.acquire("instance:2");
+            stock.acquire("instance:3");
+
+            String own = body(shop, "/locks?pattern=instance:*&own=true");
+            assertThat(JsonPath.<List<String>>read(own, "$.locks[*].holders[0].application"))
+                    .containsExactly("shop-2");
+            assertThat(JsonPath.<List<String>>read(own, "$.locks[*].holders[0].service"))
+                    .containsExactly("shop");
+        }
+    }
+
+    @Test
+    void ofManyWaitersTheFirstHundredAreShownAndAllCounted() throws Exception {
+        ConfigurableApplicationContext shop = start();
+        try (LockTemplate stock = LockTemplate.builder(
+                        shop.getBean(MemoryLockStore.class).peer())
+                .instanceName("stock")
+                .build()) {
+            LockRequest fair = LockRequest.of("crowded").withMode(LockMode.FAIR);
+            stock.acquire(fair);
+            for (int waiter = 0; waiter < 150; waiter++) {
+                stock.acquireAsync(fair);
+            }
+            CompletableFuture<LockLease> last = shop.getBean(LockTemplate.class).acquireAsync(fair);
+
+            String crowded = body(shop, "/locks/crowded");
+            assertThat(JsonPath.<List<String>>read(crowded, "$.waiters[*].application"))
+                    .hasSize(100)
+                    .containsOnly("stock");
+            assertThat(JsonPath.<Integer>read(crowded, "$.waiting")).isEqualTo(151);
+            String own = body(shop, "/locks?pattern=crowded&own=true");
+            assertThat(JsonPath.<Boolean>read(own, "$.more"))
+                    .as("own ones may stand behind the first hundred")
+                    .isTrue();
+            last.cancel(true);
         }
     }
 

@@ -3,6 +3,7 @@ package io.lockkeeper.autoconfigure.actuate;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.tuple;
 
 import io.lockkeeper.LockInspector;
 import io.lockkeeper.LockLease;
@@ -85,7 +86,19 @@ class SeveralTemplatesTest {
     }
 
     @Test
-    void aPrimaryOneIsTheOnlyOneShown() {
+    void theNameOfASingleTemplateMayBeGiven() {
+        runner.run(context -> {
+            LocksEndpoint endpoint = context.getBean(LocksEndpoint.class);
+            context.getBean("orders", LockTemplate.class).acquire("a");
+            assertThat(endpoint.one("a", "orders").template()).isNull();
+            assertThatExceptionOfType(InvalidEndpointRequestException.class)
+                    .isThrownBy(() -> endpoint.one("a", "stock"))
+                    .satisfies(refused -> assertThat(refused.getReason()).contains("one of [orders]"));
+        });
+    }
+
+    @Test
+    void theInspectorIsThatOfAPrimaryOneAndTheEndpointShowsAll() {
         runner.withBean(
                         "stock",
                         LockTemplate.class,
@@ -93,14 +106,14 @@ class SeveralTemplatesTest {
                         definition -> definition.setPrimary(true))
                 .run(context -> {
                     assertThat(context).hasSingleBean(LockInspector.class);
-                    try (LockLease held =
-                            context.getBean("stock", LockTemplate.class).acquire("a")) {
-                        assertThat(held.isHeld()).isTrue();
-                        assertThat(context.getBean(LocksEndpoint.class)
-                                        .lock("a")
-                                        .template())
-                                .isNull();
-                    }
+                    context.getBean("orders", LockTemplate.class).acquire("a");
+                    context.getBean("stock", LockTemplate.class).acquire("b");
+                    LocksEndpoint endpoint = context.getBean(LocksEndpoint.class);
+                    assertThat(held(context.getBean(LockInspector.class))).containsExactly("b");
+                    assertThat(endpoint.here(null).held())
+                            .extracting(Lock::name, Lock::template)
+                            .containsExactly(tuple("a", "orders"), tuple("b", "stock"));
+                    assertThat(endpoint.release("a", "orders").released()).isTrue();
                 });
     }
 }
