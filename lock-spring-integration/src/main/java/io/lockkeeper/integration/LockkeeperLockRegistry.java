@@ -7,6 +7,8 @@ import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
 import org.jspecify.annotations.Nullable;
 import org.springframework.dao.CannotAcquireLockException;
 import org.springframework.integration.support.locks.DistributedLock;
@@ -20,8 +22,8 @@ import org.springframework.integration.support.locks.RenewableLockRegistry;
  *
  * <p>The lease of {@code lock()} is renewed while this process runs, so that there is no time to live to choose and no task
  * scheduler to set; {@code lock(ttl)} ends by itself. A {@code ttl} under 100 ms is raised to 100 ms. The locks throw what
- * those of Spring Integration's own registries throw: {@link CannotAcquireLockException} where the store fails or a hold that the thread enters again was lost, {@link
- * IllegalStateException} from {@code unlock()} on a thread that does not hold the lock, and {@link
+ * those of Spring Integration's own registries throw: {@link CannotAcquireLockException} where the store fails or a
+ * hold that the thread enters again was lost, {@link IllegalStateException} from {@code unlock()} on a thread that does not hold the lock, and {@link
  * java.util.ConcurrentModificationException} from {@code unlock()} of a hold that was lost.
  *
  * <p>Safe for use by any number of threads.
@@ -35,6 +37,8 @@ public final class LockkeeperLockRegistry
 
     /** Guarded by itself; what was obtained longest ago comes first. */
     private final Map<String, RegisteredLock> locks = new LinkedHashMap<>(16, 0.75f, true);
+
+    private final ConcurrentMap<String, RegisteredLock.Hold> holds = new ConcurrentHashMap<>();
 
     private volatile int cacheCapacity = DEFAULT_CAPACITY;
 
@@ -72,7 +76,8 @@ public final class LockkeeperLockRegistry
     public DistributedLock obtain(Object lockKey) {
         String name = name(lockKey);
         synchronized (locks) {
-            RegisteredLock lock = locks.computeIfAbsent(name, key -> new RegisteredLock(key, operations.lock(key)));
+            RegisteredLock lock =
+                    locks.computeIfAbsent(name, key -> new RegisteredLock(key, operations.lock(key), holds));
             if (locks.size() > cacheCapacity) {
                 makeRoom(lock);
             }
@@ -84,7 +89,7 @@ public final class LockkeeperLockRegistry
         for (Iterator<RegisteredLock> known = locks.values().iterator();
                 locks.size() > cacheCapacity && known.hasNext(); ) {
             RegisteredLock lock = known.next();
-            if (lock != obtained && !lock.isHeldHere()) {
+            if (lock != obtained && isForgotten(lock)) {
                 known.remove();
             }
         }
@@ -99,8 +104,13 @@ public final class LockkeeperLockRegistry
     public void expireUnusedOlderThan(long age) {
         long now = System.currentTimeMillis();
         synchronized (locks) {
-            locks.values().removeIf(lock -> now - lock.usedAt() >= age && !lock.isHeldHere());
+            locks.values().removeIf(lock -> now - lock.usedAt() >= age && isForgotten(lock));
         }
+    }
+
+    private static boolean isForgotten(RegisteredLock lock) {
+        lock.forgetEndedHold();
+        return !lock.isHeldHere();
     }
 
     /**

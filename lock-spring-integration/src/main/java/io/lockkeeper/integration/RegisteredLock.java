@@ -6,8 +6,8 @@ import io.lockkeeper.LockLease;
 import io.lockkeeper.ReleaseResult;
 import java.time.Duration;
 import java.util.ConcurrentModificationException;
+import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.Condition;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -28,8 +28,8 @@ final class RegisteredLock implements DistributedLock {
     /** When the lock was obtained first, or locked last, in ms. */
     private volatile long usedAt = System.currentTimeMillis();
 
-    /** The latest hold of this process; a hold that was lost stays until the next one begins. */
-    private final AtomicReference<@Nullable Hold> latest = new AtomicReference<>();
+    /** The latest hold of each key in this process: the registry may have forgotten the lock, and made another of its key. */
+    private final ConcurrentMap<String, Hold> holds;
 
     /**
      * A hold that the registry has taken or entered.
@@ -38,7 +38,7 @@ final class RegisteredLock implements DistributedLock {
      * @param token the fencing token, of which each hold has another
      * @param ttl the time to live that the registry gave it; null: none, so that it is renewed, or was locked in another way
      */
-    private record Hold(Thread thread, long token, @Nullable Duration ttl) {
+    record Hold(Thread thread, long token, @Nullable Duration ttl) {
 
         /** Returns what is known after the lock was entered once more: a longer time to live extends one. */
         Hold entered(@Nullable Duration asked) {
@@ -46,9 +46,10 @@ final class RegisteredLock implements DistributedLock {
         }
     }
 
-    RegisteredLock(String key, io.lockkeeper.DistributedLock lock) {
+    RegisteredLock(String key, io.lockkeeper.DistributedLock lock, ConcurrentMap<String, Hold> holds) {
         this.key = key;
         this.lock = lock;
+        this.holds = holds;
     }
 
     @Override
@@ -122,9 +123,10 @@ final class RegisteredLock implements DistributedLock {
         lock.currentLease().ifPresent(lease -> {
             Hold hold = new Hold(Thread.currentThread(), lease.fencingToken(), begun ? asked : null);
             // A thread that was paused here finds the hold of a later one, which stays.
-            latest.accumulateAndGet(
+            holds.merge(
+                    key,
                     hold,
-                    (known, taken) -> known == null || known.token() < taken.token()
+                    (known, taken) -> known.token() < taken.token()
                             ? taken
                             : known.token() == taken.token() ? known.entered(asked) : known);
         });
@@ -149,6 +151,7 @@ final class RegisteredLock implements DistributedLock {
         } catch (IllegalMonitorStateException notHeld) {
             throw new IllegalStateException("You do not own lock at " + key, notHeld);
         }
+        forgetEndedHold();
         if (result == ReleaseResult.LOST) {
             throw new ConcurrentModificationException(
                     "Lock was released in the store due to expiration. The integrity of"
@@ -176,7 +179,7 @@ final class RegisteredLock implements DistributedLock {
             return false;
         }
         long token = lease.fencingToken();
-        Hold known = latest.get();
+        Hold known = holds.get(key);
         Duration given = known == null || known.token() != token ? null : known.ttl();
         Duration time = asked == null ? given : atLeastShortest(asked);
         if (time == null) {
@@ -186,7 +189,7 @@ final class RegisteredLock implements DistributedLock {
         if (held && given == null) {
             // It is not renewed any more: the next renewal has to.
             Hold fixed = new Hold(Thread.currentThread(), token, time);
-            latest.updateAndGet(later -> later == null || later.token() <= token ? fixed : later);
+            holds.merge(key, fixed, (later, taken) -> later.token() <= token ? taken : later);
         }
         return held;
     }
@@ -195,9 +198,14 @@ final class RegisteredLock implements DistributedLock {
         return usedAt;
     }
 
+    /** Forgets the latest hold unless its thread still has it. */
+    void forgetEndedHold() {
+        holds.computeIfPresent(key, (name, known) -> lock.isHeldByThread(known.thread()) ? known : null);
+    }
+
     /** Returns whether the thread that locked it last still holds it. */
     boolean isHeldHere() {
-        Hold last = latest.get();
+        Hold last = holds.get(key);
         return last != null && lock.isHeldByThread(last.thread());
     }
 

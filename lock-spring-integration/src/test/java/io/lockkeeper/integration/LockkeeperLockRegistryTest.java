@@ -188,6 +188,21 @@ class LockkeeperLockRegistryTest {
     }
 
     @Test
+    void aHoldByALockThatTheRegistryHasForgottenIsRenewedForItsTimeToLive() {
+        DistributedLock forgotten = registry.obtain(key);
+        registry.expireUnusedOlderThan(0);
+        assertThat(registry.obtain(key)).isNotSameAs(forgotten);
+        forgotten.lock(SOON);
+        awaitRemaining(SOON.dividedBy(2));
+
+        registry.renewLock(key);
+
+        assertThat(here.lock(key).remaining()).isGreaterThan(SOON.dividedBy(2));
+        registry.obtain(key).unlock();
+        assertThatIllegalStateException().isThrownBy(() -> registry.renewLock(key));
+    }
+
+    @Test
     void anUnlockOfALostHoldLeavesTheNextHoldItsTimeToLive() throws Exception {
         DistributedLock lock = registry.obtain(key);
         lock.lock(Duration.ofMillis(100));
