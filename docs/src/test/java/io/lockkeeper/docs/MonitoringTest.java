@@ -24,6 +24,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.BeforeAll;
@@ -42,9 +43,16 @@ class MonitoringTest {
 
     private static final Path FOLDER = Pages.project().resolve("docs/monitoring");
     private static final Pattern SAMPLE = Pattern.compile("(?m)^([a-z_]+)(?:\\{(.*)})? \\S+$");
-    private static final Pattern METRIC = Pattern.compile("\\b([a-z]+(?:_[a-z]+)+)\\b(?!\\s*\\()(?:\\{([^}]*)})?");
+    /** A time in brackets, which may be a variable, or a number with its unit. */
+    private static final Pattern WINDOW = Pattern.compile("\\[[^]]*]|(?<![\\w:])[0-9.]+\\w*");
+
+    private static final Pattern METRIC = Pattern.compile("([A-Za-z_:][\\w:]*)(?!\\s*\\(|[\\w:])(?:\\{([^}]*)})?");
+    private static final Set<String> OPERATORS = Set.of("and", "or", "unless", "bool", "offset");
     private static final Pattern TAG = Pattern.compile("(\\w+)\\s*(?:=~|!~|!=|=)\\s*\"");
-    private static final Pattern GROUPING = Pattern.compile("\\b(?:by|without|on)\\s*\\(([^)]*)\\)");
+    private static final Pattern GROUPING =
+            Pattern.compile("\\b(?:by|without|on|ignoring|group_left|group_right)\\s*\\(([^)]*)\\)");
+    private static final Pattern VALUES = Pattern.compile("label_values\\((\\w+), (\\w+)\\)");
+    private static final Pattern LEGEND = Pattern.compile("\\{\\{\\s*(\\w+)\\s*}}");
     private static final Pattern SHOWN = Pattern.compile("\\$labels\\.(\\w+)");
 
     /** What Prometheus adds to each sample. */
@@ -99,16 +107,30 @@ class MonitoringTest {
     @Test
     void theDashboardAsksForWhatThereIs() throws IOException {
         JsonNode dashboard = JsonMapper.shared().readTree(Files.readString(FOLDER.resolve("grafana-dashboard.json")));
-        List<String> questions = new ArrayList<>(dashboard.findValuesAsString("expr"));
-        dashboard.at("/templating/list").forEach(variable -> {
-            Matcher values = Pattern.compile("label_values\\((\\w+), (\\w+)\\)")
-                    .matcher(variable.path("definition").asString(""));
-            if (values.matches()) {
-                questions.add(values.group(1) + "{" + values.group(2) + "=\"\"}");
-            }
-        });
+        List<String> questions = dashboard.findValuesAsString("expr");
         assertThat(questions).hasSizeGreaterThan(10);
         assertThat(questions.stream().flatMap(MonitoringTest::faults)).isEmpty();
+        for (JsonNode target : dashboard.findParents("expr")) {
+            String expression = target.path("expr").asString();
+            assertThat(kept(expression))
+                    .as("what the legend of %s shows", expression)
+                    .containsAll(shown(LEGEND, target.path("legendFormat").asString("")));
+        }
+        List<JsonNode> variables =
+                dashboard.at("/templating/list").valueStream().toList();
+        assertThat(variables).hasSize(3);
+        for (JsonNode variable : variables) {
+            if (!variable.path("type").asString("").equals("datasource")) {
+                for (String question : List.of(
+                        variable.at("/query/query").asString(""),
+                        variable.path("definition").asString(""))) {
+                    Matcher values = VALUES.matcher(question);
+                    assertThat(values.matches()).as(question).isTrue();
+                    assertThat(faults(values.group(1) + "{" + values.group(2) + "=\"\"}"))
+                            .isEmpty();
+                }
+            }
+        }
     }
 
     @Test
@@ -126,9 +148,9 @@ class MonitoringTest {
                     Pattern.compile("(?s)expr: (.*?)\\n {8}(?:for|labels):").matcher(alert);
             assertThat(expression.find()).as(name).isTrue();
             assertThat(faults(expression.group(1))).as(name).isEmpty();
-            Set<String> kept = new HashSet<>();
-            GROUPING.matcher(expression.group(1)).results().forEach(by -> kept.addAll(tags(by.group(1))));
-            assertThat(kept).as("what the texts of %s show", name).containsAll(shown(alert));
+            assertThat(kept(expression.group(1)))
+                    .as("what the texts of %s show", name)
+                    .containsAll(shown(SHOWN, alert));
             assertThat(page).as("what to do at an alert").contains("`" + name + "`");
         }
     }
@@ -140,6 +162,19 @@ class MonitoringTest {
         assertThat(faults("sum(lockkeeper_lost_total{colour=\"red\"})")).hasSize(1);
         assertThat(faults("sum by (colour) (lockkeeper_lost_total)")).hasSize(1);
         assertThat(faults("rate(other_library_total[5m])")).hasSize(1);
+        for (String unknown : List.of(
+                "up",
+                "lockkeeper:lost",
+                "lockkeeper_lost2_total",
+                "Lockkeeper_lost_total",
+                "lockkeeper_hold_seconds_p99")) {
+            assertThat(faults("sum(" + unknown + ")")).as(unknown).hasSize(1);
+        }
+        for (String join : List.of("ignoring", "on (label) group_left")) {
+            assertThat(faults("lockkeeper_held / " + join + " (colour) lockkeeper_waiting"))
+                    .as(join)
+                    .hasSize(1);
+        }
     }
 
     @Test
@@ -176,13 +211,13 @@ class MonitoringTest {
     private static Stream<String> faults(String expression) {
         List<String> faults = new ArrayList<>();
         Set<String> known = new HashSet<>(TARGET);
-        for (MatchResult metric : METRIC.matcher(GROUPING.matcher(expression).replaceAll(" "))
-                .results()
-                .toList()) {
-            if (metric.group(1).startsWith("__")) {
+        String plain = GROUPING.matcher(expression).replaceAll(" ");
+        for (MatchResult metric :
+                METRIC.matcher(WINDOW.matcher(plain).replaceAll(" ")).results().toList()) {
+            Set<String> tags = tagsOf.get(metric.group(1));
+            if (OPERATORS.contains(metric.group(1))) {
                 continue;
             }
-            Set<String> tags = tagsOf.get(metric.group(1));
             if (tags == null || !metric.group(1).startsWith("lockkeeper_")) {
                 faults.add(expression + ": no meter is called " + metric.group(1));
                 continue;
@@ -211,9 +246,15 @@ class MonitoringTest {
         return Set.of(list.trim().split("\\s*,\\s*"));
     }
 
-    private static Set<String> shown(String alert) {
-        Set<String> shown = new HashSet<>();
-        SHOWN.matcher(alert).results().forEach(label -> shown.add(label.group(1)));
-        return shown;
+    /** Returns the tags that the result of an expression has. */
+    private static Set<String> kept(String expression) {
+        return GROUPING.matcher(expression)
+                .results()
+                .flatMap(by -> tags(by.group(1)).stream())
+                .collect(Collectors.toSet());
+    }
+
+    private static Set<String> shown(Pattern label, String text) {
+        return label.matcher(text).results().map(found -> found.group(1)).collect(Collectors.toSet());
     }
 }

@@ -7,8 +7,12 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
@@ -29,11 +33,44 @@ class VersioningTest {
     }
 
     @Test
+    void theTypesThatAreLeftOutAreThoseThatSayThatTheyAreInternal() throws IOException {
+        List<String> promised =
+                Stream.of("API", "SPI").flatMap(row -> packages(row).stream()).toList();
+        Set<String> internal = new TreeSet<>();
+        for (Path file : sources()) {
+            String source = Files.readString(file);
+            if (source.contains("* <p>Internal: ") && promised.contains(packageOf(file))) {
+                internal.add(
+                        packageOf(file) + "." + file.getFileName().toString().replace(".java", ""));
+            }
+        }
+
+        Set<String> leftOut = Pattern.compile("<exclude>(io\\.lockkeeper[a-z.]*\\.[A-Z]\\w*)</exclude>")
+                .matcher(Files.readString(Pages.project().resolve("pom.xml")))
+                .results()
+                .map(type -> type.group(1))
+                .collect(Collectors.toCollection(TreeSet::new));
+        assertThat(leftOut).hasSizeGreaterThan(3).isEqualTo(internal);
+    }
+
+    @Test
     void everyPackageWithPublicTypesHasItsLine() throws IOException {
         List<String> named = Stream.of("API", "SPI", "everything else")
                 .flatMap(row -> packages(row).stream())
                 .toList();
         Pattern publicType = Pattern.compile("(?m)^public .*(class|interface|enum|record) ");
+        for (Path file : sources()) {
+            if (publicType.matcher(Files.readString(file)).find()) {
+                String name = packageOf(file);
+                assertThat(named)
+                        .as(file.toString())
+                        .contains(name.startsWith("io.lockkeeper.redis.") ? "io.lockkeeper.redis" : name);
+            }
+        }
+    }
+
+    private static List<Path> sources() throws IOException {
+        List<Path> sources = new ArrayList<>();
         for (String module : List.of(
                 "lock-core",
                 "lock-quorum",
@@ -42,20 +79,14 @@ class VersioningTest {
                 "lock-spring-integration",
                 "lock-shedlock")) {
             try (Stream<Path> files = Files.walk(Pages.project().resolve(module).resolve("src/main/java"))) {
-                for (Path file :
-                        files.filter(path -> path.toString().endsWith(".java")).toList()) {
-                    if (publicType.matcher(Files.readString(file)).find()) {
-                        String name = file.getParent()
-                                .toString()
-                                .replaceAll(".*src.main.java.", "")
-                                .replaceAll("[/\\\\]", ".");
-                        assertThat(named)
-                                .as(file.toString())
-                                .contains(name.startsWith("io.lockkeeper.redis.") ? "io.lockkeeper.redis" : name);
-                    }
-                }
+                files.filter(path -> path.toString().endsWith(".java")).forEach(sources::add);
             }
         }
+        return sources;
+    }
+
+    private static String packageOf(Path file) {
+        return file.getParent().toString().replaceAll(".*src.main.java.", "").replaceAll("[/\\\\]", ".");
     }
 
     /** Returns the packages that a line of the page names. */

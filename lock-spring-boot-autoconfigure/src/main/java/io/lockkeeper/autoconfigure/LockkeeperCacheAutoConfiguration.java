@@ -56,18 +56,21 @@ public final class LockkeeperCacheAutoConfiguration {
                 .anyMatch(beans::containsBean);
     }
 
-    /** Returns the {@code spring.cache.type} of a library beside Redis; null: there is none. */
+    /**
+     * Returns the {@code spring.cache.type} that Spring Boot would take without Redis; null: there is no other cache library.
+     * Those that it prefers to Redis could not be used, or it would have taken them: a map takes their place.
+     */
     private static @Nullable String otherLibrary(@Nullable ClassLoader loader) {
         Map<String, String> libraries = new LinkedHashMap<>();
-        libraries.put("caffeine", "com.github.benmanes.caffeine.cache.Caffeine");
-        libraries.put("cache2k", "org.cache2k.Cache2kBuilder");
-        libraries.put("jcache", "javax.cache.Caching");
-        libraries.put("hazelcast", "com.hazelcast.core.HazelcastInstance");
-        libraries.put("infinispan", "org.infinispan.spring.embedded.provider.SpringEmbeddedCacheManager");
-        libraries.put("couchbase", "com.couchbase.client.java.Cluster");
+        libraries.put("org.cache2k.Cache2kBuilder", "cache2k");
+        libraries.put("com.github.benmanes.caffeine.cache.Caffeine", "caffeine");
+        libraries.put("javax.cache.Caching", "simple");
+        libraries.put("com.hazelcast.core.HazelcastInstance", "simple");
+        libraries.put("org.infinispan.spring.embedded.provider.SpringEmbeddedCacheManager", "simple");
+        libraries.put("com.couchbase.client.java.Cluster", "simple");
         return libraries.entrySet().stream()
-                .filter(library -> ClassUtils.isPresent(library.getValue(), loader))
-                .map(Map.Entry::getKey)
+                .filter(library -> ClassUtils.isPresent(library.getKey(), loader))
+                .map(Map.Entry::getValue)
                 .findFirst()
                 .orElse(null);
     }

@@ -14,6 +14,8 @@ import org.springframework.validation.Validator;
 /**
  * Properties of Lockkeeper.
  *
+ * <p>Internal: the names of the properties are promised, this type may change in any release.
+ *
  * @param enabled Whether to lock. When false, everything runs unlocked.
  * @param store Where locks are kept. Redis if there is a connection factory, unless set.
  * @param mode How annotated methods are intercepted.
