@@ -54,7 +54,10 @@ public interface DistributedLock extends Lock {
      * @return {@link ReleaseResult#LOST} where the lock was held and lost meanwhile, or its lease time was over
      * @throws IllegalMonitorStateException if this thread did not lock it
      */
-    ReleaseResult release();
+    default ReleaseResult release() {
+        unlock();
+        return ReleaseResult.RELEASED;
+    }
 
     /**
      * Returns whether the lock is held, by any thread of any instance; of several names, whether any is held. A view of

@@ -161,12 +161,15 @@ public interface LockOperations {
      * @param action makes it, on a thread that is inside the lock
      * @param end called with it on the same thread, which is outside again; gives the stage that is completed at its end
      * @return completed as that stage is; see {@link #executeStage}
+     * @throws UnsupportedOperationException from an implementation of the application that does not have this method
      */
-    <B extends @Nullable Object, T extends @Nullable Object> CompletableFuture<T> executeUntil(
+    default <B extends @Nullable Object, T extends @Nullable Object> CompletableFuture<T> executeUntil(
             LockRequest request,
             Collection<? extends LockLease> enclosing,
             LockedAction<? extends B, ?> action,
-            Function<? super B, ? extends @Nullable CompletionStage<T>> end);
+            Function<? super B, ? extends @Nullable CompletionStage<T>> end) {
+        throw new UnsupportedOperationException(getClass().getName() + " does not implement executeUntil");
+    }
 
     /** Returns a view of an exclusive lock for code written against {@link java.util.concurrent.locks.Lock}. */
     default DistributedLock lock(String name) {

@@ -67,7 +67,10 @@ record AttributeReader(Function<String, @Nullable String> resolver) {
             faults.add(
                     attribute,
                     shown + " is too short",
-                    "Write " + (least.isZero() ? "zero" : least.toMillis() + "ms") + " or more, or leave it out");
+                    least.isZero()
+                            ? "Write zero or more, or leave it out"
+                            : "Write " + least.toMillis() + "ms or more, or leave it out: the lease is then renewed"
+                                    + " until the method ends");
         } catch (IllegalArgumentException | ArithmeticException | DateTimeException unreadable) {
             faults.add(attribute, shown + " is not a duration", "Write a number with a unit, as in 2s, 500ms or PT2S");
         }
