@@ -39,16 +39,18 @@ final class Arguments {
     /**
      * Returns the arguments of an acquisition.
      *
+     * @param longerMillis by how much Redis keeps the hold longer than it is asked for
      * @param sent the server's time, us
      * @param run the run id that the server must have; 0: any
      */
-    static List<byte[]> acquire(AcquireCommand command, StoreTraits traits, long sent, String run) {
-        byte[] claim = new Arguments(CLAIM).claim(command, traits, sent).text;
+    static List<byte[]> acquire(AcquireCommand command, long longerMillis, StoreTraits traits, long sent, String run) {
+        byte[] claim = new Arguments(CLAIM).claim(command, longerMillis, traits, sent).text;
         return run.equals("0") ? List.of(claim) : List.of(claim, RedisNames.bytes(run));
     }
 
-    static List<byte[]> handOver(HandOverCommand command, StoreTraits traits, long sent) {
-        Arguments arguments = new Arguments(CLAIM + ATTEMPT + MICROS + 1).claim(command.next(), traits, sent);
+    static List<byte[]> handOver(HandOverCommand command, long longerMillis, StoreTraits traits, long sent) {
+        Arguments arguments =
+                new Arguments(CLAIM + ATTEMPT + MICROS + 1).claim(command.next(), longerMillis, traits, sent);
         return List.of(arguments
                 .add(command.attempt(), ATTEMPT)
                 .add(command.lastToken(), MICROS)
@@ -56,20 +58,20 @@ final class Arguments {
                 .text);
     }
 
-    static List<byte[]> release(ReleaseCommand command) {
+    static List<byte[]> release(ReleaseCommand command, long longerMillis) {
         return List.of(new Arguments(ATTEMPT + MICROS + MILLIS)
                 .add(command.attempt(), ATTEMPT)
                 .add(command.lastToken(), MICROS)
-                .add(command.keepMillis(), MILLIS)
+                .add(command.keepMillis() == 0 ? 0 : longer(command.keepMillis(), longerMillis), MILLIS)
                 .text);
     }
 
-    static List<byte[]> renew(List<RenewCommand> commands) {
+    static List<byte[]> renew(List<RenewCommand> commands, long longerMillis) {
         Arguments arguments = new Arguments(RENEWAL * commands.size());
         for (RenewCommand command : commands) {
             arguments
                     .add(command.attempt(), ATTEMPT)
-                    .add(command.leaseMillis(), MILLIS)
+                    .add(longer(command.leaseMillis(), longerMillis), MILLIS)
                     .add(command.exact() ? 1 : 0, 1)
                     .add(command.leastToken(), MICROS);
         }
@@ -80,14 +82,18 @@ final class Arguments {
         return List.of(RedisNames.bytes(request), new Arguments(MICROS).add(notAfter(traits, sent), MICROS).text);
     }
 
-    private Arguments claim(AcquireCommand command, StoreTraits traits, long sent) {
+    private Arguments claim(AcquireCommand command, long longerMillis, StoreTraits traits, long sent) {
         return add(command.attempt(), ATTEMPT)
                 .add(letter(command.mode()), 1)
-                .add(command.leaseMillis(), MILLIS)
+                .add(longer(command.leaseMillis(), longerMillis), MILLIS)
                 .add(command.tokens(), TOKENS)
                 .add(sent, MICROS)
                 .add(notAfter(traits, sent), MICROS)
                 .add(command.queue() ? 1 : 0, 1);
+    }
+
+    private static long longer(long millis, long byMillis) {
+        return Math.max(millis, millis + byMillis);
     }
 
     private static String letter(ClaimMode mode) {

@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -40,6 +41,7 @@ final class GrantSubscription implements MessageListener, SubscriptionListener {
     private final RedisNames names;
     private final byte[] channel;
     private final StoreListener listener;
+    private final LongSupplier earlierMillis;
     private final CountDownLatch closed = new CountDownLatch(1);
     private final Thread thread =
             DaemonThreads.factory("lockkeeper-subscription").newThread(this::keepSubscribed);
@@ -48,8 +50,15 @@ final class GrantSubscription implements MessageListener, SubscriptionListener {
     private volatile boolean reported;
     private @Nullable RedisConnectionFactory connections;
 
-    GrantSubscription(Clients clients, RedisNames names, String clientId, StoreListener listener) {
+    /**
+     * Creates it without a connection yet.
+     *
+     * @param earlierMillis by how much a grant may end sooner than Redis says
+     */
+    GrantSubscription(
+            Clients clients, RedisNames names, String clientId, StoreListener listener, LongSupplier earlierMillis) {
         this.clients = clients;
+        this.earlierMillis = earlierMillis;
         this.names = names;
         this.channel = names.channel(clientId);
         this.listener = listener;
@@ -197,8 +206,8 @@ final class GrantSubscription implements MessageListener, SubscriptionListener {
      */
     private void tell(String[] parts) {
         if (parts.length == 5 && parts[0].equals("grant")) {
-            long token = Long.parseLong(parts[2]);
-            listener.granted(new Grant(parts[1], names.lockName(parts[4]), token, Long.parseLong(parts[3])));
+            long until = Long.parseLong(parts[3]) - earlierMillis.getAsLong();
+            listener.granted(new Grant(parts[1], names.lockName(parts[4]), Long.parseLong(parts[2]), until));
         } else if (parts.length >= 3 && parts[0].equals("revoke")) {
             listener.revoked(parts[1]);
         } else if (parts.length >= 4 && parts[0].equals("free-at")) {

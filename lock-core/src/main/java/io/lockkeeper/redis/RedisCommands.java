@@ -27,6 +27,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
 import java.util.function.BiFunction;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -59,6 +60,7 @@ final class RedisCommands implements AutoCloseable, ReplicatedCommands.Masters {
     private final Duration commandTimeout;
     private final ScheduledExecutorService timer;
     private final ClusterTopology topology = new ClusterTopology();
+    private final MasterClocks clocks = new MasterClocks();
     private final ScriptRunner scripts;
     private final Clients clients;
 
@@ -125,7 +127,24 @@ final class RedisCommands implements AutoCloseable, ReplicatedCommands.Masters {
         return call(ClusterTopology.ANY, "prepare", commandTimeout, connection -> time(connection, Master.ANY))
                 // Not the first way, because Lettuce opens further connections for it.
                 .exceptionallyCompose(silent -> firstTime(patience))
+                .thenCombine(compareClocks(), (time, compared) -> time)
                 .thenCompose(time -> loaded.handle((done, failure) -> time));
+    }
+
+    private CompletableFuture<?> compareClocks() {
+        Map<String, MasterClocks.Offset> measured = new ConcurrentHashMap<>();
+        return ofEach(
+                        "time",
+                        commandTimeout,
+                        (connection, master) -> MasterClocks.Offset.measure(() -> time(connection, master)),
+                        measured::put)
+                .thenRun(() -> clocks.measured(
+                        topology.servers().stream().map(Master::name).collect(Collectors.toSet()), measured));
+    }
+
+    /** Returns by how many ms a hold may end early because its slot moves to a master whose clock is ahead. */
+    long clockDifferenceMillis() {
+        return clocks.differenceMillis();
     }
 
     private CompletableFuture<Long> firstTime(Duration patience) {
@@ -321,6 +340,8 @@ final class RedisCommands implements AutoCloseable, ReplicatedCommands.Masters {
             learn().whenComplete((masters, failure) -> {
                 if (failure != null) {
                     log.debug("The masters of the cluster are not known", failure);
+                } else if (!topology.isSingle()) {
+                    compareClocks();
                 }
             });
         }

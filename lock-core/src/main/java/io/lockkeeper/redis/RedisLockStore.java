@@ -68,15 +68,16 @@ public class RedisLockStore implements LockStore {
     @Override
     public CompletableFuture<HandOverReply> handOver(HandOverCommand command) {
         RedisSession open = session();
+        long longer = open.commands.clockDifferenceMillis();
         return open.evalInTime(
                         open.scripts.handOver(),
                         List.of(command.next().name()),
-                        sent -> Arguments.handOver(command, open.traits, sent),
+                        sent -> Arguments.handOver(command, longer, open.traits, sent),
                         command.next().waitNanos())
                 .thenApply(reply -> reply.is("NOT_HELD")
                         ? new HandOverReply(false, new AcquireReply.Ended())
                         : new HandOverReply(
-                                true, reply.toAcquireReply(command.next().leaseMillis())));
+                                true, reply.toAcquireReply(command.next().leaseMillis(), longer)));
     }
 
     @Override

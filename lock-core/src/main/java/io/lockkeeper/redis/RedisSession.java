@@ -64,7 +64,8 @@ final class RedisSession {
         this.guard = options.guard(leaseTime);
         timer.setRemoveOnCancelPolicy(true);
         this.commands = new RedisCommands(connections, traits.commandTimeout(), timer, options.acks());
-        this.subscription = new GrantSubscription(commands.clients(), names, clientId, listener);
+        this.subscription =
+                new GrantSubscription(commands.clients(), names, clientId, listener, commands::clockDifferenceMillis);
         this.checks = new ServerChecks(commands, names, clientId, options.acks().isWanted(), InstantSource.system());
         this.prepared = prepare();
     }

@@ -67,11 +67,13 @@ final class ScriptReply {
      * Reads the answer to an acquisition.
      *
      * @param askedMillis the lease that was asked for
+     * @param longerMillis by how much Redis was to keep the hold longer than that
      */
-    AcquireReply toAcquireReply(long askedMillis) {
+    AcquireReply toAcquireReply(long askedMillis, long longerMillis) {
         return switch (status) {
             case AS_USUAL -> new AcquireReply.Acquired(askedMillis, List.of(serverMicros()));
-            case "ACQUIRED" -> new AcquireReply.Acquired(number(2), tokens());
+            // A short lease, of what may be a late copy, is renewed at once: half of it is enough for that.
+            case "ACQUIRED" -> new AcquireReply.Acquired(Math.max(number(2) - longerMillis, number(2) / 2), tokens());
             case "QUEUED" -> new AcquireReply.Queued(parts[2], number(3), serverMicros() / 1_000);
             case "BUSY" -> new AcquireReply.Busy(parts[2]);
             // Others had the lock since the command was sent, so long ago that a hold would be too short to be of use.

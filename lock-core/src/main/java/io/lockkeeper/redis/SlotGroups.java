@@ -82,12 +82,14 @@ final class SlotGroups {
     }
 
     private CompletableFuture<AcquireReply> eval(AcquireCommand command) {
+        long longer = session.commands.clockDifferenceMillis();
         return session.evalInTime(
                         session.scripts.acquire(),
                         command.names(),
-                        sent -> Arguments.acquire(command, session.traits, sent, session.runOf(command.names())),
+                        sent -> Arguments.acquire(
+                                command, longer, session.traits, sent, session.runOf(command.names())),
                         command.waitNanos())
-                .thenApply(reply -> reply.toAcquireReply(command.leaseMillis()));
+                .thenApply(reply -> reply.toAcquireReply(command.leaseMillis(), longer));
     }
 
     /** Takes one group after the other, and gives those taken back where a caller that does not wait finds one held. */
@@ -172,7 +174,11 @@ final class SlotGroups {
         boolean first = names.get(0).equals(command.names().get(0));
         ReleaseCommand part =
                 new ReleaseCommand(names, command.attempt(), first ? command.lastToken() : 0, command.keepMillis());
-        return session.eval(session.scripts.release(), names, Arguments.release(part), waitNanos)
+        return session.eval(
+                        session.scripts.release(),
+                        names,
+                        Arguments.release(part, session.commands.clockDifferenceMillis()),
+                        waitNanos)
                 .thenApply(ScriptReply::toReleaseReply);
     }
 
@@ -201,7 +207,11 @@ final class SlotGroups {
 
     private CompletableFuture<String> renewed(List<RenewCommand> commands) {
         List<String> names = commands.stream().map(RenewCommand::name).toList();
-        return session.eval(session.scripts.renew(), names, Arguments.renew(commands), 0)
+        return session.eval(
+                        session.scripts.renew(),
+                        names,
+                        Arguments.renew(commands, session.commands.clockDifferenceMillis()),
+                        0)
                 .thenApply(ScriptReply::renewed);
     }
 

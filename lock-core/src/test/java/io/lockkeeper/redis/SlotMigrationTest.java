@@ -97,10 +97,10 @@ class SlotMigrationTest {
             RedisServer away = cluster.masters().get(home == cluster.masters().get(0) ? 1 : 0);
             long end = System.nanoTime() + PATIENCE.toNanos();
             for (int i = 0; i < MOVES || (taken.get() < LEAST_TAKEN && System.nanoTime() < end); i += 2) {
-                move(home, away);
+                cluster.moveSlot(NAME, home, away);
                 awaitAnswers(rounds);
                 awaitKnown(connections, away);
-                move(away, home);
+                cluster.moveSlot(NAME, away, home);
                 awaitAnswers(rounds);
                 awaitKnown(connections, home);
             }
@@ -159,7 +159,7 @@ class SlotMigrationTest {
             Awaitility.await()
                     .ignoreExceptionsInstanceOf(LockStoreException.class)
                     .until(() -> template.tryRun(there, lease -> {}));
-            begin(from, to);
+            cluster.beginMove(NAME, from, to);
             for (String name : List.of(NAME + "new " + driver + acks, NAME + "also new " + driver + acks)) {
                 LockLease lease = template.acquire(LockRequest.of(there, elsewhere, name));
                 assertThat(lease.verify()).isTrue();
@@ -168,36 +168,9 @@ class SlotMigrationTest {
                 assertThat(template.tryAcquire(LockRequest.of(name, there))).hasValueSatisfying(LockLease::close);
             }
         } finally {
-            finish(from, to);
-            move(to, from);
+            cluster.finishMove(NAME, from, to);
+            cluster.moveSlot(NAME, to, from);
             Connections.close(connections);
         }
-    }
-
-    private static void move(RedisServer from, RedisServer to) {
-        begin(from, to);
-        finish(from, to);
-    }
-
-    private static void begin(RedisServer from, RedisServer to) {
-        String slot = String.valueOf(to.command("CLUSTER", "KEYSLOT", NAME));
-        String source = String.valueOf(from.command("CLUSTER", "MYID"));
-        String target = String.valueOf(to.command("CLUSTER", "MYID"));
-        to.command("CLUSTER", "SETSLOT", slot, "IMPORTING", source);
-        from.command("CLUSTER", "SETSLOT", slot, "MIGRATING", target);
-    }
-
-    private static void finish(RedisServer from, RedisServer to) {
-        String slot = String.valueOf(to.command("CLUSTER", "KEYSLOT", NAME));
-        String target = String.valueOf(to.command("CLUSTER", "MYID"));
-        while (from.command("CLUSTER", "GETKEYSINSLOT", slot, "10") instanceof List<?> keys && !keys.isEmpty()) {
-            List<String> command =
-                    new ArrayList<>(List.of("MIGRATE", to.host(), "" + to.port(), "", "0", "5000", "KEYS"));
-            keys.forEach(key -> command.add(String.valueOf(key)));
-            from.command(command.toArray(String[]::new));
-        }
-        to.command("CLUSTER", "SETSLOT", slot, "NODE", target);
-        from.command("CLUSTER", "SETSLOT", slot, "NODE", target);
-        cluster.masters().forEach(master -> master.command("CLUSTER", "SETSLOT", slot, "NODE", target));
     }
 }

@@ -11,6 +11,7 @@ import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
+import java.util.function.IntFunction;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.data.redis.connection.ClusterSlotHashUtil;
@@ -30,10 +31,10 @@ public final class RedisCluster implements AutoCloseable {
     private final List<RedisServer> masters = new ArrayList<>();
     private final List<RedisServer> replicas = new ArrayList<>();
 
-    private RedisCluster(int replicasOfEach, String... extraArgs) {
+    private RedisCluster(int nodes, IntFunction<RedisServer> start) {
         try {
-            for (int i = 0; i < MASTERS * (1 + replicasOfEach); i++) {
-                (i < MASTERS ? masters : replicas).add(node(extraArgs));
+            for (int i = 0; i < nodes; i++) {
+                (i < MASTERS ? masters : replicas).add(start.apply(i));
             }
             shareSlots();
             meet();
@@ -57,7 +58,20 @@ public final class RedisCluster implements AutoCloseable {
      * @param extraArgs further arguments of each server, which win over the defaults
      */
     public static RedisCluster start(int replicasOfEach, String... extraArgs) {
-        return new RedisCluster(replicasOfEach, extraArgs);
+        return new RedisCluster(
+                MASTERS * (1 + replicasOfEach),
+                node -> RedisServer.start(RedisCluster::freePort, arguments(extraArgs)));
+    }
+
+    /**
+     * Starts three masters of Redis 6.2, and waits until all of them serve their slots. The clock of the last one is ahead
+     * of those of the others, where that can be done: ask it for the time.
+     */
+    public static RedisCluster startWithClockAhead(Duration ahead) {
+        return new RedisCluster(MASTERS, node -> {
+            Duration own = node == MASTERS - 1 ? ahead : Duration.ZERO;
+            return RedisServer.start(RedisCluster::freePort, own, arguments());
+        });
     }
 
     /** The servers that were masters at the start. */
@@ -83,6 +97,36 @@ public final class RedisCluster implements AutoCloseable {
             index++;
         }
         return masters.get(index);
+    }
+
+    /** Moves the slot of a name, with its keys, from one master to another. */
+    public void moveSlot(String name, RedisServer from, RedisServer to) {
+        beginMove(name, from, to);
+        finishMove(name, from, to);
+    }
+
+    /** Begins to move the slot of a name: its keys are still where they were. */
+    public void beginMove(String name, RedisServer from, RedisServer to) {
+        String slot = String.valueOf(to.command("CLUSTER", "KEYSLOT", name));
+        String source = String.valueOf(from.command("CLUSTER", "MYID"));
+        String target = String.valueOf(to.command("CLUSTER", "MYID"));
+        to.command("CLUSTER", "SETSLOT", slot, "IMPORTING", source);
+        from.command("CLUSTER", "SETSLOT", slot, "MIGRATING", target);
+    }
+
+    /** Moves the keys of a slot that is moving, and gives it to its new master. */
+    public void finishMove(String name, RedisServer from, RedisServer to) {
+        String slot = String.valueOf(to.command("CLUSTER", "KEYSLOT", name));
+        String target = String.valueOf(to.command("CLUSTER", "MYID"));
+        while (from.command("CLUSTER", "GETKEYSINSLOT", slot, "10") instanceof List<?> keys && !keys.isEmpty()) {
+            List<String> command =
+                    new ArrayList<>(List.of("MIGRATE", to.host(), "" + to.port(), "", "0", "5000", "KEYS"));
+            keys.forEach(key -> command.add(String.valueOf(key)));
+            from.command(command.toArray(String[]::new));
+        }
+        to.command("CLUSTER", "SETSLOT", slot, "NODE", target);
+        from.command("CLUSTER", "SETSLOT", slot, "NODE", target);
+        masters.forEach(master -> master.command("CLUSTER", "SETSLOT", slot, "NODE", target));
     }
 
     /** All keys of the cluster with the index of the master that has them. */
@@ -123,11 +167,11 @@ public final class RedisCluster implements AutoCloseable {
         nodes().forEach(RedisServer::close);
     }
 
-    private static RedisServer node(String... extraArgs) {
+    private static String[] arguments(String... extraArgs) {
         List<String> arguments = new ArrayList<>(List.of("--cluster-enabled", "yes"));
         arguments.addAll(List.of("--cluster-announce-ip", "127.0.0.1", "--cluster-require-full-coverage", "no"));
         arguments.addAll(List.of(extraArgs));
-        return RedisServer.start(RedisCluster::freePort, arguments.toArray(String[]::new));
+        return arguments.toArray(String[]::new);
     }
 
     /** A port that is free together with the port of its cluster bus, which Redis 6.2 puts at a fixed distance. */

@@ -35,11 +35,13 @@ public final class RedisServer implements AutoCloseable {
     private final Path folder;
     private final List<String> extraArgs;
     private final int port;
+    private final Duration clockAhead;
     private ChildProcess process;
 
-    private RedisServer(RedisExecutable executable, int port, List<String> extraArgs) {
+    private RedisServer(RedisExecutable executable, int port, Duration clockAhead, List<String> extraArgs) {
         this.executable = executable;
         this.port = port;
+        this.clockAhead = clockAhead;
         this.extraArgs = extraArgs;
         try {
             folder = Files.createTempDirectory("lockkeeper-redis");
@@ -67,18 +69,27 @@ public final class RedisServer implements AutoCloseable {
 
     /** Starts a server of a version, 6.2 or 7.0, whatever the others are. */
     public static RedisServer startVersion(String version, String... extraArgs) {
-        return start(RedisExecutable.get(version), RedisServer::freePort, extraArgs);
+        return start(RedisExecutable.get(version), RedisServer::freePort, Duration.ZERO, extraArgs);
     }
 
     /** Starts a server on one of the ports that a supplier finds free. */
     static RedisServer start(IntSupplier freePorts, String... extraArgs) {
-        return start(RedisExecutable.get(), freePorts, extraArgs);
+        return start(RedisExecutable.get(), freePorts, Duration.ZERO, extraArgs);
     }
 
-    private static RedisServer start(RedisExecutable executable, IntSupplier freePorts, String... extraArgs) {
+    /**
+     * Starts a server of version 6.2, on one of the ports that a supplier finds free, whose clock is ahead of the machine's
+     * where that {@linkplain ClockAhead can be done}.
+     */
+    static RedisServer start(IntSupplier freePorts, Duration clockAhead, String... extraArgs) {
+        return start(RedisExecutable.get("6.2"), freePorts, clockAhead, extraArgs);
+    }
+
+    private static RedisServer start(
+            RedisExecutable executable, IntSupplier freePorts, Duration clockAhead, String... extraArgs) {
         for (int attempt = 1; ; attempt++) {
             try {
-                return new RedisServer(executable, freePorts.getAsInt(), List.of(extraArgs));
+                return new RedisServer(executable, freePorts.getAsInt(), clockAhead, List.of(extraArgs));
             } catch (IllegalStateException e) {
                 // Somebody else may have taken the port in between
                 if (attempt == ATTEMPTS || !String.valueOf(e.getMessage()).contains("in use")) {
@@ -207,10 +218,14 @@ public final class RedisServer implements AutoCloseable {
             command.addAll(List.of("--enable-debug-command", "local"));
         }
         command.addAll(extraArgs);
-        return new ChildProcess(new ProcessBuilder(command)
+        ProcessBuilder builder = new ProcessBuilder(command)
                 .directory(folder.toFile())
                 .redirectErrorStream(true)
-                .redirectOutput(log().toFile()));
+                .redirectOutput(log().toFile());
+        if (!clockAhead.isZero()) {
+            ClockAhead.set(builder.environment(), clockAhead);
+        }
+        return new ChildProcess(builder);
     }
 
     private void awaitReady() {
