@@ -18,6 +18,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.IntStream;
 import org.awaitility.Awaitility;
+import org.awaitility.core.ThrowingRunnable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -26,6 +27,8 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.springframework.data.redis.connection.RedisConnection;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+import redis.clients.jedis.ConnectionPool;
+import redis.clients.jedis.RedisClusterClient;
 
 /** A release that ran, whose answer was lost with the connection, and which the driver sends again. */
 @Timeout(40)
@@ -72,34 +75,87 @@ class ResentReleaseTest {
         }
     }
 
+    /** As a factory does that chooses among several, and never needs a client of its own. */
+    @Test
+    void isNoLossOverAFactoryThatGivesTheConnectionsOfAnother() throws Exception {
+        LettuceConnectionFactory real = null;
+        try (RedisServer server = RedisServer.start();
+                FaultProxy network = FaultProxy.inFrontOf(server)) {
+            LettuceConnectionFactory other = (LettuceConnectionFactory) Connections.LETTUCE.to(network.port());
+            real = other;
+            LettuceConnectionFactory routing = new LettuceConnectionFactory() {
+                @Override
+                public RedisConnection getConnection() {
+                    return other.getConnection();
+                }
+            };
+            assertNoLoss(Connections.LETTUCE.to(server.port()), routing, network, PATIENT);
+        } finally {
+            if (real != null) {
+                Connections.close(real);
+            }
+        }
+    }
+
     /** A connection that ends because its user closes it has nothing to send again. */
     @Test
     void isALossThoughAnotherConnectionOfLettuceWasClosed() throws Exception {
-        LettuceConnectionFactory faulty = null;
         try (RedisServer server = RedisServer.start();
                 FaultProxy network = FaultProxy.inFrontOf(server)) {
-            faulty = (LettuceConnectionFactory) Connections.LETTUCE.to(network.port());
-            try (LockTemplate template = template(faulty, PATIENT)) {
-                Awaitility.await().ignoreExceptions().until(() -> template.tryRun("warm", lease -> {}));
-                LockLease lease = template.acquire("stock");
-                Fault held = network.when(ScriptRequests.RELEASE).once().hold();
-                CompletableFuture<ReleaseResult> released = CompletableFuture.supplyAsync(lease::release);
-                held.awaitHits(1, PATIENCE);
-                server.command("FLUSHALL");
+            RedisConnectionFactory faulty = Connections.LETTUCE.to(network.port());
+            assertLoss(faulty, server, network, () -> {
                 RedisConnection transaction = faulty.getConnection();
                 transaction.multi();
                 transaction.discard();
                 transaction.close();
                 Awaitility.await().until(() -> !String.valueOf(server.command("CLIENT", "LIST"))
                         .contains("cmd=discard"));
-                held.deliver();
+            });
+        }
+    }
 
-                assertThat(released.get(10, TimeUnit.SECONDS)).isEqualTo(ReleaseResult.LOST);
+    /** A connection that was idle for too long had no command under way when its pool ended it. */
+    @Test
+    void isALossThoughThePoolOfJedisEndedAnIdleConnection() throws Exception {
+        try (RedisServer server = clusterOfOne();
+                FaultProxy network = FaultProxy.inFrontOf(server)) {
+            server.command("CONFIG", "SET", "cluster-announce-port", "" + network.port());
+            RedisConnectionFactory faulty = Connections.JEDIS.toCluster(List.of(network.port()));
+            assertLoss(faulty, server, network, () -> {
+                try (RedisConnection connection = faulty.getConnection()) {
+                    RedisClusterClient client = (RedisClusterClient) connection.getNativeConnection();
+                    for (ConnectionPool pool : client.getClusterNodes().values()) {
+                        pool.setMinEvictableIdleDuration(Duration.ofNanos(1));
+                        pool.addObject();
+                        pool.evict();
+                        assertThat(pool.getDestroyedByEvictorCount()).isPositive();
+                    }
+                }
+            });
+        }
+    }
+
+    /** Loses a lock, and does something while the answer to its release is on its way. */
+    private static void assertLoss(
+            RedisConnectionFactory faulty, RedisServer server, FaultProxy network, ThrowingRunnable meanwhile)
+            throws Exception {
+        try (LockTemplate template = template(faulty, PATIENT)) {
+            Awaitility.await().ignoreExceptions().until(() -> template.tryRun("warm", lease -> {}));
+            LockLease lease = template.acquire("stock");
+            Fault held = network.when(ScriptRequests.RELEASE).once().hold();
+            CompletableFuture<ReleaseResult> released = CompletableFuture.supplyAsync(lease::release);
+            held.awaitHits(1, PATIENCE);
+            server.command("FLUSHALL");
+            try {
+                meanwhile.run();
+            } catch (Throwable failure) {
+                throw new AssertionError(failure);
             }
+            held.deliver();
+
+            assertThat(released.get(10, TimeUnit.SECONDS)).isEqualTo(ReleaseResult.LOST);
         } finally {
-            if (faulty != null) {
-                Connections.close(faulty);
-            }
+            Connections.close(faulty);
         }
     }
 

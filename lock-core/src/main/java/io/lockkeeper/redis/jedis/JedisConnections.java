@@ -92,7 +92,14 @@ public final class JedisConnections {
     /** Returns what changes when a connection to a node of a cluster ends; without a cluster Jedis sends nothing again. */
     public static Object losses(RedisConnection connection) {
         return pools(connection.getNativeConnection()).stream()
-                .collect(Collectors.toMap(Function.identity(), ConnectionPool::getDestroyedCount));
+                .collect(Collectors.toMap(Function.identity(), JedisConnections::lost));
+    }
+
+    /** Connections that the pool gave up while they were idle had no command under way. */
+    private static long lost(ConnectionPool pool) {
+        return pool.getDestroyedCount()
+                - pool.getDestroyedByEvictorCount()
+                - pool.getDestroyedByBorrowValidationCount();
     }
 
     @SuppressWarnings("deprecation") // Spring Data 3 has the older client of a cluster.

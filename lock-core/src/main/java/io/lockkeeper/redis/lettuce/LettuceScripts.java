@@ -154,10 +154,10 @@ public final class LettuceScripts implements ScriptRunner {
     }
 
     @SuppressWarnings("deprecation") // Spring Data gives nothing else that knows it.
-    private static @Nullable StatefulConnection<?, ?> connectionOf(RedisClusterAsyncCommands<byte[], byte[]> commands) {
-        return commands instanceof RedisAdvancedClusterAsyncCommands<byte[], byte[]> cluster
+    private static @Nullable StatefulConnection<?, ?> connectionOf(Object commands) {
+        return commands instanceof RedisAdvancedClusterAsyncCommands<?, ?> cluster
                 ? cluster.getStatefulConnection()
-                : commands instanceof RedisAsyncCommands<byte[], byte[]> single ? single.getStatefulConnection() : null;
+                : commands instanceof RedisAsyncCommands<?, ?> single ? single.getStatefulConnection() : null;
     }
 
     @Override
@@ -174,6 +174,14 @@ public final class LettuceScripts implements ScriptRunner {
 
     @Override
     public synchronized Object losses(RedisConnection connection) {
+        if (!factory.isRunning()) {
+            // A subclass that gives connections of another client.
+            StatefulConnection<?, ?> other = connectionOf(connection.getNativeConnection());
+            if (other != null) {
+                other.addListener(listener);
+            }
+            return losses.get();
+        }
         AbstractRedisClient present = factory.getNativeClient();
         if (present != null && present != client && !closed) {
             present.addListener(listener);
