@@ -9,11 +9,15 @@ import io.lockkeeper.redis.replication.DedicatedConnection;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import java.util.stream.StreamSupport;
 import org.jspecify.annotations.Nullable;
 import org.springframework.data.redis.connection.RedisClusterConfiguration;
 import org.springframework.data.redis.connection.RedisConfiguration;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.connection.RedisNode;
+import org.springframework.data.redis.connection.RedisSentinelConfiguration;
 import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
 import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
@@ -132,5 +136,44 @@ record Clients(RedisConnectionFactory factory, Kind kind, boolean plain, Duratio
         return kind == Kind.JEDIS
                 ? JedisConnections.dedicated((JedisConnectionFactory) factory, servers, limit)
                 : LettuceConnections.dedicated((LettuceConnectionFactory) factory, servers, limit);
+    }
+
+    /**
+     * Where a connection factory looks for Redis, for messages.
+     *
+     * @param address the addresses, or the type of a factory that does not tell them
+     * @param properties with which Spring Boot is told of them; empty where it is not
+     */
+    record Endpoint(String address, String properties) {
+
+        /** Returns where a factory looks, without connecting. */
+        static Endpoint of(RedisConnectionFactory connections) {
+            RedisConfiguration servers = serversOf(connections);
+            if (servers instanceof RedisClusterConfiguration cluster) {
+                return new Endpoint("cluster " + listed(cluster.getClusterNodes()), "spring.data.redis.cluster.nodes");
+            }
+            if (servers instanceof RedisSentinelConfiguration sentinel) {
+                return new Endpoint("sentinels " + listed(sentinel.getSentinels()), "spring.data.redis.sentinel.nodes");
+            }
+            if (servers instanceof RedisConfiguration.WithHostAndPort server) {
+                return new Endpoint(
+                        server.getHostName() + ":" + server.getPort(),
+                        "spring.data.redis.host and spring.data.redis.port");
+            }
+            return new Endpoint(connections.getClass().getSimpleName(), "");
+        }
+
+        private static String listed(Iterable<RedisNode> nodes) {
+            return StreamSupport.stream(nodes.spliterator(), false)
+                    .map(RedisNode::asString)
+                    .sorted()
+                    .collect(Collectors.joining(", "));
+        }
+
+        /** Says where Redis was looked for, and what to set. */
+        String advice() {
+            return "It was looked for at " + address
+                    + (properties.isEmpty() ? "" : ": start it there, or set " + properties);
+        }
     }
 }

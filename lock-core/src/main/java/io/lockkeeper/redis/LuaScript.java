@@ -3,18 +3,16 @@ package io.lockkeeper.redis;
 
 import io.lockkeeper.store.StoreException;
 import java.io.IOException;
-import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.springframework.core.io.ClassPathResource;
+import org.springframework.data.redis.core.script.DigestUtils;
 
 /**
  * A script of the store.
@@ -68,28 +66,14 @@ public record LuaScript(String name, String source, String sha1) {
     }
 
     private static LuaScript of(String name, String source) {
-        return new LuaScript(name, source, sha1(source));
+        return new LuaScript(name, source, DigestUtils.sha1DigestAsHex(source));
     }
 
     private static String read(String name) {
-        String file = name + ".lua";
-        try (InputStream script = LuaScript.class.getResourceAsStream(file)) {
-            if (script == null) {
-                throw new IllegalStateException(
-                        "The script io/lockkeeper/redis/" + file + " is missing from the class path");
-            }
-            return new String(script.readAllBytes(), StandardCharsets.UTF_8);
-        } catch (IOException failure) {
-            throw new UncheckedIOException("The script " + file + " cannot be read", failure);
-        }
-    }
-
-    private static String sha1(String source) {
         try {
-            byte[] hash = MessageDigest.getInstance("SHA-1").digest(source.getBytes(StandardCharsets.UTF_8));
-            return HexFormat.of().formatHex(hash);
-        } catch (NoSuchAlgorithmException absent) {
-            throw new IllegalStateException("Every Java platform has SHA-1", absent);
+            return new ClassPathResource(name + ".lua", LuaScript.class).getContentAsString(StandardCharsets.UTF_8);
+        } catch (IOException missing) {
+            throw new UncheckedIOException("A script of the locks is missing from the class path", missing);
         }
     }
 }

@@ -37,13 +37,12 @@ final class MasterClocks {
     }
 
     /**
-     * Takes in what was measured. A master that did not answer has the clock that it had before.
+     * Takes in the clock of a master. One that does not answer has the clock that it had before.
      *
      * @param masters the names of all
-     * @param measured the clocks of those that answered
      */
-    synchronized void measured(Set<String> masters, Map<String, Offset> measured) {
-        offsets.putAll(measured);
+    synchronized void measured(Set<String> masters, String master, Offset offset) {
+        offsets.put(master, offset);
         offsets.keySet().retainAll(masters);
         long most = largest((ahead, behind) -> ahead.most - behind.least);
         differenceMillis = most > HARMLESS_MILLIS ? most : 0;

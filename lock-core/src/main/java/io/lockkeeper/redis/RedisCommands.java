@@ -27,6 +27,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
 import java.util.function.BiFunction;
 import java.util.function.Function;
+import java.util.function.LongConsumer;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -124,35 +125,32 @@ final class RedisCommands implements AutoCloseable, ReplicatedCommands.Masters {
         CompletableFuture<?> loaded = all(all.stream()
                 .map(script ->
                         call(ClusterTopology.ANY, "prepare", commandTimeout, connection -> load(connection, script))));
-        return call(ClusterTopology.ANY, "prepare", commandTimeout, connection -> time(connection, Master.ANY))
-                // Not the first way, because Lettuce opens further connections for it.
-                .exceptionallyCompose(silent -> firstTime(patience))
-                .thenCombine(compareClocks(), (time, compared) -> time)
+        CompletableFuture<Long> first = new CompletableFuture<>();
+        CompletableFuture<?> compared = compareClocks(patience, first::complete)
+                .thenRun(
+                        () -> first.completeExceptionally(new StoreException("no master of the cluster answers", null)))
+                .completeOnTimeout(null, commandTimeout.toMillis(), TimeUnit.MILLISECONDS);
+        return first.thenCombine(compared, (time, known) -> time)
                 .thenCompose(time -> loaded.handle((done, failure) -> time));
     }
 
-    private CompletableFuture<?> compareClocks() {
-        Map<String, MasterClocks.Offset> measured = new ConcurrentHashMap<>();
+    /** Asks all masters for their clocks, and tells the times, in ms. */
+    private CompletableFuture<?> compareClocks(Duration patience, LongConsumer heard) {
         return ofEach(
-                        "time",
-                        commandTimeout,
-                        (connection, master) -> MasterClocks.Offset.measure(() -> time(connection, master)),
-                        measured::put)
-                .thenRun(() -> clocks.measured(
-                        topology.servers().stream().map(Master::name).collect(Collectors.toSet()), measured));
+                "time",
+                patience,
+                (connection, master) -> MasterClocks.Offset.measure(() -> {
+                    long time = time(connection, master);
+                    heard.accept(time);
+                    return time;
+                }),
+                (master, offset) -> clocks.measured(
+                        topology.servers().stream().map(Master::name).collect(Collectors.toSet()), master, offset));
     }
 
     /** Returns by how many ms a hold may end early because its slot moves to a master whose clock is ahead. */
     long clockDifferenceMillis() {
         return clocks.differenceMillis();
-    }
-
-    private CompletableFuture<Long> firstTime(Duration patience) {
-        CompletableFuture<Long> first = new CompletableFuture<>();
-        ofEach("time", patience, RedisCommands::time, (master, time) -> first.complete(time))
-                .thenRun(() ->
-                        first.completeExceptionally(new StoreException("no master of the cluster answers", null)));
-        return first;
     }
 
     /** Asks all masters of a cluster, or the only server; completed when each of them has answered or failed. */
@@ -341,7 +339,7 @@ final class RedisCommands implements AutoCloseable, ReplicatedCommands.Masters {
                 if (failure != null) {
                     log.debug("The masters of the cluster are not known", failure);
                 } else if (!topology.isSingle()) {
-                    compareClocks();
+                    compareClocks(commandTimeout, time -> {});
                 }
             });
         }

@@ -37,7 +37,7 @@ final class RedisSession {
     private final String clientId;
     final StoreTraits traits;
     final RedisNames names;
-    private final RedisEndpoint endpoint;
+    private final Clients.Endpoint endpoint;
     final LockScripts scripts;
     private final @Nullable RestartGuard guard;
     private final ServerClock.All clocks = new ServerClock.All();
@@ -59,7 +59,7 @@ final class RedisSession {
         this.clientId = clientId;
         this.traits = options.traits(leaseTime);
         this.names = new RedisNames(options.keyPrefix());
-        this.endpoint = RedisEndpoint.of(connections);
+        this.endpoint = Clients.Endpoint.of(connections);
         this.scripts = LockScripts.of(traits, options, names, leaseTime);
         this.guard = options.guard(leaseTime);
         timer.setRemoveOnCancelPolicy(true);
@@ -257,8 +257,8 @@ final class RedisSession {
     }
 
     private void describe(StoredInstance description) {
-        byte[] json = RedisNames.bytes(InstanceDescription.toJson(description));
-        timer.scheduleWithFixedDelay(() -> describe(json), 0, DESCRIPTION_REFRESH_SECONDS, TimeUnit.SECONDS);
+        byte[] text = InstanceDescription.of(description);
+        timer.scheduleWithFixedDelay(() -> describe(text), 0, DESCRIPTION_REFRESH_SECONDS, TimeUnit.SECONDS);
         if (guard != null) {
             // A restart must be seen although no lock is asked for: the time of the new run counts from here.
             timer.scheduleWithFixedDelay(

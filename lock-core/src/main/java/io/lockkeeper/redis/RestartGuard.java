@@ -7,7 +7,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
@@ -70,16 +69,13 @@ final class RestartGuard {
 
     /** Explains the one failure that only a store with a restart guard has: its acquire script runs INFO. */
     static <T> CompletableFuture<T> explain(CompletableFuture<T> answer) {
-        return answer.exceptionallyCompose(failure -> {
-            Throwable cause =
-                    failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
-            String message = String.valueOf(cause.getMessage());
-            boolean refused = REFUSALS.stream().anyMatch(message::contains);
-            String advice =
-                    "the restart guard of a quorum asks each master by INFO how long it has run: permit its Redis"
-                            + " user to run INFO (ACL +info). " + message;
-            return CompletableFuture.failedFuture(refused ? new StoreException(advice, cause) : cause);
-        });
+        return answer.exceptionallyCompose(failure -> CompletableFuture.failedFuture(
+                REFUSALS.stream().noneMatch(refusal -> Failures.says(failure, refusal))
+                        ? failure
+                        : new StoreException(
+                                "the restart guard of a quorum asks each master by INFO how long it has run: permit its"
+                                        + " Redis user to run INFO (ACL +info). " + Failures.rootMessage(failure),
+                                failure)));
     }
 
     /** One run of a server, and since when it is known to last. */

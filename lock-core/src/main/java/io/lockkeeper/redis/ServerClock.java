@@ -59,24 +59,22 @@ final class ServerClock {
         }
     }
 
-    /**
-     * The clocks of all servers: each master of a cluster has its own.
-     *
-     * @param first the clock of any of them, for those that have said nothing yet
-     * @param others by the servers' names
-     */
-    record All(ServerClock first, Map<String, ServerClock> others) {
+    /** The clocks of all servers, by their names: each master of a cluster has its own. */
+    static final class All {
 
-        All() {
-            this(new ServerClock(System::nanoTime), new ConcurrentHashMap<>());
-        }
+        private final Map<String, ServerClock> clocks = new ConcurrentHashMap<>();
 
         ServerClock of(String server) {
-            return others.computeIfAbsent(server, name -> new ServerClock(System::nanoTime));
+            return clocks.computeIfAbsent(server, name -> new ServerClock(System::nanoTime));
+        }
+
+        /** Returns the clock of the server that answered first, for those that have said nothing yet. */
+        ServerClock first() {
+            return of(ClusterTopology.ANY);
         }
 
         long micros(String server) {
-            return of(server).isKnown() ? of(server).micros() : first.micros();
+            return (of(server).isKnown() ? of(server) : first()).micros();
         }
     }
 }

@@ -74,8 +74,8 @@ public final class ReplicatedCommands implements ScriptRunner {
         if (!script.isOverLocks()) {
             return general.eval(script, keys, arguments, waitNanos);
         }
-        ReplicatedCommand command = new ReplicatedCommand(
-                script, ScriptRunner.words(script, keys, arguments), COUNTED.contains(script.name()));
+        Command command =
+                new Command(script, ScriptRunner.words(script, keys, arguments), COUNTED.contains(script.name()));
         return masters.masterOf(keys.get(0)).thenCompose(server -> {
             Failures.after(limit, timer, command.result, script.name(), () -> {});
             server(server).add(command);
@@ -89,7 +89,7 @@ public final class ReplicatedCommands implements ScriptRunner {
     }
 
     /** A server has refused a command before it ran: it is sent again where that helps. */
-    void refused(ReplicatedCommand command, Throwable refusal, ReplicatedMaster server) {
+    void refused(Command command, Throwable refusal, ReplicatedMaster server) {
         Matcher redirection = REDIRECTION.matcher(Failures.rootMessage(refusal));
         if (Failures.says(refusal, "NOSCRIPT")) {
             command.words = ScriptRunner.toText(command.script, command.words);
@@ -121,5 +121,47 @@ public final class ReplicatedCommands implements ScriptRunner {
     @Override
     public void close() {
         servers.values().forEach(ReplicatedMaster::close);
+    }
+
+    /** A script that runs on a master; most count only when replicas have what they wrote. */
+    static final class Command {
+
+        private static final int MOST_SENDS = 8;
+
+        final CompletableFuture<List<Object>> result = new CompletableFuture<>();
+        final LuaScript script;
+
+        /** Whether it counts only when replicas have what it wrote. */
+        final boolean counts;
+
+        /** What is sent: the script's hash, or its text once a server did not know that. */
+        byte[][] words;
+
+        /** Whether the slot of the keys is on its way to the server. */
+        boolean asking;
+
+        /** Whether a lost connection may have been there before the command was: a new one is worth a try. */
+        boolean retried;
+
+        private int sends;
+
+        Command(LuaScript script, byte[][] words, boolean counts) {
+            this.script = script;
+            this.words = words;
+            this.counts = counts;
+        }
+
+        /** Returns whether the command may be sent once more; where not, it has failed. */
+        boolean maySend(Throwable reason) {
+            sends++;
+            if (sends > MOST_SENDS) {
+                fail(reason);
+            }
+            return !result.isDone();
+        }
+
+        void fail(Throwable failure) {
+            result.completeExceptionally(Failures.at(script.name(), failure));
+        }
     }
 }

@@ -4,6 +4,7 @@ package io.lockkeeper.redis.replication;
 import io.lockkeeper.redis.Failures;
 import io.lockkeeper.redis.LuaScript;
 import io.lockkeeper.redis.RedisNames;
+import io.lockkeeper.redis.replication.ReplicatedCommands.Command;
 import io.lockkeeper.store.DaemonThreads;
 import io.lockkeeper.store.StoreException;
 import java.nio.charset.StandardCharsets;
@@ -29,7 +30,7 @@ final class ReplicatedMaster {
     private final ReplicatedCommands commands;
     private final DedicatedConnection connection;
     private final ReplicaAcks acks;
-    private final Queue<ReplicatedCommand> waiting = new ConcurrentLinkedQueue<>();
+    private final Queue<Command> waiting = new ConcurrentLinkedQueue<>();
     private final ExecutorService thread;
 
     /** The id of the master's history of writes, which begins anew with another master. */
@@ -47,7 +48,7 @@ final class ReplicatedMaster {
         this.thread = DaemonThreads.limited(("lockkeeper-redis-acks " + name).strip(), 1);
     }
 
-    void add(ReplicatedCommand command) {
+    void add(Command command) {
         waiting.add(command);
         try {
             thread.execute(this::work);
@@ -57,8 +58,8 @@ final class ReplicatedMaster {
     }
 
     private void work() {
-        List<ReplicatedCommand> batch = new ArrayList<>();
-        for (ReplicatedCommand next = waiting.poll(); next != null; next = waiting.poll()) {
+        List<Command> batch = new ArrayList<>();
+        for (Command next = waiting.poll(); next != null; next = waiting.poll()) {
             if (!next.result.isDone()) {
                 batch.add(next);
             }
@@ -75,7 +76,7 @@ final class ReplicatedMaster {
         }
     }
 
-    private void connectionFailed(ReplicatedCommand command, Throwable failure) {
+    private void connectionFailed(Command command, Throwable failure) {
         if (failure instanceof StoreException || command.retried) {
             command.fail(failure);
         } else if (command.maySend(failure)) {
@@ -85,7 +86,7 @@ final class ReplicatedMaster {
         }
     }
 
-    private void run(List<ReplicatedCommand> batch) {
+    private void run(List<Command> batch) {
         int awaited = batch.stream().anyMatch(command -> command.counts) ? wanted : 0;
         List<@Nullable Object> replies = send(batch, awaited);
         List<Answer> written = takeReplies(batch, replies);
@@ -108,10 +109,10 @@ final class ReplicatedMaster {
     }
 
     /** Answers those that need no replicas, and returns the answers of the others. */
-    private List<Answer> takeReplies(List<ReplicatedCommand> batch, List<@Nullable Object> replies) {
+    private List<Answer> takeReplies(List<Command> batch, List<@Nullable Object> replies) {
         int position = 0;
         List<Answer> written = new ArrayList<>();
-        for (ReplicatedCommand command : batch) {
+        for (Command command : batch) {
             position += command.asking ? 1 : 0;
             Object reply = replies.get(position++);
             if (reply instanceof Throwable refusal && Failures.says(refusal, "READONLY")) {
@@ -145,9 +146,9 @@ final class ReplicatedMaster {
         written.forEach(answer -> answer.command.fail(few));
     }
 
-    private List<@Nullable Object> send(List<ReplicatedCommand> batch, int awaited) {
+    private List<@Nullable Object> send(List<Command> batch, int awaited) {
         List<byte[][]> requests = new ArrayList<>();
-        for (ReplicatedCommand command : batch) {
+        for (Command command : batch) {
             if (command.asking) {
                 requests.add(bytes("ASKING"));
             }
@@ -202,5 +203,5 @@ final class ReplicatedMaster {
         thread.shutdown();
     }
 
-    private record Answer(ReplicatedCommand command, List<Object> reply) {}
+    private record Answer(Command command, List<Object> reply) {}
 }
