@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.quorum;
 
-import io.lockkeeper.quorum.QuorumAttempt.Ending;
 import io.lockkeeper.quorum.QuorumVote.Rule;
 import io.lockkeeper.store.AcquireCommand;
 import io.lockkeeper.store.AcquireReply;
@@ -23,7 +22,10 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The nodes of an open store, and the attempts of which some node may still take a lock, or has yet to be told the end. An
@@ -32,10 +34,10 @@ import java.util.function.Function;
  */
 final class Quorum {
 
-    private final List<QuorumNode> nodes;
-    private final Duration commandTimeout;
+    final List<QuorumNode> nodes;
+    final Duration commandTimeout;
     private final Duration leaseTime;
-    private final Map<String, QuorumAttempt> attempts = new ConcurrentHashMap<>();
+    private final Map<String, Attempt> attempts = new ConcurrentHashMap<>();
     private final Map<QuorumNode, PendingReleases> pending = new LinkedHashMap<>();
     private final FairnessWindow window = new FairnessWindow(System::nanoTime);
     private final ScheduledThreadPoolExecutor timer =
@@ -54,14 +56,6 @@ final class Quorum {
         this.leaseTime = leaseTime;
         nodes.forEach(node -> pending.put(node, new PendingReleases(node, this)));
         timer.setRemoveOnCancelPolicy(true);
-    }
-
-    List<QuorumNode> nodes() {
-        return nodes;
-    }
-
-    Duration commandTimeout() {
-        return commandTimeout;
     }
 
     /** Asks all nodes the same, and decides by counting. */
@@ -114,7 +108,7 @@ final class Quorum {
      * no majority had it.
      */
     private CompletableFuture<ReleaseReply> releaseEverywhere(ReleaseCommand command) {
-        QuorumAttempt attempt = begin(command.attempt());
+        Attempt attempt = begin(command.attempt());
         long keptUntil = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(command.keepMillis());
         Ending ending = new Ending(command.names(), command.attempt(), keptUntil, traceEnd());
         attempt.end(ending);
@@ -130,7 +124,7 @@ final class Quorum {
     }
 
     /** Ends an attempt at one node: at once where it answers, in the background where it does not. */
-    CompletableFuture<ReleaseReply> release(QuorumNode node, QuorumAttempt attempt, Ending ending) {
+    CompletableFuture<ReleaseReply> release(QuorumNode node, Attempt attempt, Ending ending) {
         Runnable settled = beginAt(node, attempt.id);
         CompletableFuture<ReleaseReply> reply = node.ask(store -> store.release(ending.command()));
         reply.whenComplete((answer, failure) -> {
@@ -169,21 +163,21 @@ final class Quorum {
     // ---- attempts ----
 
     /** Returns an attempt with one more duty. */
-    QuorumAttempt begin(String id) {
+    Attempt begin(String id) {
         return attempts.compute(id, (key, known) -> {
-            QuorumAttempt attempt = known == null ? new QuorumAttempt(key) : known;
+            Attempt attempt = known == null ? new Attempt(key) : known;
             attempt.duties++;
             return attempt;
         });
     }
 
     /** Ends a duty, and forgets the attempt with the last one. */
-    void settle(QuorumAttempt attempt) {
+    void settle(Attempt attempt) {
         attempts.computeIfPresent(attempt.id, (key, known) -> --known.duties == 0 ? null : known);
     }
 
     private Runnable beginAt(QuorumNode node, String id) {
-        QuorumAttempt attempt = begin(id);
+        Attempt attempt = begin(id);
         node.beginDuty();
         return () -> {
             settle(attempt);
@@ -237,5 +231,90 @@ final class Quorum {
     void close() {
         QuorumLockStore.inParallel(nodes, node -> node.close(commandTimeout));
         timer.shutdownNow();
+    }
+
+    /**
+     * How an attempt ends, at every node sooner or later.
+     *
+     * @param names the locks
+     * @param attempt the attempt
+     * @param keptUntil until when the locks stay taken, on the monotonic clock
+     * @param until when nothing of the attempt can be left at any node, on the monotonic clock
+     */
+    record Ending(List<String> names, String attempt, long keptUntil, long until) {
+
+        boolean isOver() {
+            return System.nanoTime() - until >= 0;
+        }
+
+        /**
+         * Returns the release for a node that is told now. It keeps all tokens: which of them were used is known only for
+         * the first of several locks, and a token that is never given out does no harm.
+         */
+        ReleaseCommand command() {
+            long keep = TimeUnit.NANOSECONDS.toMillis(Math.max(0, keptUntil - System.nanoTime()));
+            return new ReleaseCommand(names, attempt, 0, keep);
+        }
+    }
+
+    /** One attempt of which some node may still take a lock, or has yet to be told the end. */
+    static final class Attempt {
+
+        final String id;
+
+        /** How many commands of it some node has not settled; guarded by the map of the quorum. */
+        int duties;
+
+        private final AtomicReference<@Nullable Ending> ending = new AtomicReference<>();
+
+        Attempt(String id) {
+            this.id = id;
+        }
+
+        /** Ends the attempt for good; false: it had ended before. */
+        boolean end(Ending how) {
+            return ending.compareAndSet(null, how);
+        }
+
+        /** Returns how it ended; null while it goes on. */
+        @Nullable
+        Ending ending() {
+            return ending.get();
+        }
+    }
+
+    /**
+     * How long this instance has handed locks over to itself. Other instances have no place in any queue: they ask every 50 to
+     * 80 ms, and would find a lock that never rests taken for ever.
+     */
+    static final class FairnessWindow {
+
+        private static final long LONGEST_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+
+        private final LongSupplier nanoTime;
+        private final Map<String, Long> begins = new ConcurrentHashMap<>();
+
+        FairnessWindow(LongSupplier nanoTime) {
+            this.nanoTime = nanoTime;
+        }
+
+        /** Returns whether a lock may go on to the next caller of this instance; false: other instances come first. */
+        boolean mayGoOn(String name) {
+            long now = nanoTime.getAsLong();
+            if (now - begins.computeIfAbsent(name, key -> now) < LONGEST_NANOS) {
+                return true;
+            }
+            ended(name);
+            return false;
+        }
+
+        /** Ends the window: the lock is not this instance's any more. */
+        void ended(String name) {
+            begins.remove(name);
+        }
+
+        int size() {
+            return begins.size();
+        }
     }
 }

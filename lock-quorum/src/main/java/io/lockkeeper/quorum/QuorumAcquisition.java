@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.quorum;
 
-import io.lockkeeper.quorum.QuorumAttempt.Ending;
+import io.lockkeeper.quorum.Quorum.Ending;
 import io.lockkeeper.store.AcquireCommand;
 import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.RenewCommand;
@@ -79,18 +79,18 @@ final class QuorumAcquisition {
         /** Returns whether the node has never been reached, and so may be there soon. */
         private boolean isNotReady() {
             return failure == null
-                    ? standing == Standing.OPEN && !node.wasReached()
+                    ? standing == Standing.OPEN && !node.reached
                     : failure instanceof StoreNotReadyException || failure.getCause() instanceof StoreNotReadyException;
         }
 
         private String fault() {
-            return failure == null ? node.describeSilence() : node.describe(failure);
+            return node.describe(failure);
         }
     }
 
     private final AcquireCommand command;
     private final Quorum quorum;
-    private final QuorumAttempt attempt;
+    private final Quorum.Attempt attempt;
     private final CompletableFuture<AcquireReply> result = new CompletableFuture<>();
     private final int majority;
 
@@ -107,7 +107,7 @@ final class QuorumAcquisition {
         this.command = command;
         this.quorum = quorum;
         this.attempt = quorum.begin(command.attempt());
-        this.ballots = quorum.nodes().stream().map(Ballot::new).toList();
+        this.ballots = quorum.nodes.stream().map(Ballot::new).toList();
         this.majority = QuorumVote.majorityOf(ballots.size());
     }
 
@@ -157,7 +157,7 @@ final class QuorumAcquisition {
         });
         if (reply == null) {
             // The command may still be on its way, until the node refuses it as late.
-            quorum.later(quorum.commandTimeout().toNanos(), () -> {
+            quorum.later(quorum.commandTimeout.toNanos(), () -> {
                 releaseIfEnded(ballot);
                 quorum.settle(attempt);
             });
@@ -294,7 +294,7 @@ final class QuorumAcquisition {
         List<Ballot> open = with(is(Standing.OPEN));
         return grants < majority
                 && (grants + open.size() < majority
-                        || (isAnswered() && open.stream().allMatch(ballot -> ballot.node.isSilent())));
+                        || (isAnswered() && open.stream().allMatch(ballot -> ballot.node.silent)));
     }
 
     private <T extends AcquireReply> Stream<T> replies(Class<T> type) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.quorum;
 
+import io.lockkeeper.quorum.QuorumVote.Rule;
 import io.lockkeeper.store.AcquireCommand;
 import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.ClaimMode;
@@ -20,6 +21,7 @@ import java.time.Duration;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.IdentityHashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -29,6 +31,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
+import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.stream.Collectors;
@@ -106,7 +109,7 @@ public class QuorumLockStore implements LockStore {
         Map<QuorumNode, StoreTraits> opened = new ConcurrentHashMap<>();
         try {
             inParallel(nodes, node -> {
-                StoreTraits own = opening.apply(node.store());
+                StoreTraits own = opening.apply(node.store);
                 opened.put(node, own);
                 if (own.claims()) {
                     throw new IllegalArgumentException("The masters of a quorum do not wait for replicas: the majority"
@@ -114,7 +117,7 @@ public class QuorumLockStore implements LockStore {
                 }
             });
         } catch (RuntimeException wrong) {
-            inParallel(opened.keySet(), node -> node.store().close());
+            inParallel(opened.keySet(), node -> node.store.close());
             throw wrong;
         }
         Duration timeout = Collections.max(times(opened, StoreTraits::commandTimeout));
@@ -180,18 +183,28 @@ public class QuorumLockStore implements LockStore {
     /** Looks at a lock at all masters: it is held by an attempt that a majority knows. There are no queues at the masters. */
     @Override
     public CompletableFuture<Optional<StoredLock>> inspect(String name) {
-        return quorum().ask(store -> store.inspect(name), QuorumReads.ofLock(name));
+        return quorum().ask(store -> store.inspect(name), ofLock(name));
     }
 
     /** Finds the names that any of a majority knows. */
     @Override
     public CompletableFuture<List<String>> find(String pattern, int limit) {
-        return quorum().ask(store -> store.find(pattern, limit), QuorumReads.ofNames(limit));
+        return quorum().ask(
+                        store -> store.find(pattern, limit),
+                        ofMajority((names, complete) -> Optional.of(names.stream()
+                                .flatMap(Collection::stream)
+                                .distinct()
+                                .limit(limit)
+                                .toList())));
     }
 
     @Override
     public CompletableFuture<List<StoredInstance>> instances(List<String> clientIds) {
-        return quorum().ask(store -> store.instances(clientIds), QuorumReads.ofInstances());
+        return quorum().ask(store -> store.instances(clientIds), ofMajority((answers, complete) -> {
+            Map<String, StoredInstance> first = new LinkedHashMap<>();
+            answers.stream().flatMap(Collection::stream).forEach(one -> first.putIfAbsent(one.clientId(), one));
+            return Optional.of(List.copyOf(first.values()));
+        }));
     }
 
     /**
@@ -203,7 +216,9 @@ public class QuorumLockStore implements LockStore {
      */
     @Override
     public CompletableFuture<Boolean> revoke(String name) {
-        return quorum().ask(store -> store.revoke(name), QuorumReads.ofRevocation());
+        return quorum().ask(
+                        store -> store.revoke(name), ofMajority((taken, complete) -> Optional.of(taken.contains(true))
+                                .filter(any -> any || complete)));
     }
 
     @Override
@@ -221,8 +236,42 @@ public class QuorumLockStore implements LockStore {
     @Override
     public String toString() {
         return nodes.stream()
-                .map(node -> node.store().toString())
+                .map(node -> node.store.toString())
                 .collect(Collectors.joining("; ", "a majority of ", ""));
+    }
+
+    /** Returns a rule that decides by all answers so far, once a majority has answered. */
+    private static <T, R> Rule<T, R> ofMajority(BiFunction<List<T>, Boolean, Optional<R>> decision) {
+        return vote -> vote.isAnswered() ? decision.apply(vote.answers(), vote.isComplete()) : Optional.empty();
+    }
+
+    /** A lock is held by whom a majority knows as its holder, and is free where no attempt can be known to so many. */
+    private static Rule<Optional<StoredLock>, Optional<StoredLock>> ofLock(String name) {
+        return vote -> {
+            List<StoredLock> seen =
+                    vote.answers().stream().flatMap(Optional::stream).toList();
+            Map<String, Long> known = seen.stream()
+                    .flatMap(lock -> lock.holders().stream())
+                    .collect(Collectors.groupingBy(holder -> holder, LinkedHashMap::new, Collectors.counting()));
+            List<String> holders = known.keySet().stream()
+                    .filter(holder -> known.getOrDefault(holder, 0L) >= vote.majority())
+                    .toList();
+            if (!holders.isEmpty()) {
+                return Optional.of(Optional.of(together(name, holders, seen)));
+            }
+            long best = known.values().stream().mapToLong(Long::longValue).max().orElse(0);
+            return best + vote.missing() < vote.majority() ? Optional.of(Optional.empty()) : Optional.empty();
+        };
+    }
+
+    private static StoredLock together(String name, List<String> holders, List<StoredLock> seen) {
+        List<StoredLock> agreeing = seen.stream()
+                .filter(lock -> lock.holders().stream().anyMatch(holders::contains))
+                .toList();
+        long remaining =
+                agreeing.stream().mapToLong(StoredLock::remainingMillis).min().orElse(0);
+        long token = seen.stream().mapToLong(StoredLock::token).max().orElse(0);
+        return new StoredLock(name, agreeing.get(0).mode(), holders, token, remaining, List.of());
     }
 
     private static AcquireCommand unqueued(AcquireCommand command) {

@@ -11,6 +11,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /** One of the independent stores: asks it, and notes whether it answers and how much is still to be done there. */
 final class QuorumNode {
@@ -18,10 +19,14 @@ final class QuorumNode {
     private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
     private final int number;
-    private final LockStore store;
+    final LockStore store;
     private volatile long lastAnswer = System.nanoTime();
-    private volatile boolean silent;
-    private volatile boolean reached;
+
+    /** Whether the last that was heard of it is a failure. */
+    volatile boolean silent;
+
+    /** Whether it has ever answered. */
+    volatile boolean reached;
 
     /** What must have ended before the store may be closed; guarded by this. */
     private int duties;
@@ -29,20 +34,6 @@ final class QuorumNode {
     QuorumNode(int number, LockStore store) {
         this.number = number;
         this.store = store;
-    }
-
-    LockStore store() {
-        return store;
-    }
-
-    /** Returns whether the last that was heard of it is a failure. */
-    boolean isSilent() {
-        return silent;
-    }
-
-    /** Returns whether it has ever answered. */
-    boolean wasReached() {
-        return reached;
     }
 
     List<CompletableFuture<Boolean>> renew(List<RenewCommand> commands) {
@@ -82,16 +73,12 @@ final class QuorumNode {
         });
     }
 
-    /** Says what went wrong here, for the person who operates the nodes. */
-    String describe(Throwable failure) {
+    /** Says what went wrong here, for the person who operates the nodes; null: nothing but that it has not answered. */
+    String describe(@Nullable Throwable failure) {
         Throwable cause =
                 failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
-        return "master " + number + ": " + (cause instanceof StoreException ? cause.getMessage() : cause);
-    }
-
-    /** Says that it has not answered. */
-    String describeSilence() {
-        return "master " + number + ": no answer yet";
+        return "master " + number + ": "
+                + (cause == null ? "no answer yet" : cause instanceof StoreException ? cause.getMessage() : cause);
     }
 
     /** Begins something that must not be cut off when the store is closed. */

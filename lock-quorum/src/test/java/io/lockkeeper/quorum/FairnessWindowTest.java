@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 class FairnessWindowTest {
 
     private final AtomicLong clock = new AtomicLong(-5);
-    private final FairnessWindow window = new FairnessWindow(clock::get);
+    private final Quorum.FairnessWindow window = new Quorum.FairnessWindow(clock::get);
 
     @Test
     void aLockRestsAfterATurnOfThisInstance() {
