@@ -110,7 +110,7 @@ final class MemoryLock {
                 && isFreeFor(next.claim().mode())) {
             AcquireCommand claim = next.claim();
             long end = micros / 1_000 + next.grantMillis();
-            Grant grant = new Grant(claim.attempt(), name, take(claim, State.GRANTED, end, micros), end);
+            Grant grant = new Grant(claim.attempt(), name, take(claim, true, end, micros), end);
             outbox.accept(claim.attempt(), listener -> listener.granted(grant));
             next = head();
         }
@@ -132,13 +132,9 @@ final class MemoryLock {
     }
 
     /** Makes an attempt a holder, and returns the first of its fencing tokens; a reader has that of the last writer. */
-    long take(AcquireCommand claim, long end, long micros) {
-        return take(claim, State.HELD, end, micros);
-    }
-
-    private long take(AcquireCommand claim, State state, long end, long micros) {
+    long take(AcquireCommand claim, boolean granted, long end, long micros) {
         queue.remove(claim.attempt());
-        holds.put(claim.attempt(), new Hold(state, end));
+        holds.put(claim.attempt(), new Hold(granted ? State.GRANTED : State.HELD, end));
         mode = claim.mode();
         if (mode == ClaimMode.READ) {
             token = token == 0 ? micros : token;

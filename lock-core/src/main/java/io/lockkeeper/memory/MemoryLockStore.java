@@ -123,18 +123,21 @@ public class MemoryLockStore implements LockStore {
 
     @Override
     public CompletableFuture<AcquireReply> acquire(AcquireCommand command) {
-        return apply(command.names(), (locks, micros) -> acquire(locks, command, micros));
+        return apply(command.names(), (locks, micros) -> acquire(locks, command, false, micros));
     }
 
-    private AcquireReply acquire(List<MemoryLock> locks, AcquireCommand command, long micros) {
+    /** Takes locks, or gives a place; of one that comes ahead of those who wait, these are not served before. */
+    private AcquireReply acquire(List<MemoryLock> locks, AcquireCommand command, boolean ahead, long micros) {
         String me = command.attempt();
         if (locks.stream().anyMatch(lock -> lock.hasEnded(me))) {
             return new AcquireReply.Ended();
         }
-        locks.forEach(lock -> lock.serve(me, micros));
+        if (!ahead) {
+            locks.forEach(lock -> lock.serve(me, micros));
+        }
         int blocked = 0;
         while (blocked < locks.size()
-                && (locks.get(blocked).isHolder(me) || locks.get(blocked).canHave(command, false))) {
+                && (locks.get(blocked).isHolder(me) || locks.get(blocked).canHave(command, ahead))) {
             blocked++;
         }
         long now = micros / 1_000;
@@ -156,7 +159,9 @@ public class MemoryLockStore implements LockStore {
             } else if (command.queue() && i < blocked) {
                 hold(locks.get(i), command, waiting, false, micros);
             } else if (command.queue()) {
-                enqueue(locks.get(i), command, now);
+                long grant =
+                        Math.min(command.leaseMillis(), traits().grantTime().toMillis());
+                locks.get(i).enqueue(command, now + aliveMillis(), grant);
             }
         }
         MemoryLock busy = locks.get(blocked);
@@ -169,40 +174,27 @@ public class MemoryLockStore implements LockStore {
         if (lock.isHolder(command.attempt())) {
             return lock.prolong(command.attempt(), end, exact);
         }
-        long token = lock.take(command, end, micros);
+        long token = lock.take(command, false, end, micros);
         lock.serve(null, micros);
         return token;
     }
 
-    private void enqueue(MemoryLock lock, AcquireCommand claim, long now) {
-        long grant = Math.min(claim.leaseMillis(), traits().grantTime().toMillis());
-        lock.enqueue(claim, now + aliveMillis(), grant);
-    }
-
     @Override
     public CompletableFuture<HandOverReply> handOver(HandOverCommand command) {
-        return apply(command.next().names(), (locks, micros) -> handOver(locks.get(0), command, micros));
+        return apply(command.next().names(), (locks, micros) -> handOver(locks, command, micros));
     }
 
-    private HandOverReply handOver(MemoryLock lock, HandOverCommand command, long micros) {
-        AcquireCommand next = command.next();
-        boolean repeated = lock.isHolder(next.attempt()) || lock.isQueued(next.attempt());
-        if (!repeated && (lock.hasEnded(next.attempt()) || !lock.isHolder(command.attempt()))) {
+    private HandOverReply handOver(List<MemoryLock> locks, HandOverCommand command, long micros) {
+        MemoryLock lock = locks.get(0);
+        String next = command.next().attempt();
+        boolean held = lock.isHolder(command.attempt());
+        if (!lock.isHolder(next) && !lock.isQueued(next) && (lock.hasEnded(next) || !held)) {
             return new HandOverReply(false, new AcquireReply.Ended());
         }
-        long now = micros / 1_000;
-        if (lock.isHolder(command.attempt())) {
+        if (held) {
             lock.end(command.attempt(), command.lastToken(), 0);
         }
-        if (!command.ahead()) {
-            lock.serve(next.attempt(), micros);
-        }
-        if (lock.isHolder(next.attempt()) || lock.canHave(next, command.ahead())) {
-            long token = hold(lock, next, now + next.leaseMillis(), false, micros);
-            return new HandOverReply(true, new AcquireReply.Acquired(next.leaseMillis(), List.of(token)));
-        }
-        enqueue(lock, next, now);
-        return new HandOverReply(true, new AcquireReply.Queued(lock.holder(), lock.end() - now, now));
+        return new HandOverReply(true, acquire(locks, command.next(), command.ahead(), micros));
     }
 
     @Override

@@ -28,8 +28,7 @@ public interface StoreListener {
 
     /**
      * Others wait now for a lock that an attempt holds, for which none waited when the attempt took it with
-     * {@link AcquireCommand#MOST_TOKENS}.
-     * May be lost, and come before the news that the attempt holds the lock. A listener that does not care does nothing.
+     * {@link AcquireCommand#MOST_TOKENS}. May be lost, and come before the news that the attempt holds the lock.
      *
      * @param attempt the attempt that holds it
      */

@@ -4,8 +4,11 @@ package io.lockkeeper.redis.jedis;
 import io.lockkeeper.redis.Failures;
 import io.lockkeeper.store.DaemonThreads;
 import io.lockkeeper.store.StoreException;
+import java.io.IOException;
+import java.net.Socket;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Queue;
@@ -20,6 +23,13 @@ import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.DefaultJedisSocketFactory;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.JedisClientConfig;
+import redis.clients.jedis.JedisSocketFactory;
+import redis.clients.jedis.exceptions.JedisConnectionException;
+import redis.clients.jedis.exceptions.JedisDataException;
 
 /**
  * One connection to a server for all threads. A caller that finds it free leads: it writes the commands that wait, reads
@@ -45,7 +55,7 @@ final class JedisPipeline {
 
     private final Duration limit;
     private final long shortestLead;
-    private final Supplier<JedisLink> connect;
+    private final Supplier<Link> connect;
     private final ScheduledExecutorService timer;
     private final Executor answers;
     private final ExecutorService helper = DaemonThreads.limited("lockkeeper-redis", 1);
@@ -57,22 +67,15 @@ final class JedisPipeline {
     /** 1: a look is scheduled. */
     private volatile int watched;
 
-    private volatile @Nullable JedisLink link;
+    private volatile @Nullable Link link;
 
     /** What is under way; without a leader, what an error left undone: the next leader begins with that. */
     private volatile @Nullable Batch batch;
 
     private volatile boolean closed;
 
-    /**
-     * Creates a pipeline whose connection is made when it is needed.
-     *
-     * @param limit within which every command is answered, or fails
-     * @param connect makes a connection
-     * @param timer looks after commands that are under way
-     * @param answers completes the futures of commands for which no caller waits
-     */
-    JedisPipeline(Duration limit, Supplier<JedisLink> connect, ScheduledExecutorService timer, Executor answers) {
+    /** Creates a pipeline whose connection is made when it is needed. */
+    JedisPipeline(Duration limit, Supplier<Link> connect, ScheduledExecutorService timer, Executor answers) {
         this.limit = limit;
         this.shortestLead = Math.min(SHORTEST_LEAD_NANOS, limit.toNanos() / 2);
         this.connect = connect;
@@ -138,7 +141,7 @@ final class JedisPipeline {
     }
 
     private void exchange(@Nullable PipelinedCommand own) {
-        JedisLink open = link;
+        Link open = link;
         if (open == null && own != null) {
             // The helper connects.
             return;
@@ -167,7 +170,7 @@ final class JedisPipeline {
         batch = null;
     }
 
-    private void readReplies(JedisLink open, Batch current) {
+    private void readReplies(Link open, Batch current) {
         boolean demoted = false;
         for (PipelinedCommand command = current.next(); command != null; command = current.next()) {
             Object reply = open.read();
@@ -196,9 +199,9 @@ final class JedisPipeline {
     }
 
     /** What waits for a connection that cannot be made fails, and is not tried again at once. */
-    private JedisLink connect() {
+    private Link connect() {
         try {
-            JedisLink made = connect.get();
+            Link made = connect.get();
             link = made;
             if (closed) {
                 drop();
@@ -219,7 +222,7 @@ final class JedisPipeline {
         if (left == null) {
             return;
         }
-        JedisLink open = link;
+        Link open = link;
         drop();
         for (PipelinedCommand command = left.next(); command != null; command = left.next()) {
             if (left.wasAbandoned()) {
@@ -236,7 +239,7 @@ final class JedisPipeline {
     }
 
     private void drop() {
-        JedisLink open = link;
+        Link open = link;
         link = null;
         if (open != null) {
             open.cut();
@@ -295,7 +298,7 @@ final class JedisPipeline {
             Batch current = batch;
             if (current != null && current.begun != 0) {
                 current.commands.forEach(command -> command.expire(answers));
-                JedisLink open = link;
+                Link open = link;
                 if (current.isStuck(limit.toNanos()) && open != null && batch == current) {
                     open.cut();
                 }
@@ -357,6 +360,59 @@ final class JedisPipeline {
         boolean isStuck(long limitNanos) {
             long age = System.nanoTime() - begun;
             return own == null ? age > limitNanos : age > SOON_NANOS && (leader.isInterrupted() || wasAbandoned());
+        }
+    }
+
+    /**
+     * One connection of Jedis, used by one thread at a time; any thread may cut it, and then it is over: Jedis would make a new
+     * socket by itself, without the password and the database, and forget what was written before.
+     */
+    static final class Link {
+
+        private final Connection connection;
+        private volatile @Nullable Socket socket;
+
+        /** Connects; fails as Jedis does. */
+        Link(HostAndPort server, JedisClientConfig config) {
+            JedisSocketFactory sockets = new DefaultJedisSocketFactory(server, config);
+            this.connection = new Connection(
+                    () -> {
+                        if (socket != null) {
+                            throw new JedisConnectionException("The connection was cut");
+                        }
+                        Socket made = sockets.createSocket();
+                        socket = made;
+                        return made;
+                    },
+                    config);
+        }
+
+        /** Writes a command, of which the server sees nothing before the next read. */
+        void send(byte[][] words) {
+            connection.sendCommand(() -> words[0], Arrays.copyOfRange(words, 1, words.length));
+        }
+
+        /** Returns the next reply; an error of the server is one, too. */
+        @Nullable
+        Object read() {
+            try {
+                return connection.getOne();
+            } catch (JedisDataException error) {
+                return error;
+            }
+        }
+
+        /** Cuts the connection: what reads or writes fails at once. */
+        void cut() {
+            Socket open = socket;
+            if (open != null) {
+                try {
+                    open.close();
+                } catch (IOException alreadyBroken) {
+                    // There is nothing left to close.
+                    return;
+                }
+            }
         }
     }
 }

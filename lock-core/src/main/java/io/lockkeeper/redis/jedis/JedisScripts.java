@@ -53,7 +53,7 @@ public final class JedisScripts implements ScriptRunner {
 
     /** Reads the settings anew for each connection, because a password may change. */
     @SuppressWarnings("deprecation") // Newer versions of Spring Data have another name for the customizer.
-    private JedisLink connect() {
+    private JedisPipeline.Link connect() {
         JedisClientConfiguration client = factory.getClientConfiguration();
         int millis = (int) Math.min(Integer.MAX_VALUE, limit.toMillis());
         DefaultJedisClientConfig.Builder config = DefaultJedisClientConfig.builder()
@@ -72,7 +72,7 @@ public final class JedisScripts implements ScriptRunner {
         }
         client.getCustomizer().ifPresent(customizer -> customizer.customize(config));
         JedisClientConfig built = config.socketTimeoutMillis(millis).build();
-        return new JedisLink(new HostAndPort(factory.getHostName(), factory.getPort()), built);
+        return new JedisPipeline.Link(new HostAndPort(factory.getHostName(), factory.getPort()), built);
     }
 
     /** Where no thread can be had, or none any more, the timer completes futures, or else the thread that has the answer. */

@@ -59,8 +59,8 @@ class JedisPipelineTest {
         return server;
     }
 
-    private static JedisLink link(int port) {
-        return new JedisLink(
+    private static JedisPipeline.Link link(int port) {
+        return new JedisPipeline.Link(
                 new HostAndPort("127.0.0.1", port),
                 DefaultJedisClientConfig.builder()
                         .clientName(CLIENT)
@@ -142,7 +142,7 @@ class JedisPipelineTest {
 
     @Test
     void whatWasWrittenBeforeACutIsNotForgotten() {
-        JedisLink link = link(server.port());
+        JedisPipeline.Link link = link(server.port());
         link.send(new byte[][] {RedisNames.bytes("TIME")});
         link.cut();
         assertThatExceptionOfType(JedisConnectionException.class)
