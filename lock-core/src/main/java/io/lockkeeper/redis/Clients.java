@@ -146,7 +146,6 @@ record Clients(RedisConnectionFactory factory, Kind kind, boolean plain, Duratio
      */
     record Endpoint(String address, String properties) {
 
-        /** Returns where a factory looks, without connecting. */
         static Endpoint of(RedisConnectionFactory connections) {
             RedisConfiguration servers = serversOf(connections);
             if (servers instanceof RedisClusterConfiguration cluster) {

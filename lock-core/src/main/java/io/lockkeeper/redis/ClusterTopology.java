@@ -62,7 +62,6 @@ final class ClusterTopology {
         return single;
     }
 
-    /** Returns the servers to ask where all are asked. */
     List<Master> servers() {
         return single ? List.of(Master.ANY) : masters;
     }
@@ -72,7 +71,6 @@ final class ClusterTopology {
         return single ? 0 : ClusterSlotHashUtil.calculateSlot(key);
     }
 
-    /** Returns the name of the server that has a key. */
     String serverOf(byte[] key) {
         List<Master> known = masters;
         if (known.isEmpty()) {

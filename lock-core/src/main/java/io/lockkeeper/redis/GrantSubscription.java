@@ -64,7 +64,6 @@ final class GrantSubscription implements MessageListener, SubscriptionListener {
         this.listener = listener;
     }
 
-    /** Begins to subscribe in the background. */
     void start() {
         thread.start();
     }

@@ -92,7 +92,6 @@ final class RedisCommands implements AutoCloseable, ReplicatedCommands.Masters {
         return clients;
     }
 
-    /** Runs a script; see {@link ScriptRunner#eval}. */
     CompletableFuture<List<Object>> eval(LuaScript script, List<byte[]> keys, List<byte[]> arguments, long waitNanos) {
         refreshIf(topology.isOld(false));
         return scripts.eval(script, keys, arguments, waitNanos);
@@ -271,14 +270,12 @@ final class RedisCommands implements AutoCloseable, ReplicatedCommands.Masters {
         return ofEach("info", commandTimeout, RedisCommands::info, answers::put).thenApply(done -> Map.copyOf(answers));
     }
 
-    /** Sets a key that expires. */
     CompletableFuture<?> set(byte[] key, byte[] value, Duration timeToLive) {
         return call(key, "set", connection -> connection
                 .stringCommands()
                 .setEx(key, Math.max(1, timeToLive.toSeconds()), value));
     }
 
-    /** Deletes a key. */
     CompletableFuture<?> delete(byte[] key) {
         return call(key, "delete", connection -> connection.keyCommands().del(key));
     }
@@ -288,7 +285,6 @@ final class RedisCommands implements AutoCloseable, ReplicatedCommands.Masters {
         scripts.keepAlive();
     }
 
-    /** Refuses further commands. */
     @Override
     public void close() {
         scripts.close();

@@ -24,6 +24,7 @@ import org.slf4j.LoggerFactory;
 final class ServerChecks {
 
     private static final Logger log = LoggerFactory.getLogger(RedisLockStore.class);
+
     /** Less than the margin of the shortest lease: what is more may give a lock twice after a failover or a move of its slot. */
     private static final long MOST_CLOCK_DIFFERENCE_MILLIS = 50;
 
@@ -67,7 +68,6 @@ final class ServerChecks {
         return begun;
     }
 
-    /** Says what is wrong with servers. */
     void warnOfServers(Map<String, Properties> servers, long asked) {
         long answered = clock.millis();
         Map<String, List<String>> findings = new LinkedHashMap<>();

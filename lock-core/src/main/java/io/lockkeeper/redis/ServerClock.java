@@ -26,12 +26,10 @@ final class ServerClock {
         this.nanoTime = nanoTime;
     }
 
-    /** Returns whether the server has told its time. */
     boolean isKnown() {
         return sample.get() != null;
     }
 
-    /** Takes in the time that a reply told. */
     void told(long serverMicros) {
         long now = nanoTime.getAsLong();
         Sample fresh = new Sample(serverMicros, now);

@@ -314,7 +314,6 @@ final class JedisPipeline {
         }
     }
 
-    /** Fails what waits. */
     private void refuse() {
         for (PipelinedCommand next = waiting.poll(); next != null; next = waiting.poll()) {
             next.fail(Failures.closed(), answers);
@@ -322,7 +321,6 @@ final class JedisPipeline {
         }
     }
 
-    /** Refuses further commands and cuts the connection. */
     void close() {
         closed = true;
         helper.shutdown();

@@ -61,13 +61,11 @@ final class PipelinedCommand {
         caller.set(waitNanos > 0 && !self.isInterrupted() ? self : null);
     }
 
-    /** Creates a command that runs a script by its hash. */
     PipelinedCommand(Duration limit, long waitNanos, LuaScript script, List<byte[]> keys, List<byte[]> arguments) {
         this(limit, waitNanos, script.name(), ScriptRunner.words(script, keys, arguments));
         this.script = script;
     }
 
-    /** Returns what is to be sent now. */
     byte[][] send() {
         mayHaveRun |= sends > 0;
         sends++;
@@ -153,7 +151,6 @@ final class PipelinedCommand {
         }
     }
 
-    /** Completes the future with the answer, if it is there. */
     void complete() {
         Object answer = outcome.get();
         if (answer instanceof StoreException failure) {

@@ -201,7 +201,6 @@ public final class LettuceScripts implements ScriptRunner {
         underWay.forEach(call -> call.result.completeExceptionally(Failures.closed()));
     }
 
-    /** One run of a script. */
     private static final class Call {
 
         final CompletableFuture<List<Object>> result = new CompletableFuture<>();

@@ -171,7 +171,6 @@ final class ReplicatedMaster {
         return Stream.of(words).map(RedisNames::bytes).toArray(byte[][]::new);
     }
 
-    /** Takes in the reply of {@code replicas.lua}. */
     private void count(@Nullable Object reply) {
         if (!(reply instanceof List<?> list)) {
             throw refused(
