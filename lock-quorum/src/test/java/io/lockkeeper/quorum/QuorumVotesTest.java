@@ -46,7 +46,9 @@ class QuorumVotesTest {
     @BeforeEach
     void open() {
         quorum.open(
-                StoredInstance.ofThisProcess("client000001", "test", ""), Duration.ofMillis(LEASE), new StoreListener() {
+                StoredInstance.ofThisProcess("client000001", "test", ""),
+                Duration.ofMillis(LEASE),
+                new StoreListener() {
                     @Override
                     public void granted(Grant grant) {
                         throw new AssertionError("nobody waits");
