@@ -2,46 +2,74 @@
 package io.lockkeeper.redis;
 
 import io.lockkeeper.store.StoredInstance;
-import java.net.URLDecoder;
-import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.time.DateTimeException;
 import java.time.Instant;
+import java.util.HashMap;
+import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** The text in which an instance describes itself: its parts with blanks between, in the encoding of a URL. */
+/** The JSON text in which an instance describes itself to people who ask who holds a lock. */
 final class InstanceDescription {
+
+    private static final Pattern FIELD = Pattern.compile("\"(\\w+)\":(?:\"((?:[^\"\\\\]|\\\\.)*)\"|(\\d+))");
+    private static final Pattern ESCAPE = Pattern.compile("\\\\(?:u([0-9a-fA-F]{4})|(.))");
 
     private InstanceDescription() {}
 
-    static byte[] of(StoredInstance instance) {
-        return RedisNames.bytes(Stream.of(
-                        instance.clientId(),
-                        instance.application(),
-                        instance.host(),
-                        instance.pid(),
-                        instance.since(),
-                        instance.service())
-                .map(part -> URLEncoder.encode(part.toString(), StandardCharsets.UTF_8))
-                .collect(Collectors.joining(" ")));
+    static String toJson(StoredInstance instance) {
+        return "{\"id\":" + quoted(instance.clientId()) + ",\"application\":" + quoted(instance.application())
+                + ",\"host\":" + quoted(instance.host()) + ",\"pid\":" + instance.pid() + ",\"since\":"
+                + quoted(instance.since().toString()) + ",\"service\":" + quoted(instance.service()) + "}";
     }
 
-    /** Reads what {@link #of} wrote; empty where there is nothing, or something else. */
-    static Optional<StoredInstance> parse(byte @Nullable [] text) {
-        if (text == null) {
+    /** Reads what {@link #toJson} wrote; empty where there is nothing, or something else. */
+    static Optional<StoredInstance> parse(byte @Nullable [] json) {
+        if (json == null) {
             return Optional.empty();
+        }
+        Map<String, String> fields = new HashMap<>();
+        Matcher field = FIELD.matcher(new String(json, StandardCharsets.UTF_8));
+        while (field.find()) {
+            fields.put(field.group(1), field.group(2) == null ? field.group(3) : unquoted(field.group(2)));
         }
         try {
-            String[] parts = Stream.of(new String(text, StandardCharsets.UTF_8).split(" ", -1))
-                    .map(part -> URLDecoder.decode(part, StandardCharsets.UTF_8))
-                    .toArray(String[]::new);
             return Optional.of(new StoredInstance(
-                    parts[0], parts[1], parts[2], Long.parseLong(parts[3]), Instant.parse(parts[4]), parts[5]));
-        } catch (IllegalArgumentException | DateTimeException | ArrayIndexOutOfBoundsException notOurs) {
+                    fields.getOrDefault("id", ""),
+                    fields.getOrDefault("application", ""),
+                    fields.getOrDefault("host", ""),
+                    Long.parseLong(fields.getOrDefault("pid", "0")),
+                    Instant.parse(fields.getOrDefault("since", "")),
+                    fields.getOrDefault("service", "")));
+        } catch (NumberFormatException | DateTimeException notOurs) {
             return Optional.empty();
         }
+    }
+
+    private static String unquoted(String text) {
+        return ESCAPE.matcher(text).replaceAll(escape -> {
+            String code = escape.group(1);
+            String character = code == null ? escape.group(2) : Character.toString(Integer.parseInt(code, 16));
+            return Matcher.quoteReplacement(character);
+        });
+    }
+
+    private static String quoted(String text) {
+        StringBuilder json = new StringBuilder("\"");
+        for (int i = 0; i < text.length(); i++) {
+            char c = text.charAt(i);
+            if (c == '"' || c == '\\') {
+                json.append('\\').append(c);
+            } else if (c < ' ') {
+                json.append(String.format(Locale.ROOT, "\\u%04x", (int) c));
+            } else {
+                json.append(c);
+            }
+        }
+        return json.append('"').toString();
     }
 }

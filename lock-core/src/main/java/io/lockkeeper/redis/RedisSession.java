@@ -257,7 +257,7 @@ final class RedisSession {
     }
 
     private void describe(StoredInstance description) {
-        byte[] text = InstanceDescription.of(description);
+        byte[] text = RedisNames.bytes(InstanceDescription.toJson(description));
         timer.scheduleWithFixedDelay(() -> describe(text), 0, DESCRIPTION_REFRESH_SECONDS, TimeUnit.SECONDS);
         if (guard != null) {
             // A restart must be seen although no lock is asked for: the time of the new run counts from here.
