@@ -31,6 +31,7 @@ final class RedisSession {
     private static final Logger log = LoggerFactory.getLogger(RedisLockStore.class);
     private static final long LONGEST_EXAMINATION_MILLIS = 500;
     private static final long NEVER = -1;
+    private static final String LOST_HANDSHAKE = "RedisHandshakeHandler not registered";
     private static final Duration DESCRIPTION_LIFE = Duration.ofSeconds(60);
     private static final long DESCRIPTION_REFRESH_SECONDS = 20;
 
@@ -249,7 +250,11 @@ final class RedisSession {
     }
 
     private CompletableFuture<Long> prepare() {
-        return commands.prepare(scripts.all()).thenApply(time -> {
+        CompletableFuture<Long> first = commands.prepare(scripts.all());
+        // Lettuce does not know why a server refused it where the connection ended before its own handler was asked.
+        CompletableFuture<Long> told = first.exceptionallyCompose(
+                failure -> Failures.says(failure, LOST_HANDSHAKE) ? commands.prepare(scripts.all()) : first);
+        return told.thenApply(time -> {
             clocks.first().told(TimeUnit.MILLISECONDS.toMicros(time));
             checks.examine();
             return time;
