@@ -166,7 +166,7 @@ public record LockRequest(
 
     private static List<String> distinct(List<String> names) {
         names.forEach(name -> Objects.requireNonNull(name, "a lock name must not be null"));
-        return names.size() == 1 ? List.of(names.get(0)) : List.copyOf(new LinkedHashSet<>(names));
+        return List.copyOf(names.size() == 1 ? names : new LinkedHashSet<>(names));
     }
 
     // Counted, not encoded: every acquisition checks its names, and an encoder with its buffer would be most of its

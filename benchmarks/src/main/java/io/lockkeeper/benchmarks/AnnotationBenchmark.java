@@ -84,10 +84,28 @@ public class AnnotationBenchmark {
         return locked.sell(order);
     }
 
+    /** The annotated method, with a name from a parameter. */
+    @Benchmark
+    public int annotationOfParameter() {
+        return locked.sellById(order.id());
+    }
+
+    /** The annotated method, with a constant name. */
+    @Benchmark
+    public int annotationOfConstant() {
+        return locked.sellLamp(order);
+    }
+
     /** The same lock with the template. */
     @Benchmark
     public int template() {
         return locks.<Integer, RuntimeException>execute("order:" + order.id(), lease -> bare.sell(order));
+    }
+
+    /** A constant lock with the template. */
+    @Benchmark
+    public int templateOfConstant() {
+        return locks.<Integer, RuntimeException>execute("order:lamp", lease -> bare.sell(order));
     }
 
     /** What a method is called with. */
@@ -99,6 +117,18 @@ public class AnnotationBenchmark {
         /** Does nothing. */
         @DistributedLocked("order:#{#order.id}")
         public int sell(Order order) {
+            return order.id().length();
+        }
+
+        /** Does nothing. */
+        @DistributedLocked("order:#{#id}")
+        public int sellById(String id) {
+            return id.length();
+        }
+
+        /** Does nothing. */
+        @DistributedLocked("order:lamp")
+        public int sellLamp(Order order) {
             return order.id().length();
         }
     }

@@ -43,15 +43,16 @@ final class BlockingExecution implements MethodLockSpec.Execution {
                     Thread.currentThread().getName());
         }
         LockedCall locked = new LockedCall(spec, call);
+        Object result;
         try {
-            locked.ask((operations, request) -> {
-                operations.run(request, lease -> locked.run(lease).ensureHeld());
-                return locked;
+            result = locked.ask((operations, request) -> {
+                operations.run(request, locked::runToEnd);
+                return locked.returned();
             });
         } catch (LockException failure) {
-            return warned(locked.withoutLock(failure), spec, call);
+            result = locked.withoutLock(failure);
         }
-        return warned(locked.returned(), spec, call);
+        return warned(result, spec, call);
     }
 
     private static boolean isOnEventLoop() {

@@ -153,8 +153,7 @@ record LockNames(
 
     /** Returns the names for a call; an IllegalArgumentException says which expression failed or has no value. */
     List<String> of(@Nullable Object target, @Nullable Object[] args) {
-        EvaluationContext call =
-                new Call(shared, parameters, new Root(owner.method(), args, target, owner.targetClass()));
+        Call call = new Call(shared, parameters, new Root(owner.method(), args, target, owner.targetClass()));
         if (templates.size() == 1) {
             return names(templates.get(0), call);
         }
@@ -163,46 +162,49 @@ record LockNames(
         return names;
     }
 
-    private List<String> names(Template template, EvaluationContext call) {
-        List<String> beginnings = List.of("");
-        for (NameExpression part : template.parts()) {
-            beginnings = combine(beginnings, part.isLiteral() ? List.of(part.text()) : values(template, part, call));
+    private List<String> names(Template template, Call call) {
+        // Every call comes through here: a name is made without lists as long as no expression has several values.
+        String name = "";
+        List<String> several = null;
+        for (int i = 0; i < template.parts().size(); i++) {
+            NameExpression part = template.parts().get(i);
+            Object value = part.isLiteral() ? part.text() : value(template, part, call);
+            boolean isSeveral = value instanceof Collection || ObjectUtils.isArray(value);
+            String text = isSeveral ? "" : part.isLiteral() ? part.text() : text(template, part, value);
+            if (!isSeveral && several == null) {
+                name = name.isEmpty() ? text : name.concat(text);
+            } else {
+                List<String> endings = isSeveral ? texts(template, part, value) : List.of(text);
+                several = combine(several == null ? List.of(name) : several, endings);
+            }
         }
-        return beginnings;
+        return several == null ? List.of(name) : several;
     }
 
     private static List<String> combine(List<String> beginnings, List<String> endings) {
-        if (beginnings.size() == 1 && endings.size() == 1) {
-            String beginning = beginnings.get(0);
-            return beginning.isEmpty() ? endings : List.of(beginning.concat(endings.get(0)));
-        }
         return beginnings.stream()
                 .flatMap(beginning -> endings.stream().map(beginning::concat))
                 .toList();
     }
 
-    private List<String> values(Template template, NameExpression part, EvaluationContext call) {
-        Object value;
+    private @Nullable Object value(Template template, NameExpression part, Call call) {
         try {
-            value = part.value(call);
+            Object value = part.value(call);
+            return value instanceof Optional<?> optional ? optional.orElse(null) : value;
         } catch (EvaluationException failure) {
             throw wrong(template, part, "cannot be evaluated: " + failure.getMessage(), failure);
         }
-        if (value instanceof Optional<?> optional) {
-            value = optional.orElse(null);
-        }
-        if (!(value instanceof Collection) && !ObjectUtils.isArray(value)) {
-            return List.of(text(template, part, value));
-        }
-        Collection<?> elements = value instanceof Collection<?> collection
-                ? collection
-                : Arrays.asList(ObjectUtils.toObjectArray(value));
-        if (elements.isEmpty()) {
+    }
+
+    private List<String> texts(Template template, NameExpression part, @Nullable Object value) {
+        Object[] elements =
+                value instanceof Collection<?> collection ? collection.toArray() : ObjectUtils.toObjectArray(value);
+        if (elements.length == 0) {
             throw wrong(template, part, "is empty, and gives no lock name", null);
         }
-        List<String> texts = new ArrayList<>(elements.size());
-        elements.forEach(element -> texts.add(text(template, part, element)));
-        return texts;
+        return Arrays.stream(elements)
+                .map(element -> text(template, part, element))
+                .toList();
     }
 
     private String text(Template template, NameExpression part, @Nullable Object value) {
@@ -213,7 +215,8 @@ record LockNames(
         if (text == null || text.isBlank()) {
             throw wrong(template, part, "is blank", null);
         }
-        if (text.startsWith(value.getClass().getName() + "@")) {
+        String type = value.getClass().getName();
+        if (text.startsWith(type) && text.startsWith("@", type.length())) {
             throw wrong(
                     template,
                     part,
@@ -266,7 +269,7 @@ record LockNames(
          * types the expression is never compiled again, where Spring would compile it for ever.
          */
         @Nullable
-        Object value(EvaluationContext call) {
+        Object value(Call call) {
             if (!(expression instanceof SpelExpression spel)) {
                 return expression.getValue(call);
             }
@@ -275,7 +278,7 @@ record LockNames(
                 spel.compileExpression();
             }
             try {
-                return spel.getValue(call);
+                return spel.getValue(call, call.root());
             } catch (SpelEvaluationException failure) {
                 if (failure.getMessageCode() != SpelMessage.EXCEPTION_RUNNING_COMPILED_EXPRESSION) {
                     throw failure;
@@ -284,7 +287,7 @@ record LockNames(
             spel.revertToInterpreted();
             calls.set(0);
             compiled = misfits.incrementAndGet() >= MOST_MISFITS;
-            return spel.getValue(call);
+            return spel.getValue(call, call.root());
         }
     }
 }

@@ -73,8 +73,9 @@ final class LockedCall {
         return ExposeInvocationInterceptor.INSTANCE.invoke(call);
     }
 
-    /** Fails where the lock of a method that has ended was lost, and the method must not succeed then. */
-    void ensureHeld() {
+    /** Runs a method that has ended when it returns; fails where the lock was lost, and it must not succeed then. */
+    void runToEnd(LockLease held) throws Throwable {
+        run(held);
         if (watch != null) {
             watch.ensureHeld();
         }
