@@ -4,9 +4,11 @@ package io.lockkeeper.redis;
 import io.lockkeeper.redis.RedisLockStore.Options;
 import io.lockkeeper.store.StoreTraits;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.function.UnaryOperator;
 
 /**
  * The scripts over locks. What is the same in all calls of a store stands in their text, because Redis takes time for each
@@ -49,13 +51,24 @@ record LockScripts(
                 "${alive}", Long.toString(aliveMillis),
                 "${life}", "'" + (Math.min(leaseMillis, LATEST_MILLIS) + tombstoneMillis) + "'",
                 "${channels}", quoted(channels));
+        Map<String, String> read = new HashMap<>();
+        UnaryOperator<String> parts =
+                part -> read.computeIfAbsent(part, name -> replace(LuaScript.read(name), constants));
         return new LockScripts(
-                LuaScript.load("acquire", constants, "acquire-fast"),
-                LuaScript.load("release", constants, "last-token", "release-fast", "grant-next", "release-grant"),
-                LuaScript.load("handover", constants, "last-token", "handover-fast", "grant-next", "handover-grant"),
-                LuaScript.load("renew", constants, "renew-fast"),
-                LuaScript.load("inspect", constants),
-                LuaScript.load("revoke", constants));
+                LuaScript.join("acquire", parts, "acquire-fast"),
+                LuaScript.join("release", parts, "last-token", "release-fast", "grant-next", "release-grant"),
+                LuaScript.join("handover", parts, "last-token", "handover-fast", "grant-next", "handover-grant"),
+                LuaScript.join("renew", parts, "renew-fast"),
+                LuaScript.join("inspect", parts),
+                LuaScript.join("revoke", parts));
+    }
+
+    private static String replace(String source, Map<String, String> constants) {
+        String replaced = source;
+        for (Map.Entry<String, String> constant : constants.entrySet()) {
+            replaced = replaced.replace(constant.getKey(), constant.getValue());
+        }
+        return replaced;
     }
 
     List<LuaScript> all() {

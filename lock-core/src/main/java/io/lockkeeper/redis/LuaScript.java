@@ -6,8 +6,8 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
+import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -18,20 +18,56 @@ import org.springframework.data.redis.core.script.DigestUtils;
  * A script of the store.
  *
  * <p>Internal: public for the packages of the drivers alone, and may change in any release.
- *
- * @param name the file's name
- * @param source the text that Redis runs
- * @param sha1 the hash under which Redis knows it
  */
-public record LuaScript(String name, String source, String sha1) {
+public final class LuaScript {
 
-    static final LuaScript SCAN = of("scan", read("scan"));
-    static final LuaScript RIGHTS = of("rights", read("rights"));
+    static final LuaScript SCAN = new LuaScript("scan", read("scan"), null);
+    static final LuaScript RIGHTS = new LuaScript("rights", read("rights"), null);
     /** Is sent as its text: it is short. */
-    public static final LuaScript REPLICAS = of("replicas", read("replicas"));
+    public static final LuaScript REPLICAS = new LuaScript("replicas", read("replicas"), null);
+
+    private static final int HASH_LENGTH = 40;
 
     private static final Set<String> OVER_LOCKS =
             Set.of("acquire", "release", "handover", "renew", "inspect", "revoke");
+
+    private final String name;
+    private final String source;
+    private volatile @Nullable String sha1;
+
+    /** Creates a script; its hash is computed when it is needed, unless it is given or told. */
+    LuaScript(String name, String source, @Nullable String sha1) {
+        this.name = name;
+        this.source = source;
+        this.sha1 = sha1;
+    }
+
+    /** Returns the name of the file. */
+    public String name() {
+        return name;
+    }
+
+    /** Returns the text that Redis runs. */
+    public String source() {
+        return source;
+    }
+
+    /** Returns the hash under which Redis knows the script. */
+    public String sha1() {
+        String known = sha1;
+        if (known == null) {
+            known = DigestUtils.sha1DigestAsHex(source);
+            sha1 = known;
+        }
+        return known;
+    }
+
+    /** Tells the hash that a server has given the script: to compute it is most of what a fresh JVM does here. */
+    void loadedAs(String hash) {
+        if (hash.length() == HASH_LENGTH) {
+            sha1 = hash;
+        }
+    }
 
     /** Returns whether this is one of {@link LockScripts}, whose replies are texts; others give lists. */
     public boolean isOverLocks() {
@@ -49,29 +85,24 @@ public record LuaScript(String name, String source, String sha1) {
         throw new StoreException("script " + name + " gave neither a text nor a list: " + reply, null);
     }
 
-    /**
-     * Returns a script over locks, which begins with its fast paths and goes on with what it shares with the others.
-     *
-     * @param constants what stands in the text in place of what
-     */
-    static LuaScript load(String name, Map<String, String> constants, String... fastPaths) {
+    /** Returns a script over locks, which begins with its fast paths and goes on with what it shares with the others. */
+    static LuaScript join(String name, UnaryOperator<String> parts, String... fastPaths) {
         String source = Stream.of(Stream.of("clock"), Stream.of(fastPaths), Stream.of("record", name))
                 .flatMap(part -> part)
-                .map(LuaScript::read)
+                .map(parts)
                 .collect(Collectors.joining("\n"));
-        for (Map.Entry<String, String> constant : constants.entrySet()) {
-            source = source.replace(constant.getKey(), constant.getValue());
-        }
-        return of(name, source);
+        return new LuaScript(name, source, null);
     }
 
-    private static LuaScript of(String name, String source) {
-        return new LuaScript(name, source, DigestUtils.sha1DigestAsHex(source));
-    }
-
-    private static String read(String name) {
+    /** Returns the text of a file, without its comments: they are a third of it, and the text is hashed, sent and kept. */
+    static String read(String name) {
         try {
-            return new ClassPathResource(name + ".lua", LuaScript.class).getContentAsString(StandardCharsets.UTF_8);
+            return new ClassPathResource(name + ".lua", LuaScript.class)
+                    .getContentAsString(StandardCharsets.UTF_8)
+                    .lines()
+                    .map(String::strip)
+                    .filter(line -> !line.isEmpty() && !line.startsWith("--"))
+                    .collect(Collectors.joining("\n"));
         } catch (IOException missing) {
             throw new UncheckedIOException("A script of the locks is missing from the class path", missing);
         }

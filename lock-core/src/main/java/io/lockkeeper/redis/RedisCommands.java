@@ -174,7 +174,11 @@ final class RedisCommands implements AutoCloseable, ReplicatedCommands.Masters {
     /** A user who may not load scripts sends their text now and then. */
     private static Boolean load(RedisConnection connection, LuaScript script) {
         try {
-            return connection.scriptingCommands().scriptLoad(RedisNames.bytes(script.source())) != null;
+            String hash = connection.scriptingCommands().scriptLoad(RedisNames.bytes(script.source()));
+            if (hash != null) {
+                script.loadedAs(hash);
+            }
+            return hash != null;
         } catch (RuntimeException failure) {
             if (Failures.says(failure, "NOPERM")) {
                 return false;

@@ -101,7 +101,13 @@ final class LockedMethodsConfiguration {
      * Makes sure that beans are proxied at all. Spring Boot registers an auto-proxy creator only with
      * {@code spring.aop.auto}, and without one an annotated method would silently run without its lock.
      */
-    record AutoProxyCreatorRegistrar(Environment environment) implements ImportBeanDefinitionRegistrar {
+    static final class AutoProxyCreatorRegistrar implements ImportBeanDefinitionRegistrar {
+
+        private final Environment environment;
+
+        AutoProxyCreatorRegistrar(Environment environment) {
+            this.environment = environment;
+        }
 
         @Override
         public void registerBeanDefinitions(AnnotationMetadata importing, BeanDefinitionRegistry registry) {

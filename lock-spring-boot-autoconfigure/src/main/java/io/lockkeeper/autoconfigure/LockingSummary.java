@@ -21,11 +21,19 @@ import org.springframework.expression.spel.standard.SpelExpressionParser;
 import org.springframework.util.ClassUtils;
 
 /** Says at the start what locks, and where; warns where that is not what the application seems to be set up for. */
-record LockingSummary(ConfigurableListableBeanFactory beans, LockkeeperProperties properties)
-        implements ApplicationListener<ContextRefreshedEvent> {
+final class LockingSummary implements ApplicationListener<ContextRefreshedEvent> {
 
     private static final Logger log = LoggerFactory.getLogger(LockkeeperAutoConfiguration.class);
     private static final String CONNECTIONS = "org.springframework.data.redis.connection.RedisConnectionFactory";
+
+    private final ConfigurableListableBeanFactory beans;
+    private final LockkeeperProperties properties;
+
+    // No record: Spring keeps listeners by their hash, which would be that of all the properties.
+    LockingSummary(ConfigurableListableBeanFactory beans, LockkeeperProperties properties) {
+        this.beans = beans;
+        this.properties = properties;
+    }
 
     @Override
     public void onApplicationEvent(ContextRefreshedEvent event) {

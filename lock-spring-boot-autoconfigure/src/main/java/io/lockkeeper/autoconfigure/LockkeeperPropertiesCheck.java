@@ -13,6 +13,10 @@ import org.springframework.validation.FieldError;
 record LockkeeperPropertiesCheck(LockkeeperProperties properties, Errors errors) {
 
     private static final int MAX_PASSES = 9_999;
+
+    /** Fits into every unit and clock. */
+    private static final Duration LONGEST = Duration.ofDays(36_500);
+
     private static final String NOT_WITH_QUORUM =
             "does not go together with lockkeeper.redis.quorum.nodes: remove one of them";
 
@@ -29,6 +33,7 @@ record LockkeeperPropertiesCheck(LockkeeperProperties properties, Errors errors)
                 "handover.max-passes",
                 "must be between 0 and 9999: choose 0 to pass no lock on within this instance");
         atLeast("handover.max-time", properties.handover().maxTime(), 0, "choose a time such as 50ms");
+        notForEver("handover.max-time", properties.handover().maxTime());
         atLeast("shutdown.wait", properties.shutdown().waitTime(), 0, "choose 0 not to wait");
         Duration command = redis.commandTimeout();
         atLeast("redis.command-timeout", command, 1, "choose a time such as 2s");
@@ -79,19 +84,27 @@ record LockkeeperPropertiesCheck(LockkeeperProperties properties, Errors errors)
 
     private void atLeast(String property, @Nullable Duration time, int millis, String advice) {
         if (time != null && time.compareTo(Duration.ofMillis(millis)) < 0) {
-            long set = time.toMillis();
             String limit = millis == 0 ? "not be negative" : "be " + millis + "ms or more";
             // Nothing tells whether a unit was written, so what is said is true in both cases.
-            String unit = set <= 0 ? "" : "; " + set + " without a unit is " + set + " ms, write " + set + "s";
+            String unit = time.isNegative() || time.toMillis() == 0
+                    ? ""
+                    : "; " + time.toMillis() + " without a unit is " + time.toMillis() + " ms, write " + time.toMillis()
+                            + "s";
             reject(true, property, "must " + limit + ": " + advice + unit);
+        }
+        if (millis > 0) {
+            notForEver(property, time);
         }
     }
 
+    private void notForEver(String property, @Nullable Duration time) {
+        reject(time != null && time.compareTo(LONGEST) > 0, property, "must be at most 100 years: shorten it");
+    }
+
     private void atMost(String property, @Nullable Duration time, Duration most, String limit) {
-        reject(
-                time != null && time.compareTo(most) > 0,
-                property,
-                "must be at most " + limit + ", which is " + most.toMillis() + "ms: shorten it");
+        if (time != null && time.compareTo(most) > 0 && time.compareTo(LONGEST) <= 0) {
+            reject(true, property, "must be at most " + limit + ", which is " + most.toMillis() + "ms: shorten it");
+        }
     }
 
     private void reject(boolean isWrong, String property, String message) {

@@ -34,8 +34,15 @@ final class TransactionGuard implements TransactionExecutionListener {
     }
 
     /** Adds the guard to every manager that does not have it: when it is made, or where it was made too early, at the start. */
-    record Attachment(ConfigurableListableBeanFactory beans, TransactionGuard guard)
-            implements BeanPostProcessor, SmartInitializingSingleton {
+    static final class Attachment implements BeanPostProcessor, SmartInitializingSingleton {
+
+        private final ConfigurableListableBeanFactory beans;
+        private final TransactionGuard guard;
+
+        Attachment(ConfigurableListableBeanFactory beans, TransactionGuard guard) {
+            this.beans = beans;
+            this.guard = guard;
+        }
 
         @Override
         public Object postProcessAfterInitialization(Object bean, String beanName) {

@@ -5,7 +5,6 @@ import io.lockkeeper.annotation.DistributedLocked;
 import java.lang.annotation.Annotation;
 import java.lang.reflect.AnnotatedElement;
 import java.lang.reflect.Method;
-import java.util.Arrays;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
@@ -122,8 +121,11 @@ public final class DistributedLockedAdvisor extends StaticMethodMatcherPointcutA
             return false;
         }
         try {
-            return isAnnotated(type)
-                    || Arrays.stream(ReflectionUtils.getDeclaredMethods(type)).anyMatch(this::isAnnotated);
+            boolean found = isAnnotated(type);
+            for (Method method : ReflectionUtils.getDeclaredMethods(type)) {
+                found = found || isAnnotated(method);
+            }
+            return found;
         } catch (IllegalStateException | LinkageError unreadable) {
             // The check of its methods says so.
             return true;
@@ -131,10 +133,15 @@ public final class DistributedLockedAdvisor extends StaticMethodMatcherPointcutA
     }
 
     private boolean isAnnotated(AnnotatedElement element) {
-        return Arrays.stream(element.getDeclaredAnnotations())
-                .anyMatch(annotation -> locking.computeIfAbsent(
-                        annotation.annotationType(),
-                        type -> type == DistributedLocked.class
-                                || MergedAnnotations.from(type).isPresent(DistributedLocked.class)));
+        for (Annotation annotation : element.getDeclaredAnnotations()) {
+            if (locking.computeIfAbsent(annotation.annotationType(), DistributedLockedAdvisor::isLocking)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private static boolean isLocking(Class<? extends Annotation> type) {
+        return type == DistributedLocked.class || MergedAnnotations.from(type).isPresent(DistributedLocked.class);
     }
 }
