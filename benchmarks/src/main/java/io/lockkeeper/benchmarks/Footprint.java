@@ -6,6 +6,7 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.EnumMap;
 import java.util.HashMap;
@@ -20,6 +21,12 @@ import java.util.stream.Collectors;
  */
 final class Footprint {
 
+    private static final String OURS = "io.lockkeeper.autoconfigure.LockkeeperAutoConfiguration,"
+            + "io.lockkeeper.autoconfigure.LockkeeperCacheAutoConfiguration,"
+            + "io.lockkeeper.autoconfigure.actuate.LockkeeperEndpointAutoConfiguration,"
+            + "io.lockkeeper.autoconfigure.actuate.LockkeeperHealthAutoConfiguration,"
+            + "io.lockkeeper.autoconfigure.observation.LockkeeperObservationAutoConfiguration";
+
     private static final List<String> SPANS = List.of("started", "used", "threads");
 
     private final RedisServer redis;
@@ -27,13 +34,16 @@ final class Footprint {
 
     /** One kind of application. */
     private enum Kind {
-        PLAIN("data-redis alone"),
-        STARTER("with the starter");
+        PLAIN("data-redis alone", List.of()),
+        EXCLUDED("the starter without its auto-configuration", List.of("-Dspring.autoconfigure.exclude=" + OURS)),
+        STARTER("with the starter", List.of());
 
         private final String title;
+        private final List<String> options;
 
-        Kind(String title) {
+        Kind(String title, List<String> options) {
             this.title = title;
+            this.options = options;
         }
     }
 
@@ -52,8 +62,8 @@ final class Footprint {
         jars(plain, starter, table);
         try (RedisServer redis = RedisServer.start()) {
             Path classes = Path.of(settings.text("--classes", "benchmarks/target/classes"));
-            Map<Kind, ClassPath> kinds = new EnumMap<>(Map.of(Kind.PLAIN, plain, Kind.STARTER, starter));
-            new Footprint(redis, classes).startUp(kinds, settings.number("--rounds", 7), table);
+            Map<Kind, ClassPath> kinds = new EnumMap<>(Map.of(Kind.PLAIN, plain, Kind.EXCLUDED, starter, Kind.STARTER, starter));
+            new Footprint(redis, classes).startUp(kinds, settings.number("--rounds", 9), table);
         }
         table.end();
         System.exit(0);
@@ -89,12 +99,12 @@ final class Footprint {
     private void startUp(Map<Kind, ClassPath> kinds, int rounds, Table table) throws IOException {
         Map<Kind, double[][]> figures = new EnumMap<>(Kind.class);
         kinds.keySet().forEach(kind -> figures.put(kind, new double[SPANS.size()][rounds]));
-        for (ClassPath once : kinds.values()) {
-            run(once);
+        for (Kind kind : kinds.keySet()) {
+            run(kind, kinds.get(kind));
         }
         for (int round = 0; round < rounds; round++) {
             for (Kind kind : kinds.keySet()) {
-                Map<String, Long> told = run(kinds.get(kind));
+                Map<String, Long> told = run(kind, kinds.get(kind));
                 for (int i = 0; i < SPANS.size(); i++) {
                     figures.get(kind)[i][round] = told.get(SPANS.get(i));
                 }
@@ -116,9 +126,9 @@ final class Footprint {
         figures.forEach((kind, own) -> row(kind.title, own, table));
         double[] added = new double[2];
         for (int i = 0; i < added.length; i++) {
-            added[i] = median(figures.get(Kind.STARTER)[i]) - median(figures.get(Kind.PLAIN)[i]);
+            added[i] = median(figures.get(Kind.STARTER)[i]) - median(figures.get(Kind.EXCLUDED)[i]);
         }
-        table.row("added", true, added[0] / 1e6, Double.NaN, Double.NaN, added[1] / 1e6);
+        table.row("added by the auto-configuration", true, added[0] / 1e6, Double.NaN, Double.NaN, added[1] / 1e6);
         table.plot();
     }
 
@@ -140,10 +150,12 @@ final class Footprint {
         return sorted[sorted.length / 2];
     }
 
-    private Map<String, Long> run(ClassPath classPath) throws IOException {
+    private Map<String, Long> run(Kind kind, ClassPath classPath) throws IOException {
         String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
-        List<String> command =
-                List.of(java, "-cp", classPath.with(classes), FootprintApplication.class.getName(), "" + redis.port());
+        List<String> command = new ArrayList<>(List.of(java));
+        command.addAll(kind.options);
+        command.addAll(
+                List.of("-cp", classPath.with(classes), FootprintApplication.class.getName(), "" + redis.port()));
         Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
         Map<String, Long> told = new HashMap<>();
         StringBuilder all = new StringBuilder();

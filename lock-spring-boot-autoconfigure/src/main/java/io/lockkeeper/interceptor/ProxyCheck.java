@@ -2,7 +2,6 @@
 package io.lockkeeper.interceptor;
 
 import io.lockkeeper.LockOperations;
-import java.io.Closeable;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.lang.reflect.Proxy;
@@ -16,20 +15,18 @@ import org.springframework.aop.config.AopConfigUtils;
 import org.springframework.aop.framework.Advised;
 import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.aop.framework.ProxyConfig;
+import org.springframework.aop.framework.ProxyFactory;
+import org.springframework.aop.framework.ProxyProcessorSupport;
 import org.springframework.aop.framework.autoproxy.AbstractAdvisorAutoProxyCreator;
 import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
 import org.springframework.aop.support.AopUtils;
-import org.springframework.beans.factory.Aware;
 import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.BeanFactoryUtils;
-import org.springframework.beans.factory.DisposableBean;
-import org.springframework.beans.factory.InitializingBean;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.support.AbstractBeanFactory;
 import org.springframework.context.annotation.Bean;
 import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.util.ClassUtils;
-import org.springframework.util.ObjectUtils;
 
 /**
  * Foretells how beans are proxied, by their interfaces or by a subclass, and finds methods that no such proxy locks, beans
@@ -42,7 +39,7 @@ record ProxyCheck(ConfigurableListableBeanFactory beans) {
         return beanClass.isInterface()
                 || Proxy.isProxyClass(beanClass)
                 || ClassUtils.isLambdaClass(beanClass)
-                || (hasOwnInterface(beanClass) && !isClassProxyingForced());
+                || (!isClassProxyingForced() && new Interfaces().hasOwn(beanClass));
     }
 
     /** Returns whether a bean is proxied by its interfaces: as it is, where it exists, and else as it will be. */
@@ -114,18 +111,16 @@ record ProxyCheck(ConfigurableListableBeanFactory beans) {
                 || beans.getBean(creator, ProxyConfig.class).isProxyTargetClass();
     }
 
-    /** What Spring counts: interfaces with methods that are not mere callbacks of the container. */
-    private static boolean hasOwnInterface(Class<?> beanClass) {
-        return Arrays.stream(ClassUtils.getAllInterfacesForClass(beanClass))
-                .anyMatch(type -> type.getMethods().length > 0 && !isCallback(type));
-    }
+    /** Chooses as Spring's auto-proxy creators do. */
+    private static final class Interfaces extends ProxyProcessorSupport {
 
-    private static boolean isCallback(Class<?> type) {
-        return type == InitializingBean.class
-                || type == DisposableBean.class
-                || type == AutoCloseable.class
-                || type == Closeable.class
-                || ObjectUtils.containsElement(type.getInterfaces(), Aware.class);
+        private static final long serialVersionUID = 1L;
+
+        boolean hasOwn(Class<?> beanClass) {
+            ProxyFactory chosen = new ProxyFactory();
+            evaluateProxyInterfaces(beanClass, chosen);
+            return !chosen.isProxyTargetClass();
+        }
     }
 
     /** Returns whether a bean is there, and no call of it can ever be locked; false where that cannot be seen. */
