@@ -62,7 +62,8 @@ final class Footprint {
         jars(plain, starter, table);
         try (RedisServer redis = RedisServer.start()) {
             Path classes = Path.of(settings.text("--classes", "benchmarks/target/classes"));
-            Map<Kind, ClassPath> kinds = new EnumMap<>(Map.of(Kind.PLAIN, plain, Kind.EXCLUDED, starter, Kind.STARTER, starter));
+            Map<Kind, ClassPath> kinds =
+                    new EnumMap<>(Map.of(Kind.PLAIN, plain, Kind.EXCLUDED, starter, Kind.STARTER, starter));
             new Footprint(redis, classes).startUp(kinds, settings.number("--rounds", 9), table);
         }
         table.end();
