@@ -16,8 +16,8 @@ import org.junit.jupiter.api.TestReporter;
 /** What a call costs because of the annotation, over what the same lock costs with the template. */
 public class HotPathTest {
 
-    private static final int ROUNDS = 5;
-    private static final int CALLS = 20_000;
+    private static final int ROUNDS = 4;
+    private static final int CALLS = 5_000;
     private static final int LIMIT_BYTES = 300;
 
     private final ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
