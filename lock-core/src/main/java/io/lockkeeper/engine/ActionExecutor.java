@@ -18,16 +18,16 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
-import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * Executes the actions of local locks, in order, outside their monitors, sets their timers, and brings them their events. An
- * action that throws anything is executed again a little later, and a question that throws is a failed one: nothing ends in
- * silence. One file, longer than others, because this rule and the order hold only where all actions pass one place.
+ * action that throws anything is executed again at the next look, and a question that throws is a failed one: nothing ends
+ * in silence. One file, longer than others, because this rule and the order hold only where all actions pass one place.
  */
 final class ActionExecutor {
 
@@ -42,16 +42,11 @@ final class ActionExecutor {
     /** How long a caller waits at most until its place is gone. */
     static final long PLACE_GONE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
-    private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
-    private static final int MOST_TRIES = 40;
-
     /** Instead of the time for which a thread waits: commands run on other threads. */
     private static final long IN_BACKGROUND = -1;
 
     /** For so many polls a store keeps what a waiting attempt has. */
     private static final int ALIVE_POLLS = 3;
-
-    private static final CompletableFuture<?> DONE = CompletableFuture.completedFuture(null);
 
     /** What the actions concern beside the store and the callers. */
     interface Owner {
@@ -199,7 +194,7 @@ final class ActionExecutor {
         registry.remove(waiter);
         CompletableFuture<?> gone =
                 lock == null ? null : happened(lock, IN_BACKGROUND, null, (known, now) -> known.left(waiter));
-        return gone == null ? DONE : gone;
+        return gone == null ? PendingAnswers.DONE : gone;
     }
 
     /** Makes a hold lost, unless it is over: its holders are told, and those who wait for the lock ask again. */
@@ -216,14 +211,16 @@ final class ActionExecutor {
         if (actions == null) {
             return;
         }
-        registry.untrack(hold.attempt);
-        hold.leases().forEach(holder -> holder.lost(reason));
-        // What the store may still keep goes back now: other locks of the same request, or a lease that is over for
-        // us only. Where the answer never comes, the store ends the hold by itself; but it may have kept some of
-        // several locks for longer than a lease, while the attempt waited for the others.
-        ReleaseCommand giveBack = new ReleaseCommand(hold.spec.names(), hold.attempt, 0, keep);
-        ClockReading end = hold.spec.names().size() == 1 ? context.now() : keptUntil(hold.spec, context.now());
-        context.background().execute(new Ending(giveBack, end, null));
+        calls.untilDone(() -> {
+            registry.untrack(hold.attempt);
+            hold.leases().forEach(holder -> holder.lost(reason));
+            // What the store may still keep goes back now: other locks of the same request, or a lease that is over for
+            // us only. Where the answer never comes, the store ends the hold by itself; but it may have kept some of
+            // several locks for longer than a lease, while the attempt waited for the others.
+            ReleaseCommand giveBack = new ReleaseCommand(hold.spec.names(), hold.attempt, 0, keep);
+            ClockReading end = hold.spec.names().size() == 1 ? context.now() : keptUntil(hold.spec, context.now());
+            context.background().execute(new Ending(giveBack, end, null));
+        });
         execute(lock, actions, IN_BACKGROUND, null);
     }
 
@@ -242,16 +239,31 @@ final class ActionExecutor {
 
     // ---- actions ----
 
+    /** Executes actions; commands run on this thread only where it waits, and for one of them only. */
     private CompletableFuture<?> execute(
             LocalLock lock,
             List<LockAction> actions,
             long waitNanos,
             @Nullable CompletableFuture<ReleaseResult> released) {
-        CompletableFuture<?> gone = DONE;
+        CompletableFuture<@Nullable Void> gone = null;
         boolean ends = false;
+        long wait = waitNanos;
         for (LockAction action : actions) {
             ends |= action instanceof LockAction.Release || action instanceof LockAction.HandOver;
-            gone = executeUntilDone(lock, action, gone, waitNanos, released, 0);
+            if (action instanceof LockAction.Cancel cancel) {
+                registry.untrack(cancel.attempt().id);
+                gone = new CompletableFuture<>();
+            }
+            CompletableFuture<@Nullable Void> place = gone;
+            if (action instanceof LockAction.Command command) {
+                Executor where = wait == IN_BACKGROUND ? context.background() : Runnable::run;
+                long most = Math.max(0, wait);
+                Runnable step = () -> execute(lock, command, place, most, released);
+                calls.untilDone(() -> calls.run(where, () -> calls.untilDone(step)));
+                wait = wait > 0 ? IN_BACKGROUND : wait;
+            } else {
+                calls.untilDone(() -> execute(lock, action, place));
+            }
         }
         if (!ends) {
             complete(released, ReleaseResult.RELEASED);
@@ -259,62 +271,40 @@ final class ActionExecutor {
         if (lock.broken) {
             failCallersOf(lock);
         }
-        return gone;
+        return gone == null ? PendingAnswers.DONE : gone;
     }
 
-    private CompletableFuture<?> executeUntilDone(
+    private void execute(
             LocalLock lock,
-            LockAction action,
-            CompletableFuture<?> gone,
+            LockAction.Command command,
+            @Nullable CompletableFuture<@Nullable Void> gone,
             long waitNanos,
-            @Nullable CompletableFuture<ReleaseResult> released,
-            int tries) {
-        try {
-            return execute(lock, action, gone, waitNanos, released);
-        } catch (Throwable error) {
-            if (tries == 0) {
-                log.error("{} failed, and is executed again", action, error);
-            }
-            if (tries < MOST_TRIES) {
-                Runnable again = () -> executeUntilDone(lock, action, gone, IN_BACKGROUND, released, tries + 1);
-                context.scheduler().schedule(again, RETRY_NANOS);
-            }
-            return gone;
+            @Nullable CompletableFuture<ReleaseResult> released) {
+        if (command instanceof LockAction.Ask ask) {
+            ask(lock, ask.attempt(), waitNanos);
+        } else if (command instanceof LockAction.Release release) {
+            release(release, waitNanos, released);
+        } else if (command instanceof LockAction.HandOver handOver) {
+            handOver(lock, handOver, waitNanos, released);
+        } else if (command instanceof LockAction.Cancel cancel) {
+            AcquireAttempt attempt = cancel.attempt();
+            cancel(lock.spec, attempt.id, 0, cancel.keepMillis(), attempt.unanswered.get() > 0)
+                    .whenComplete((reply, never) -> complete(gone, null));
         }
     }
 
     /**
-     * Executes an action.
+     * Executes an action that gives no command.
      *
-     * @param gone completed when a place is gone that was given up before
-     * @return the same, or what concerns a place that is given up now
+     * @param gone completed when a place is gone that was given up before; null: none was
      */
-    private CompletableFuture<?> execute(
-            LocalLock lock,
-            LockAction action,
-            CompletableFuture<?> gone,
-            long waitNanos,
-            @Nullable CompletableFuture<ReleaseResult> released) {
+    private void execute(LocalLock lock, LockAction action, @Nullable CompletableFuture<?> gone) {
         if (action instanceof LockAction.Grant grant) {
             grant(grant);
         } else if (action instanceof LockAction.Watch watch) {
             owner.watch(watch.hold());
-        } else if (action instanceof LockAction.Ask ask) {
-            run(waitNanos, wait -> ask(lock, ask.attempt(), wait));
-        } else if (action instanceof LockAction.Release release) {
-            run(waitNanos, wait -> release(release, wait, released));
-        } else if (action instanceof LockAction.HandOver handOver) {
-            run(waitNanos, wait -> handOver(lock, handOver, wait, released));
         } else if (action instanceof LockAction.Forget forget) {
             registry.untrack(forget.attempt().id);
-        } else if (action instanceof LockAction.Cancel cancel) {
-            AcquireAttempt attempt = cancel.attempt();
-            registry.untrack(attempt.id);
-            CompletableFuture<@Nullable Void> told = new CompletableFuture<>();
-            boolean unanswered = attempt.unanswered.get() > 0;
-            run(waitNanos, wait -> cancel(lock.spec, attempt.id, 0, cancel.keepMillis(), unanswered)
-                    .whenComplete((reply, never) -> told.complete(null)));
-            return told;
         } else if (action instanceof LockAction.Refuse refuse) {
             refuse(refuse.waiter(), refuse.holder(), gone);
         } else if (action instanceof LockAction.Fail fail) {
@@ -323,13 +313,6 @@ final class ActionExecutor {
             owner.retired(lock);
             openGate(lock);
         }
-        return gone;
-    }
-
-    private void run(long waitNanos, LongConsumer commands) {
-        calls.run(
-                waitNanos == IN_BACKGROUND ? context.background() : Runnable::run,
-                () -> commands.accept(Math.max(0, waitNanos)));
     }
 
     private void grant(LockAction.Grant grant) {
@@ -347,17 +330,17 @@ final class ActionExecutor {
         }
     }
 
-    private void refuse(PendingRequest waiter, @Nullable String holder, CompletableFuture<?> gone) {
+    private void refuse(PendingRequest waiter, @Nullable String holder, @Nullable CompletableFuture<?> gone) {
         if (waiter.mayRetry() && !waiter.isDone()) {
             waiter.endNanos = LocalLock.NEVER;
             waiter.retryOnce(owner::retry);
-        } else if (gone.isDone()) {
+        } else if (gone == null || gone.isDone()) {
             refuse(waiter, holder);
         } else {
             CompletableFuture<?> waited = gone.copy();
             long most = Math.min(PLACE_GONE_NANOS, lastWordNanos(waiter));
             context.scheduler().schedule(() -> waited.complete(null), Math.max(0, most));
-            waited.whenComplete((told, never) -> refuse(waiter, holder));
+            calls.await(waited, (told, never) -> refuse(waiter, holder));
         }
     }
 
@@ -365,9 +348,8 @@ final class ActionExecutor {
         if (holder == null || holder.isEmpty()) {
             refuse(waiter, (LockInstance) null);
         } else {
-            inspection
-                    .holderOf(holder, Math.min(NAME_NANOS, lastWordNanos(waiter)))
-                    .whenComplete((known, failure) -> refuse(waiter, known));
+            long most = Math.min(NAME_NANOS, lastWordNanos(waiter));
+            calls.await(inspection.holderOf(holder, most), (known, failure) -> refuse(waiter, known));
         }
     }
 
@@ -435,7 +417,7 @@ final class ActionExecutor {
     private void openGate(LocalLock lock) {
         LocalLock next = lock.spec.mode() == ClaimMode.FAIR ? gate.leave(lock) : null;
         if (next != null) {
-            context.background().execute(() -> on(next, LocalLock::turn));
+            on(next, LocalLock::turn);
         }
     }
 
@@ -485,8 +467,9 @@ final class ActionExecutor {
             // must be answered before the second one is sent, but the caller waits for no longer than one may take.
             long most = traits.commandTimeout().toNanos();
             context.scheduler().schedule(() -> complete(released, ReleaseResult.UNKNOWN), most);
-            cancel(ended.spec, before, release.lastToken(), release.keepMillis(), true)
-                    .whenComplete((reply, never) -> release(release, reply, 0, released));
+            calls.await(
+                    cancel(ended.spec, before, release.lastToken(), release.keepMillis(), true),
+                    (reply, never) -> release(release, reply, 0, released));
         }
     }
 
@@ -516,9 +499,9 @@ final class ActionExecutor {
         });
     }
 
-    private static void complete(@Nullable CompletableFuture<ReleaseResult> released, ReleaseResult result) {
-        if (released != null) {
-            released.complete(result);
+    private static <T extends @Nullable Object> void complete(@Nullable CompletableFuture<T> awaited, T result) {
+        if (awaited != null) {
+            awaited.complete(result);
         }
     }
 

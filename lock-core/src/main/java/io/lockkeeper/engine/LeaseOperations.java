@@ -173,17 +173,18 @@ record LeaseOperations(
                     before.deadline(),
                     before.fixedEnd());
             reader.unconfirmed = before.attempt;
-            boolean moved = lock != null
-                    && executor.on(lock, (known, present) -> {
-                        if (!isHeld() || known.hold() != before) {
-                            return null;
-                        }
-                        registry.track(reader.attempt, new LocalLock(reader, policy, attemptIds));
-                        moveTo(reader);
-                        return known.downgraded(before, present);
-                    });
-            if (!moved) {
-                return CompletableFuture.completedFuture(null);
+            if (lock != null) {
+                executor.on(lock, (known, present) -> {
+                    if (!isHeld() || known.hold() != before) {
+                        return null;
+                    }
+                    registry.track(reader.attempt, new LocalLock(reader, policy, attemptIds));
+                    moveTo(reader);
+                    return known.downgraded(before, present);
+                });
+            }
+            if (hold() != reader) {
+                return PendingAnswers.DONE;
             }
             registry.untrack(before.attempt);
             downgraded();

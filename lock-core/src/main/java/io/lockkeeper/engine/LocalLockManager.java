@@ -248,7 +248,8 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
                 ? Duration.ofMillis(100)
                 : AcquireSpec.bounded(request.request.retryDelay());
         long nanos = delay.toNanos() / 2 + context.random().applyAsLong(0, delay.toNanos());
-        context.scheduler().schedule(() -> context.background().execute(() -> retryNow(request)), nanos);
+        Runnable again = () -> calls.untilDone(() -> retryNow(request));
+        context.scheduler().schedule(() -> context.background().execute(again), nanos);
     }
 
     private void retryNow(PendingRequest request) {

@@ -8,8 +8,11 @@ import org.jspecify.annotations.Nullable;
 /** What a {@link LocalLock} has decided, as data. The {@link ActionExecutor} does it, in order, outside the lock. */
 sealed interface LockAction {
 
+    /** Gives a command to the store. */
+    sealed interface Command extends LockAction {}
+
     /** Asks the store; the answer comes by {@link LocalLock#replied} or {@link LocalLock#failed}. */
-    record Ask(AcquireAttempt attempt) implements LockAction {}
+    record Ask(AcquireAttempt attempt) implements Command {}
 
     /** The attempt has ended, and has nothing in the store. */
     record Forget(AcquireAttempt attempt) implements LockAction {}
@@ -18,7 +21,7 @@ sealed interface LockAction {
      * Ends whatever an attempt, which has ended, may have in the store, for as long as a command of it may still arrive. The
      * lock stays taken for a while all the same, after a hold of the attempt.
      */
-    record Cancel(AcquireAttempt attempt, long keepMillis) implements LockAction {}
+    record Cancel(AcquireAttempt attempt, long keepMillis) implements Command {}
 
     /**
      * Ends a hold in the store.
@@ -27,10 +30,10 @@ sealed interface LockAction {
      * @param lastToken the last token that was used; 0: keep all that are reserved
      * @param keepMillis how long the lock stays taken
      */
-    record Release(StoreHold hold, long lastToken, long keepMillis) implements LockAction {}
+    record Release(StoreHold hold, long lastToken, long keepMillis) implements Command {}
 
     /** Ends a hold and asks for the next attempt in one command. */
-    record HandOver(StoreHold hold, long lastToken, AcquireAttempt next) implements LockAction {}
+    record HandOver(StoreHold hold, long lastToken, AcquireAttempt next) implements Command {}
 
     /** Renews a hold that has begun. */
     record Watch(StoreHold hold) implements LockAction {}

@@ -24,7 +24,7 @@ import org.slf4j.LoggerFactory;
  *
  * <pre>
  *   HELD --release--> RELEASED
- *    |  `--release without room on the stack--> OWED --the next look--> RELEASED
+ *    |  `--release into which an error comes, or without room on the stack--> OWED --the next look--> RELEASED
  *    `--loss of the hold, or its end has passed--> LOST --release--> LOST_AND_RELEASED
  * </pre>
  */
@@ -296,7 +296,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
         if (!isReleased()) {
             return ended(ReleaseResult.LOST);
         }
-        ReleaseResult result = CallerThread.join(releaseHold(CallerThread.waits(Long.MAX_VALUE)));
+        ReleaseResult result = CallerThread.join(releaseOrOwe(CallerThread.waits(Long.MAX_VALUE)));
         if (result == ReleaseResult.RELEASED && hold.isOver() && hold.contended) {
             // The store tells the next holder when it answers. Where both share processors, this thread may want the
             // lock again at once, and could only wait for it: it gives way.
@@ -316,8 +316,18 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
             return CompletableFuture.completedFuture(told);
         }
         CompletableFuture<ReleaseResult> result =
-                isReleased() ? releaseHold(0) : CompletableFuture.completedFuture(ReleaseResult.LOST);
+                isReleased() ? releaseOrOwe(0) : CompletableFuture.completedFuture(ReleaseResult.LOST);
         return result.thenApply(this::ended).whenComplete((ended, never) -> report(ended));
+    }
+
+    /** An error in the middle of a release must not leave a hold that is renewed for no one. */
+    private CompletableFuture<ReleaseResult> releaseOrOwe(long waitNanos) {
+        try {
+            return releaseHold(waitNanos);
+        } catch (Throwable error) {
+            state = State.OWED;
+            throw error;
+        }
     }
 
     @Override
@@ -327,6 +337,8 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
 
     @Override
     public void giveBack() {
+        // First: where an error comes into this, the next look gives it back.
+        abandoned = true;
         minHold = Duration.ZERO;
         closeAsync();
     }
@@ -419,7 +431,12 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
 
     @Override
     public boolean lost(String reason) {
-        return lost(State.HELD, State.LOST, reason) || lost(State.OWED, State.LOST_AND_RELEASED, reason);
+        if (lost(State.OWED, State.LOST_AND_RELEASED, reason)) {
+            // Its owner has released it already, and listeners have not heard of that.
+            ended(ReleaseResult.LOST);
+            return true;
+        }
+        return lost(State.HELD, State.LOST, reason);
     }
 
     /** Makes a loss of a lease that is in a given state, and tells it. */

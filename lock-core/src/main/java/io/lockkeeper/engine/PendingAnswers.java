@@ -23,6 +23,8 @@ final class PendingAnswers {
 
     private static final Logger log = LoggerFactory.getLogger(PendingAnswers.class);
 
+    static final CompletableFuture<?> DONE = CompletableFuture.completedFuture(null);
+
     private final EngineContext context;
     private final Set<Answer<?>> open = ConcurrentHashMap.newKeySet();
     private final AtomicInteger underWay = new AtomicInteger();
@@ -101,11 +103,22 @@ final class PendingAnswers {
      * @param then is told; again later where it throws something
      */
     <T> void send(Supplier<CompletableFuture<T>> command, BiConsumer<@Nullable T, @Nullable Throwable> then) {
-        await(safely(command), then);
+        await(safely(command), (reply, failure) -> {
+            if (reply != null) {
+                heardNanos = context.nanoTime();
+            }
+            then.accept(reply, failure);
+        });
+    }
+
+    /** Takes a step on this thread; again later, on another one, where it throws something. */
+    void untilDone(Runnable step) {
+        await(DONE, (done, never) -> step.run());
     }
 
     /** Tells an answer when it is there, once; again later where that throws something. */
-    <T> void await(CompletableFuture<T> answer, BiConsumer<@Nullable T, @Nullable Throwable> then) {
+    <T extends @Nullable Object> void await(
+            CompletableFuture<T> answer, BiConsumer<@Nullable T, @Nullable Throwable> then) {
         new Answer<>(answer, then).await();
     }
 
@@ -147,11 +160,11 @@ final class PendingAnswers {
 
     /** An answer, and whether it is told, or is being told. */
     @SuppressWarnings("serial") // It is never written anywhere.
-    private final class Answer<T> extends AtomicBoolean {
+    private final class Answer<T extends @Nullable Object> extends AtomicBoolean {
 
         private final transient CompletableFuture<T> result;
         private final transient BiConsumer<@Nullable T, @Nullable Throwable> then;
-        private final long overdueNanos = context.nanoTime() + patienceNanos;
+        private long overdueNanos;
         private volatile boolean overdue;
         private volatile boolean failed;
 
@@ -166,6 +179,7 @@ final class PendingAnswers {
                 tell();
             }
             if (!get()) {
+                overdueNanos = result.isDone() ? 0 : context.nanoTime() + patienceNanos;
                 open.add(this);
                 result.whenComplete((value, failure) -> {
                     // Where there is no room on this thread, the next look tells it on another.
@@ -190,7 +204,6 @@ final class PendingAnswers {
                         })
                         .join();
             } else {
-                heardNanos = context.nanoTime();
                 then.accept(result.join(), null);
             }
         }
@@ -216,7 +229,7 @@ final class PendingAnswers {
             } catch (Throwable error) {
                 if (!failed) {
                     failed = true;
-                    log.error("An answer could not be told, and is told again", error);
+                    log.error("An answer could not be told, or a step not be taken, and is repeated", error);
                 }
                 return false;
             }

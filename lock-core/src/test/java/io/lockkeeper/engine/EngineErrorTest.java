@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.engine;
+
+import static io.lockkeeper.engine.EngineFixture.REQUEST;
+import static io.lockkeeper.engine.EngineFixture.acquiredReply;
+import static io.lockkeeper.engine.EngineFixture.storeMillis;
+import static io.lockkeeper.engine.RecordingStore.last;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lockkeeper.LockMode;
+import io.lockkeeper.LockRequest;
+import io.lockkeeper.ReleaseResult;
+import io.lockkeeper.store.AcquireCommand;
+import io.lockkeeper.store.AcquireReply;
+import io.lockkeeper.store.HandOverReply;
+import io.lockkeeper.store.ReleaseReply;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Errors of the platform in the middle of a step, and threads whose stack has no room: nothing is left half done. */
+class EngineErrorTest {
+
+    private static final LockRequest WAITING = REQUEST.withWaitTime(Duration.ofSeconds(4));
+    private static final Duration ANSWER = Duration.ofMillis(10);
+
+    /** The whole of a request or of a lease, at whose steps an error comes, one in each run. */
+    enum Scenario {
+        A_REFUSAL {
+            @Override
+            void run(Run run) {
+                run.store.uponAcquire = sent ->
+                        run.later(() -> sent.answer(new AcquireReply.Queued("other1", 20_000, storeMillis(run.time))));
+                run.begin(WAITING);
+                run.time.pass(Duration.ofSeconds(6));
+            }
+        },
+        A_TRY_AGAIN_AND_A_REFUSAL {
+            @Override
+            void run(Run run) {
+                run.store.uponAcquire = sent -> run.later(() -> sent.answer(new AcquireReply.Busy("other1")));
+                run.begin(REQUEST.withWaitTime(Duration.ZERO).withRetries(1, Duration.ofMillis(100)));
+                run.time.pass(Duration.ofSeconds(6));
+            }
+        },
+        TWO_HOLDERS {
+            @Override
+            void run(Run run) {
+                run.answersAcquired();
+                run.begin(WAITING);
+                run.begin(WAITING);
+                run.time.pass(Duration.ofMillis(30));
+                run.releaseAll();
+                run.time.pass(Duration.ofMillis(100));
+                run.releaseAll();
+            }
+        },
+        A_DOWNGRADE {
+            @Override
+            void run(Run run) {
+                run.answersAcquired();
+                run.begin(REQUEST.withMode(LockMode.WRITE));
+                run.time.pass(Duration.ofMillis(30));
+                run.quietly(() -> run.callers.element().thenAccept(ManagedLease::downgrade));
+                run.releaseAll();
+            }
+        },
+        FAIR_CALLERS {
+            @Override
+            void run(Run run) {
+                run.answersAcquired();
+                run.begin(WAITING.withMode(LockMode.FAIR));
+                run.begin(WAITING.withMode(LockMode.FAIR));
+                run.time.pass(Duration.ofMillis(100));
+                run.releaseAll();
+                run.time.pass(Duration.ofSeconds(5));
+                run.releaseAll();
+            }
+        };
+
+        abstract void run(Run run);
+    }
+
+    /** An engine, one of whose readings of the clock or settings of a timer ends with an error. */
+    static final class Run extends EngineFixture.DelegatingScheduler {
+
+        final ManualTime time;
+        final RecordingStore store = new RecordingStore();
+        private final Events events = new Events();
+        private final LocalLockManager manager;
+        private final Queue<PendingRequest> callers = new ArrayDeque<>();
+        private long token = 100;
+        private int steps;
+        private int failing = Integer.MAX_VALUE;
+
+        Run(ManualTime time) {
+            super(time);
+            this.time = time;
+            RetryingExecutor background = new RetryingExecutor(Runnable::run, null, this);
+            RetryingExecutor others = new RetryingExecutor(Runnable::run, Runnable::run, this);
+            this.manager = new LocalLockManager(
+                    store,
+                    EngineFixture.settings(Duration.ZERO, events),
+                    new EngineContext(this, background, others, others, events, (origin, bound) -> origin, () -> {}));
+            store.uponRelease = sent -> later(() -> sent.answer(ReleaseReply.RELEASED));
+            store.uponRenewal = sent -> later(() -> sent.answer(true));
+            store.uponHandOver = sent -> later(() -> sent.answer(new HandOverReply(true, acquired())));
+            store.described = new CompletableFuture<>();
+            time.schedule(
+                    () -> store.described.complete(List.of()),
+                    Duration.ofMillis(4_030).toNanos());
+        }
+
+        private AcquireReply.Acquired acquired() {
+            token += 100;
+            return acquiredReply(token);
+        }
+
+        void answersAcquired() {
+            store.uponAcquire = sent -> later(() -> sent.answer(new AcquireReply.Acquired(
+                    sent.command().leaseMillis(),
+                    List.of(acquired().firstTokens().get(0)))));
+        }
+
+        void later(Runnable answer) {
+            time.schedule(answer, ANSWER.toNanos());
+        }
+
+        void begin(LockRequest request) {
+            quietly(() -> {
+                PendingRequest caller = manager.asked(request, false, new CompletableFuture<>());
+                manager.begin(caller, 0);
+                callers.add(caller);
+            });
+        }
+
+        void releaseAll() {
+            for (PendingRequest caller : List.copyOf(callers)) {
+                if (caller.isDone() && !caller.isCompletedExceptionally()) {
+                    callers.remove(caller);
+                    quietly(() -> caller.join().giveBack());
+                }
+            }
+        }
+
+        void quietly(Runnable step) {
+            try {
+                step.run();
+            } catch (Throwable planted) {
+                // Of the caller, who hears of it.
+            }
+        }
+
+        /** Returns the attempts that were asked for, and are not given back. */
+        Set<String> left() {
+            Set<String> left = new HashSet<>();
+            store.acquires.stream()
+                    .map(RecordingStore.Sent::command)
+                    .filter(AcquireCommand::queue)
+                    .forEach(command -> left.add(command.attempt()));
+            store.handOvers.forEach(sent -> left.add(sent.command().next().attempt()));
+            store.handOvers.forEach(sent -> left.remove(sent.command().attempt()));
+            store.releases.forEach(sent -> left.remove(sent.command().attempt()));
+            return left;
+        }
+
+        private void step() {
+            if (++steps == failing) {
+                throw new InternalError("as the test wants it, at step " + steps);
+            }
+        }
+
+        @Override
+        public long nanoTime() {
+            step();
+            return super.nanoTime();
+        }
+
+        @Override
+        public Timeout schedule(Runnable task, long delayNanos) {
+            step();
+            return super.schedule(() -> quietly(task), delayNanos);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void anErrorAtAnyStepLeavesNoCallerWithoutAnAnswerAndNothingHeld(Scenario scenario) {
+        boolean reached = true;
+        for (int failing = 1; reached; failing++) {
+            Run run = new Run(new ManualTime());
+            run.failing = run.steps + failing;
+            scenario.run(run);
+            reached = run.steps >= run.failing;
+            run.time.pass(Duration.ofSeconds(15));
+            run.releaseAll();
+            run.time.pass(Duration.ofSeconds(15));
+
+            assertThat(run.callers)
+                    .as("callers after an error at step %s", failing)
+                    .allMatch(PendingRequest::isDone);
+            assertThat(run.manager)
+                    .as("what is left by an error at step %s", failing)
+                    .hasToString("held=0, names=0");
+            assertThat(run.left())
+                    .as("attempts left by an error at step %s", failing)
+                    .isEmpty();
+        }
+    }
+
+    /** The store's answer to the first of them comes while no thread can be had. */
+    @Test
+    void theNextFairCallerAsksAlthoughAnExecutorThrows() {
+        AtomicInteger refusals = new AtomicInteger();
+        RecordingStore store = new RecordingStore();
+        ManualTime time = new ManualTime();
+        LocalLockManager manager = manager(store, time, new Events(), task -> {
+            if (refusals.getAndDecrement() > 0) {
+                throw new InternalError("no thread, as the test wants it");
+            }
+            task.run();
+        });
+        LockRequest fair = REQUEST.withMode(LockMode.FAIR);
+        manager.begin(fair, false, new CompletableFuture<>());
+        manager.begin(fair, false, new CompletableFuture<>());
+        assertThat(store.acquires).hasSize(1);
+
+        refusals.set(1);
+        last(store.acquires).answer(new AcquireReply.Queued("other1", 20_000, storeMillis(time)));
+        time.pass(Duration.ofSeconds(1));
+
+        assertThat(store.acquires).hasSize(2);
+    }
+
+    @Test
+    void aLeaseThatIsLostWhileItsReleaseIsOwedIsReleasedOnce() {
+        EngineFixture fixture = new EngineFixture();
+        ManagedLease lease = fixture.holds(100);
+        releaseWithoutRoom(lease);
+        assertThat(lease.owesRelease()).isTrue();
+        assertThat(fixture.events.released).isEmpty();
+
+        fixture.manager.revoked(lease.hold().attempt);
+        fixture.time.pass(Duration.ofSeconds(1));
+
+        assertThat(fixture.events.lost).hasSize(1);
+        assertThat(fixture.events.released).singleElement().satisfies(event -> assertThat(event.result())
+                .isEqualTo(ReleaseResult.LOST));
+        assertThat(lease.release()).isEqualTo(ReleaseResult.ALREADY_RELEASED);
+        fixture.assertEmpty();
+    }
+
+    /** Goes to the end of the stack, and releases a lease as soon as there is room for the call. */
+    private static void releaseWithoutRoom(ManagedLease lease) {
+        try {
+            releaseWithoutRoom(lease);
+        } catch (StackOverflowError end) {
+            // One frame further up there is more room.
+        }
+        if (lease.isHeld()) {
+            lease.closeAsync();
+        }
+    }
+
+    private static LocalLockManager manager(RecordingStore store, ManualTime time, Events events, Executor background) {
+        EngineContext context = new EngineContext(
+                time, background, Runnable::run, Runnable::run, events, (origin, bound) -> origin, () -> {});
+        return new LocalLockManager(store, EngineFixture.settings(Duration.ZERO, events), context);
+    }
+
+    /** A release that keeps the lock taken is followed by a question for those who wait: that is no one's time but theirs. */
+    @Test
+    void aThreadThatReleasesWaitsForOneCommandOnly() {
+        Queue<Runnable> background = new ArrayDeque<>();
+        RecordingStore store = new RecordingStore();
+        LocalLockManager manager = manager(store, new ManualTime(), new Events(), background::add);
+        PendingRequest holder = manager.begin(REQUEST, false, new CompletableFuture<>());
+        background.forEach(Runnable::run);
+        background.clear();
+        last(store.acquires).answer(acquiredReply(100));
+        ManagedLease lease = holder.join();
+        PendingRequest waiter = manager.begin(REQUEST, false, new CompletableFuture<>());
+        store.uponRenewal = sent -> sent.answer(true);
+        assertThat(lease.extend(Duration.ofSeconds(20), Duration.ofSeconds(8))).isTrue();
+        store.uponRelease = RecordingStore.Sent::fail;
+        background.clear();
+
+        assertThat(lease.release()).isEqualTo(ReleaseResult.UNKNOWN);
+
+        assertThat(waiter).isNotDone();
+        assertThat(store.releases).hasSize(1);
+        assertThat(store.acquires).hasSize(1);
+        List.copyOf(background).forEach(Runnable::run);
+        assertThat(store.acquires).hasSize(2);
+    }
+}
