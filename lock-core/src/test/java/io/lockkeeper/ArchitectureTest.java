@@ -10,6 +10,8 @@ import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
+import com.tngtech.archunit.library.dependencies.SliceAssignment;
+import com.tngtech.archunit.library.dependencies.SliceIdentifier;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
@@ -84,6 +86,28 @@ class ArchitectureTest {
     @Test
     void packagesFormNoCycles() {
         slices().matching("io.lockkeeper.(*)..").should().beFreeOfCycles().check(CORE);
+    }
+
+    @Test
+    void filesOfTheEngineFormNoCycles() {
+        SliceAssignment files = new SliceAssignment() {
+            @Override
+            public SliceIdentifier getIdentifierOf(JavaClass type) {
+                return type.getPackageName().equals("io.lockkeeper.engine")
+                        ? SliceIdentifier.of(outermost(type).getSimpleName())
+                        : SliceIdentifier.ignore();
+            }
+
+            @Override
+            public String getDescription() {
+                return "files of the engine";
+            }
+        };
+        slices().assignedFrom(files).should().beFreeOfCycles().check(CORE);
+    }
+
+    private static JavaClass outermost(JavaClass type) {
+        return type.getEnclosingClass().map(ArchitectureTest::outermost).orElse(type);
     }
 
     @Test

@@ -11,7 +11,6 @@ import org.jspecify.annotations.Nullable;
 /** One attempt of a local lock to get the lock from the store, under an id of its own. Guarded by the local lock. */
 final class AcquireAttempt {
 
-    /** Where an attempt stands. */
     sealed interface State {
 
         /** The store has been asked for the first time, or will be, and has not answered. */
@@ -35,12 +34,11 @@ final class AcquireAttempt {
             String holder;
 
             /** When to ask again, on the monotonic clock, or never. */
-            long pollNanos = LocalLock.NEVER;
+            long pollNanos = ClockReading.NEVER;
 
             /** Whether the store said beforehand when to ask again: no message was to come. */
             boolean announced;
 
-            /** The store has answered with a place. */
             void placed(AcquireReply.Queued answer, ClockReading sent) {
                 place = answer;
                 holder = answer.holder();
@@ -64,7 +62,6 @@ final class AcquireAttempt {
             }
         }
 
-        /** It has ended, with a hold or without. */
         record Ended(@Nullable StoreHold hold) implements State {}
     }
 
@@ -116,7 +113,6 @@ final class AcquireAttempt {
         return state instanceof State.Asking;
     }
 
-    /** Returns the state in which it waits; null: it is in another one. */
     State.@Nullable Queued queued() {
         return state instanceof State.Queued queued ? queued : null;
     }

@@ -31,7 +31,6 @@ record AcquireSpec(List<String> names, ClaimMode mode, long leaseMillis, boolean
         return new AcquireSpec(request.names(), mode, leaseMillis, false, reads ? 0 : maxPasses);
     }
 
-    /** Returns what one request asks for alone. */
     static AcquireSpec single(LockRequest request, long leaseMillis) {
         List<String> names = request.names().size() == 1 ? request.names() : inGlobalOrder(request.names());
         ClaimMode mode = ClaimMode.valueOf(request.mode().name());
@@ -41,7 +40,6 @@ record AcquireSpec(List<String> names, ClaimMode mode, long leaseMillis, boolean
                 : fixed(names, mode, bounded(lease).toMillis());
     }
 
-    /** Returns a hold that ends by itself. */
     static AcquireSpec fixed(List<String> names, ClaimMode mode, long believedMillis) {
         return new AcquireSpec(names, mode, believedMillis + marginMillis(believedMillis), true, 0);
     }
@@ -63,7 +61,6 @@ record AcquireSpec(List<String> names, ClaimMode mode, long leaseMillis, boolean
         return Math.max(100, leaseMillis / 100);
     }
 
-    /** Returns the first name, which stands for all in messages. */
     String name() {
         return names.get(0);
     }
@@ -73,7 +70,6 @@ record AcquireSpec(List<String> names, ClaimMode mode, long leaseMillis, boolean
         return mode == ClaimMode.READ;
     }
 
-    /** Returns the mode as callers name it. */
     LockMode lockMode() {
         return LockMode.valueOf(mode.name());
     }

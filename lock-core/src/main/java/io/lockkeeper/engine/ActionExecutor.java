@@ -51,10 +51,8 @@ final class ActionExecutor {
     /** What the actions concern beside the store and the callers. */
     interface Owner {
 
-        /** Makes the lease of a caller. */
         ManagedLease lease(LockAction.Grant grant);
 
-        /** Renews a hold. */
         void watch(StoreHold hold);
 
         /** A caller was refused and has tries left. */
@@ -64,7 +62,6 @@ final class ActionExecutor {
         void retired(LocalLock lock);
     }
 
-    /** Something that happens to a lock. */
     @FunctionalInterface
     interface Event {
 
@@ -102,7 +99,6 @@ final class ActionExecutor {
         this.owner = owner;
     }
 
-    /** Says what the store has said of itself when it was opened. */
     void opened(StoreTraits opened) {
         traits = opened;
     }
@@ -116,21 +112,18 @@ final class ActionExecutor {
 
     /** Brings an event to a lock and executes what follows; commands run in the background. Returns whether it happened. */
     boolean on(LocalLock lock, Event event) {
-        return on(lock, IN_BACKGROUND, null, event);
+        return on(lock, IN_BACKGROUND, null, event) != null;
     }
 
     /**
-     * Brings an event to a lock and executes what follows. Returns whether it happened; false: it came too late.
+     * Brings an event to a lock and executes what follows.
      *
      * @param waitNanos how long this thread, on which commands run, waits for their answers; 0: not at all
      * @param released completed when a hold that ends with the event is known to have ended; null: no one waits for that
+     * @return completed when the place is gone that was given up; null: the event came too late
      */
-    boolean on(LocalLock lock, long waitNanos, @Nullable CompletableFuture<ReleaseResult> released, Event event) {
-        return happened(lock, waitNanos, released, event) != null;
-    }
-
-    /** Returns what is completed when the place is gone that was given up; null: the event came too late. */
-    private @Nullable CompletableFuture<?> happened(
+    @Nullable
+    CompletableFuture<?> on(
             LocalLock lock, long waitNanos, @Nullable CompletableFuture<ReleaseResult> released, Event event) {
         List<LockAction> actions = decide(lock, event);
         return actions == null ? null : execute(lock, actions, waitNanos, released);
@@ -154,7 +147,6 @@ final class ActionExecutor {
         return actions;
     }
 
-    /** Sets the timer of a lock for its next time. */
     void setTimer(LocalLock lock) {
         if (lock.dueNanos == lock.timerNanos) {
             return;
@@ -164,11 +156,11 @@ final class ActionExecutor {
             if (lock.timer != null) {
                 lock.timer.cancel();
                 lock.timer = null;
-                lock.timerNanos = LocalLock.NEVER;
+                lock.timerNanos = ClockReading.NEVER;
             }
-            if (due != LocalLock.NEVER) {
+            if (due != ClockReading.NEVER) {
                 Runnable task = () -> on(lock, (known, now) -> {
-                    known.timerNanos = LocalLock.NEVER;
+                    known.timerNanos = ClockReading.NEVER;
                     return known.due(now, calls.heardNanos());
                 });
                 lock.timer = context.scheduler().schedule(task, Math.max(0, due - context.nanoTime()));
@@ -177,12 +169,11 @@ final class ActionExecutor {
         }
     }
 
-    /** The time of a caller is up. */
     void timeOut(PendingRequest waiter) {
         LocalLock lock = registry.lockOf(waiter);
         if (lock == null) {
             // It is being answered.
-            waiter.endNanos = LocalLock.NEVER;
+            waiter.endNanos = ClockReading.NEVER;
         } else {
             on(lock, (known, now) -> known.timedOut(waiter, now, calls.heardNanos()));
         }
@@ -193,7 +184,7 @@ final class ActionExecutor {
         LocalLock lock = registry.lockOf(waiter);
         registry.remove(waiter);
         CompletableFuture<?> gone =
-                lock == null ? null : happened(lock, IN_BACKGROUND, null, (known, now) -> known.left(waiter));
+                lock == null ? null : on(lock, IN_BACKGROUND, null, (known, now) -> known.left(waiter));
         return gone == null ? PendingAnswers.DONE : gone;
     }
 
@@ -246,6 +237,7 @@ final class ActionExecutor {
             long waitNanos,
             @Nullable CompletableFuture<ReleaseResult> released) {
         CompletableFuture<@Nullable Void> gone = null;
+        Thread caller = Thread.currentThread();
         boolean ends = false;
         long wait = waitNanos;
         for (LockAction action : actions) {
@@ -258,7 +250,9 @@ final class ActionExecutor {
             if (action instanceof LockAction.Command command) {
                 Executor where = wait == IN_BACKGROUND ? context.background() : Runnable::run;
                 long most = Math.max(0, wait);
-                Runnable step = () -> execute(lock, command, place, most, released);
+                // Where an error repeats it, that is on a thread which must not wait.
+                Runnable step =
+                        () -> execute(lock, command, place, caller == Thread.currentThread() ? most : 0, released);
                 calls.untilDone(() -> calls.run(where, () -> calls.untilDone(step)));
                 wait = wait > 0 ? IN_BACKGROUND : wait;
             } else {
@@ -293,11 +287,7 @@ final class ActionExecutor {
         }
     }
 
-    /**
-     * Executes an action that gives no command.
-     *
-     * @param gone completed when a place is gone that was given up before; null: none was
-     */
+    /** Executes an action that gives no command, after a place was given up (null: none was), whose end is awaited. */
     private void execute(LocalLock lock, LockAction action, @Nullable CompletableFuture<?> gone) {
         if (action instanceof LockAction.Grant grant) {
             grant(grant);
@@ -332,7 +322,7 @@ final class ActionExecutor {
 
     private void refuse(PendingRequest waiter, @Nullable String holder, @Nullable CompletableFuture<?> gone) {
         if (waiter.mayRetry() && !waiter.isDone()) {
-            waiter.endNanos = LocalLock.NEVER;
+            waiter.endNanos = ClockReading.NEVER;
             waiter.retryOnce(owner::retry);
         } else if (gone == null || gone.isDone()) {
             refuse(waiter, holder);

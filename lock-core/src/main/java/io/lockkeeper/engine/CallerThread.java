@@ -26,13 +26,7 @@ final class CallerThread {
         return isVirtual(Thread.currentThread()) ? 0 : nanos;
     }
 
-    /**
-     * Waits until an answer is there, uninterruptibly.
-     *
-     * @param answer what the thread waits for
-     * @return the answer
-     * @throws java.util.concurrent.CompletionException if there is a failure instead
-     */
+    /** Waits for an answer, uninterruptibly, and joins it. */
     static <T extends @Nullable Object> T join(CompletableFuture<T> answer) {
         boolean interrupted = false;
         while (true) {
@@ -52,10 +46,6 @@ final class CallerThread {
     /**
      * Waits on a worker of a {@link ForkJoinPool} until an answer is there, or a time is over; on other threads not at all.
      * The wait of a future itself would run other tasks of the pool on such a worker, inside of the locks that it holds.
-     *
-     * @param answer what the thread waits for
-     * @param nanos how long at most
-     * @throws InterruptedException if the thread is interrupted
      */
     static void awaitAlone(CompletableFuture<?> answer, long nanos) throws InterruptedException {
         if (answer.isDone() || !(Thread.currentThread() instanceof ForkJoinWorkerThread)) {

@@ -7,6 +7,9 @@ import java.util.concurrent.TimeUnit;
 /** A point in time on the monotonic clock and on the wall clock: the present, when a command was sent, or a deadline. */
 record ClockReading(long nanos, long wallMillis) {
 
+    /** On the monotonic clock: no time at which something is to be done. */
+    static final long NEVER = Long.MIN_VALUE;
+
     ClockReading plusMillis(long millis) {
         return new ClockReading(nanos + TimeUnit.MILLISECONDS.toNanos(millis), wallMillis + millis);
     }

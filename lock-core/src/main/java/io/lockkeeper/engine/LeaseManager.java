@@ -159,8 +159,8 @@ public final class LeaseManager implements LockManager {
     private ManagedLease next(PendingRequest request)
             throws InterruptedException, ExecutionException, TimeoutException {
         // The tries of a caller with retries are ended by timers.
-        long end = request.blocking ? request.endNanos : LocalLock.NEVER;
-        if (end == LocalLock.NEVER) {
+        long end = request.blocking ? request.endNanos : ClockReading.NEVER;
+        if (end == ClockReading.NEVER) {
             CallerThread.awaitAlone(request, Long.MAX_VALUE);
             return request.get();
         }

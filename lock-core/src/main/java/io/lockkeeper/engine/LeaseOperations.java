@@ -74,7 +74,7 @@ record LeaseOperations(
             LocalLock lock = registry.lockOf(hold.attempt);
             hold.remove(this);
             return lock != null
-                    && executor.on(lock, waitNanos, result, (known, now) -> known.released(hold, keep, now));
+                    && executor.on(lock, waitNanos, result, (known, now) -> known.released(hold, keep, now)) != null;
         }
 
         @Override

@@ -52,7 +52,6 @@ final class LeaseRegistry {
         return locks.size();
     }
 
-    /** Returns what callers share, or have alone, now. */
     Stream<StoreHold> holds() {
         return locks.values().stream().map(LocalLock::hold).filter(Objects::nonNull);
     }
@@ -112,7 +111,6 @@ final class LeaseRegistry {
         }
     }
 
-    /** Returns how many leases have begun and are not over. */
     int leases() {
         return leases.get();
     }

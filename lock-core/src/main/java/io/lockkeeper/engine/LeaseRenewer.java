@@ -201,7 +201,6 @@ final class LeaseRenewer {
 
     // ---- the renewals ----
 
-    /** Asks the store to keep a hold for so long, counted from now. */
     CompletableFuture<Boolean> renew(StoreHold hold, long leaseMillis) {
         List<RenewCommand> commands = commands(hold, withMargin(leaseMillis)).toList();
         return PendingAnswers.safely(() -> all(store.renew(commands)));

@@ -41,9 +41,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class LocalLock {
 
-    /** No time at which something is to be done. */
-    static final long NEVER = Long.MIN_VALUE;
-
     /** A store that is well answers sooner, also on a machine that is busy. */
     private static final long SILENT_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
@@ -56,8 +53,6 @@ final class LocalLock {
     final AcquireSpec spec;
     private final LeasePolicy policy;
     private final Supplier<String> attemptIds;
-
-    /** The callers who wait, first in, first out. */
     private Queue<PendingRequest> waiters = NONE;
 
     /** What asks or waits in the store now; null: nothing does. */
@@ -69,27 +64,22 @@ final class LocalLock {
     /** The last hold that went on as that of a reader; null: none. */
     private @Nullable StoreHold downgraded;
 
-    /** Whether it takes no callers any more. */
     private boolean retired;
-
-    /** How long the store took for its last answer. */
     private long roundTripNanos;
 
     /** When {@link #due} is to be called at the latest, on the monotonic clock. */
-    volatile long dueNanos = NEVER;
+    volatile long dueNanos = ClockReading.NEVER;
 
     /** Whether an error came into a decision, and callers may be unknown. */
     volatile boolean broken;
 
-    /** What the present event leads to. */
     private List<LockAction> decided = List.of();
 
     /** The timer of {@link #dueNanos}, and the time for which it is set: the executor's. */
     Scheduler.@Nullable Timeout timer;
 
-    long timerNanos = NEVER;
+    long timerNanos = ClockReading.NEVER;
 
-    /** Creates an empty lock. */
     LocalLock(AcquireSpec spec, LeasePolicy policy, Supplier<String> attemptIds) {
         this.spec = spec;
         this.policy = policy;
@@ -166,7 +156,7 @@ final class LocalLock {
 
     /** A time has come: that of callers whom no thread of theirs tells so is up, or it is time to ask again. */
     List<LockAction> due(ClockReading now, long heardNanos) {
-        dueNanos = NEVER;
+        dueNanos = ClockReading.NEVER;
         waiters.stream()
                 .filter(waiter -> waiter.isDue(now))
                 .toList()
@@ -175,7 +165,7 @@ final class LocalLock {
         AcquireAttempt waiting = attempt;
         State.Queued state = waiting();
         if (waiting != null && state != null) {
-            if (state.pollNanos != NEVER && state.pollNanos - now.nanos() <= 0) {
+            if (state.pollNanos != ClockReading.NEVER && state.pollNanos - now.nanos() <= 0) {
                 poll(waiting, state, now);
             }
             dueBy(state.pollNanos);
@@ -188,7 +178,7 @@ final class LocalLock {
     }
 
     private static long earlier(long nanos, long other) {
-        return nanos == NEVER || (other != NEVER && other - nanos < 0) ? other : nanos;
+        return nanos == ClockReading.NEVER || (other != ClockReading.NEVER && other - nanos < 0) ? other : nanos;
     }
 
     /** Where the store owes a caller an answer, that ends the wait a moment later, also where the lock is held. */
@@ -208,7 +198,7 @@ final class LocalLock {
         }
         String holder = holder();
         waiters.remove(waiter);
-        waiter.endNanos = NEVER;
+        waiter.endNanos = ClockReading.NEVER;
         giveUpUnneededPlace();
         decide(failure == null ? new LockAction.Refuse(waiter, holder) : new LockAction.Fail(waiter, failure));
     }
@@ -241,7 +231,6 @@ final class LocalLock {
 
     // ---- the store's answers ----
 
-    /** The store has answered to the question of an attempt, which was sent at a given moment. */
     List<LockAction> replied(AcquireAttempt asked, ClockReading sent, AcquireReply reply, ClockReading now) {
         roundTripNanos = now.nanos() - sent.nanos();
         if (asked != attempt) {
@@ -263,7 +252,6 @@ final class LocalLock {
         return decided();
     }
 
-    /** The store has not answered to the question of an attempt. */
     List<LockAction> failed(AcquireAttempt asked, StoreException failure, ClockReading now) {
         State.Queued waiting = asked.queued();
         if (asked != attempt) {
@@ -356,7 +344,7 @@ final class LocalLock {
 
     private void poll(AcquireAttempt waiting, State.Queued state, ClockReading now) {
         waiting.asked = now;
-        state.pollNanos = NEVER;
+        state.pollNanos = ClockReading.NEVER;
         decide(new LockAction.Ask(waiting));
     }
 
@@ -396,13 +384,11 @@ final class LocalLock {
 
     // ---- the store's messages ----
 
-    /** Returns the attempt that asks or waits now, if it has a given id. */
     @Nullable
     AcquireAttempt attempt(String id) {
         return attempt != null && attempt.id.equals(id) ? attempt : null;
     }
 
-    /** The store has granted the lock to a waiting attempt. */
     List<LockAction> granted(Grant grant, ClockReading now) {
         AcquireAttempt waiting = attempt(grant.attempt());
         if (waiting != null && !waiting.revoked) {
@@ -603,7 +589,7 @@ final class LocalLock {
     private List<LockAction> decided() {
         if (waiters.isEmpty()) {
             waiters = NONE;
-            dueNanos = NEVER;
+            dueNanos = ClockReading.NEVER;
         }
         List<LockAction> actions = decided;
         decided = List.of();
@@ -617,7 +603,6 @@ final class LocalLock {
         decide(inStore ? new LockAction.Cancel(ended, 0) : new LockAction.Forget(ended));
     }
 
-    /** No caller needs the lock any more. */
     private void retire() {
         retired = true;
         decide(new LockAction.Retire());

@@ -65,13 +65,11 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
 
     private final Queue<CompletableFuture<?>> placesGone = new ConcurrentLinkedQueue<>();
     private final AtomicBoolean closing = new AtomicBoolean();
-
     private final CompletableFuture<@Nullable Void> closed = new CompletableFuture<>();
     private final AtomicBoolean looks = new AtomicBoolean();
     private volatile boolean refusesNew;
     private volatile boolean refusesAll;
 
-    /** Opens a store for an engine of this process. */
     LocalLockManager(LockStore store, LockManager.Settings settings, EngineContext context) {
         this(
                 store,
@@ -80,7 +78,6 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
                 StoredInstance.ofThisProcess(ClientIds.next(), settings.application(), settings.service()));
     }
 
-    /** Opens a store for an engine. */
     LocalLockManager(LockStore store, LockManager.Settings settings, EngineContext context, StoredInstance instance) {
         this.store = store;
         this.settings = settings;
@@ -118,30 +115,18 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
 
     // ---- requests ----
 
-    /**
-     * Begins to acquire a lock for a caller who goes on meanwhile.
-     *
-     * @param request what to lock, complete
-     * @param nested whether the caller holds a lock already, and may go on while the engine closes
-     * @param result what the caller has in hand: ended by the caller, the request is withdrawn
-     * @return the lease to come; {@link #withdraw} gives up the place
-     */
+    /** Begins to acquire a lock for a caller who goes on meanwhile, with a result in hand to end it. */
     PendingRequest begin(LockRequest request, boolean nested, CompletableFuture<?> result) {
         PendingRequest asked = asked(request, nested, result);
         begin(asked, 0);
         return asked;
     }
 
-    /** Has a caller answered when its request is completed. */
     void answer(PendingRequest request, BiConsumer<@Nullable ManagedLease, @Nullable Throwable> answer) {
         answers.await(request, answer);
     }
 
-    /**
-     * Makes a request, of which listeners hear.
-     *
-     * @param result as in {@link #begin(LockRequest, boolean, CompletableFuture)}; null: the caller waits on its thread
-     */
+    /** Makes a request, of which listeners hear; without a result in hand, the caller waits on its thread. */
     PendingRequest asked(LockRequest asked, boolean nested, @Nullable CompletableFuture<?> result) {
         LockRequest request = store.permitsWaiting() ? asked : asked.withoutWaiting();
         long number = NUMBERS.incrementAndGet();
@@ -191,7 +176,6 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
         }
     }
 
-    /** Returns the lock that plain requests of a name share. */
     private LocalLock shared(LockRequest request, Map<String, LocalLock> locks) {
         LocalLock lock = locks.computeIfAbsent(request.names().get(0), name -> {
             int passes = traits.queues() ? settings.maxPasses() : 0;
@@ -209,7 +193,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
     private boolean entered(PendingRequest request, LocalLock lock, long waitNanos) {
         // Counted from the call: what came before the question, such as a listener, has taken some of the time.
         long left = Math.max(0, Math.min(waitNanos, request.leftNanos(context.now())));
-        boolean entered = executor.on(lock, left, null, (known, now) -> known.enter(request, now));
+        boolean entered = executor.on(lock, left, null, (known, now) -> known.enter(request, now)) != null;
         if (!entered) {
             retired(lock);
         }
@@ -220,7 +204,6 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
         return settings.leaseTime().toMillis();
     }
 
-    /** The time of a caller is up who waits on its thread. */
     void timeOut(PendingRequest request) {
         executor.timeOut(request);
     }

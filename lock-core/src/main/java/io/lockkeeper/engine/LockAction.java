@@ -23,19 +23,12 @@ sealed interface LockAction {
      */
     record Cancel(AcquireAttempt attempt, long keepMillis) implements Command {}
 
-    /**
-     * Ends a hold in the store.
-     *
-     * @param hold what has ended
-     * @param lastToken the last token that was used; 0: keep all that are reserved
-     * @param keepMillis how long the lock stays taken
-     */
+    /** Ends a hold in the store, with the last token that was used (0: all that are reserved); the lock may stay taken. */
     record Release(StoreHold hold, long lastToken, long keepMillis) implements Command {}
 
     /** Ends a hold and asks for the next attempt in one command. */
     record HandOver(StoreHold hold, long lastToken, AcquireAttempt next) implements Command {}
 
-    /** Renews a hold that has begun. */
     record Watch(StoreHold hold) implements LockAction {}
 
     /** Gives the lock to a caller, with its fencing tokens in the order of the hold's names, and says how it came. */
@@ -48,7 +41,6 @@ sealed interface LockAction {
      */
     record Refuse(PendingRequest waiter, @Nullable String holder) implements LockAction {}
 
-    /** Tells a caller that the store failed. */
     record Fail(PendingRequest waiter, RuntimeException failure) implements LockAction {}
 
     /** The local lock is empty: callers need another one. */

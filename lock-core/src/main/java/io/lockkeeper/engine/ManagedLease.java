@@ -56,7 +56,6 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     /** How long the lock stays taken, from the grant on. */
     private volatile Duration minHold;
 
-    /** Written under the monitor. */
     private volatile State state = State.HELD;
 
     /** Whether an error ended the call that would have received the lease. */
@@ -96,10 +95,8 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     /** Gives its part of the hold back; this thread may do input and output for as long as it waits anyway. */
     abstract CompletableFuture<ReleaseResult> releaseHold(long waitNanos);
 
-    /** Makes the hold lost, unless it is over. */
     abstract void loseHold(String reason);
 
-    /** The lease is over, by release or by loss. */
     abstract void over();
 
     /** The caller receives the lease. From now on listeners hear of it, first of this; one that throws gives it back. */
@@ -353,12 +350,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
         closeAsync(true);
     }
 
-    /**
-     * Ends the lease here, at once.
-     *
-     * @param owed whether what is owed is to be done now
-     * @return what the caller is told; null: the engine is to be told, and says it
-     */
+    /** Ends the lease here, at once; returns what the caller is told, null: the engine is to be told, and says it. */
     private @Nullable ReleaseResult end(boolean owed) {
         boolean room = StackRoom.isEnough();
         if (room && state == State.HELD && !isHeld()) {

@@ -37,7 +37,6 @@ final class PendingAnswers {
         this.heardNanos = context.nanoTime() - 1;
     }
 
-    /** Sets within which time the store answers. */
     void answersWithin(Duration commandTimeout) {
         // A store may ask its server twice.
         patienceNanos = commandTimeout.multipliedBy(2).plusSeconds(1).toNanos();
@@ -96,11 +95,8 @@ final class PendingAnswers {
     }
 
     /**
-     * Gives a command to the store and tells its answer, once; one that does not come is told as a failure, and again if it
-     * comes after that.
-     *
-     * @param command the command
-     * @param then is told; again later where it throws something
+     * Gives a command to the store and tells its answer, once, or again later where that throws something; one that does not
+     * come is told as a failure, and again if it comes after that.
      */
     <T> void send(Supplier<CompletableFuture<T>> command, BiConsumer<@Nullable T, @Nullable Throwable> then) {
         await(safely(command), (reply, failure) -> {
@@ -113,7 +109,11 @@ final class PendingAnswers {
 
     /** Takes a step on this thread; again later, on another one, where it throws something. */
     void untilDone(Runnable step) {
-        await(DONE, (done, never) -> step.run());
+        try {
+            step.run();
+        } catch (Throwable error) {
+            new Answer<>(DONE, (done, never) -> step.run()).repeat(error);
+        }
     }
 
     /** Tells an answer when it is there, once; again later where that throws something. */
@@ -139,7 +139,6 @@ final class PendingAnswers {
         open.forEach(Answer::look);
     }
 
-    /** Waits for an answer about a lock. */
     static <T> T answer(String name, CompletableFuture<T> command) {
         try {
             return CallerThread.join(command);
@@ -149,7 +148,6 @@ final class PendingAnswers {
         }
     }
 
-    /** Returns what a failure of the store is told as. */
     static StoreException storeFailure(@Nullable Throwable failure) {
         Throwable cause =
                 failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
@@ -191,21 +189,15 @@ final class PendingAnswers {
         }
 
         private void tell() {
-            if (compareAndSet(false, true) && !isTold(this::tellResult)) {
+            if (compareAndSet(false, true)
+                    && !isTold(() -> result.handle(this::told).join())) {
                 set(false);
             }
         }
 
-        private void tellResult() {
-            if (result.isCompletedExceptionally()) {
-                result.handle((none, failure) -> {
-                            then.accept(null, failure);
-                            return true;
-                        })
-                        .join();
-            } else {
-                then.accept(result.join(), null);
-            }
+        private boolean told(@Nullable T value, @Nullable Throwable failure) {
+            then.accept(value, failure);
+            return true;
         }
 
         /** Looks whether the answer could not be told, or is overdue; if it comes all the same, it is told then. */
@@ -227,11 +219,16 @@ final class PendingAnswers {
                 tellIfNone();
                 return true;
             } catch (Throwable error) {
-                if (!failed) {
-                    failed = true;
-                    log.error("An answer could not be told, or a step not be taken, and is repeated", error);
-                }
+                repeat(error);
                 return false;
+            }
+        }
+
+        private void repeat(Throwable error) {
+            open.add(this);
+            if (!failed) {
+                failed = true;
+                log.error("An answer could not be told, or a step not be taken, and is repeated", error);
             }
         }
     }

@@ -15,7 +15,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class PendingRequest extends CompletableFuture<ManagedLease> {
 
-    /** No lock is waited for so long. */
     private static final Duration WITHOUT_LIMIT = Duration.ofNanos(Long.MAX_VALUE / 2);
 
     /** How long a caller whose time is up still waits for an answer that the store owes. */
@@ -27,10 +26,7 @@ final class PendingRequest extends CompletableFuture<ManagedLease> {
     final long number;
     final LockRequest request;
 
-    /** When the caller asked. */
     final ClockReading asked;
-
-    /** The thread of the call. */
     final Thread thread = Thread.currentThread();
 
     /** Whether the caller holds another lock, and may go on while the engine closes. */
@@ -51,13 +47,12 @@ final class PendingRequest extends CompletableFuture<ManagedLease> {
     /** Whether the time is up, and an answer that is due at any moment is awaited. Guarded by the local lock. */
     boolean inGrace;
 
-    /** How many tries were made. */
     int tries = 1;
 
     /** After how many of them another one was scheduled. Guarded by this. */
     private int triesEnded;
 
-    /** When its time is up, on the monotonic clock; {@link LocalLock#NEVER}: not any more, or it has no limit. */
+    /** When its time is up, on the monotonic clock; {@link ClockReading#NEVER}: not any more, or it has no limit. */
     volatile long endNanos;
 
     /** Whether an error ended the call of a blocked thread, which receives nothing. */
@@ -91,7 +86,7 @@ final class PendingRequest extends CompletableFuture<ManagedLease> {
         this.waits = !wait.isZero();
         this.patienceNanos =
                 !waits ? commandTimeout.toNanos() : wait.compareTo(WITHOUT_LIMIT) > 0 ? Long.MAX_VALUE : wait.toNanos();
-        this.endNanos = isLimited() ? asked.nanos() + patienceNanos : LocalLock.NEVER;
+        this.endNanos = isLimited() ? asked.nanos() + patienceNanos : ClockReading.NEVER;
     }
 
     boolean isLimited() {
@@ -101,12 +96,12 @@ final class PendingRequest extends CompletableFuture<ManagedLease> {
     /** Returns whether a time is up by now that no blocked thread looks at. */
     boolean isDue(ClockReading now) {
         long end = timerNanos();
-        return end != LocalLock.NEVER && end - now.nanos() <= 0;
+        return end != ClockReading.NEVER && end - now.nanos() <= 0;
     }
 
     /** Returns when a timer has to end the wait, on the monotonic clock, or never. */
     long timerNanos() {
-        return blocking ? LocalLock.NEVER : endNanos;
+        return blocking ? ClockReading.NEVER : endNanos;
     }
 
     /** The time is up, and is prolonged by a moment. */
@@ -121,7 +116,6 @@ final class PendingRequest extends CompletableFuture<ManagedLease> {
         return patienceNanos - (now.nanos() - tried.nanos());
     }
 
-    /** Returns whether the caller has ended the future that it has in hand. */
     boolean isWithdrawn() {
         return result != null && result.isDone();
     }
@@ -141,7 +135,6 @@ final class PendingRequest extends CompletableFuture<ManagedLease> {
         return first;
     }
 
-    /** Returns whether another try is allowed. */
     boolean mayRetry() {
         return tries <= request.retryCount();
     }
@@ -154,7 +147,6 @@ final class PendingRequest extends CompletableFuture<ManagedLease> {
         }
     }
 
-    /** Begins another try. */
     synchronized void retry(ClockReading now) {
         tries++;
         tried = now;

@@ -25,13 +25,7 @@ final class RetryingExecutor implements Executor, AutoCloseable {
     private final Set<Task> waiting = ConcurrentHashMap.newKeySet();
     private volatile boolean closed;
 
-    /**
-     * Creates an executor over another one.
-     *
-     * @param executor runs the tasks
-     * @param fallback runs what that one refuses; null: the timer does, because tasks never block
-     * @param scheduler the timer
-     */
+    /** Creates an executor; what it refuses, a fallback runs, or the timer where tasks never block, and there is none. */
     RetryingExecutor(Executor executor, @Nullable Executor fallback, Scheduler scheduler) {
         this.executor = executor;
         this.fallback = fallback;
@@ -79,9 +73,10 @@ final class RetryingExecutor implements Executor, AutoCloseable {
     }
 
     private void takeUp(Task task) {
-        if (waiting.remove(task) && fallback == null) {
+        waiting.remove(task);
+        if (fallback == null) {
             task.run();
-        } else if (!task.get() && refusal(task) != null) {
+        } else if (refusal(task) != null) {
             await(task);
         }
     }

@@ -18,7 +18,6 @@ interface Scheduler {
     /** Returns the wall clock, which may jump, but goes on while the machine is suspended. */
     long currentTimeMillis();
 
-    /** Reads both clocks. */
     default ClockReading now() {
         return new ClockReading(nanoTime(), currentTimeMillis());
     }
@@ -26,7 +25,6 @@ interface Scheduler {
     /** Runs a short task once, after a delay. The task must not block. */
     Timeout schedule(Runnable task, long delayNanos);
 
-    /** A task that waits for its time. */
     interface Timeout {
 
         /** Takes the task back, if it has not run yet. */

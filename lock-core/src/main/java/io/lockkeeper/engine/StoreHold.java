@@ -20,7 +20,6 @@ final class StoreHold {
     static final String NOT_RENEWED = "its lease ended before it was renewed";
     static final String RELEASED = "it was released";
 
-    /** One caller's lease within a hold. */
     interface Holder {
 
         /** Ends the lease by a loss; false: it had ended before. */
@@ -44,7 +43,6 @@ final class StoreHold {
     final long begunNanos;
     private final List<Long> firstTokens;
 
-    /** Why it has ended; null: it is held. */
     private volatile @Nullable String ended;
 
     /** How many callers hold the lock by this hold, or are about to. */
@@ -241,7 +239,6 @@ final class StoreHold {
         return known != null ? known : fixedEnd == null ? NOT_RENEWED : TIME_OVER;
     }
 
-    /** Ends the hold by release; false: it had ended before. */
     boolean end() {
         return lose(RELEASED);
     }

@@ -164,7 +164,7 @@ final class LocalLockFixture {
 
     /** Returns after how many milliseconds something has its time. */
     long dueIn() {
-        return lock.dueNanos == LocalLock.NEVER
+        return lock.dueNanos == ClockReading.NEVER
                 ? Long.MAX_VALUE
                 : TimeUnit.NANOSECONDS.toMillis(lock.dueNanos - time.nanoTime());
     }

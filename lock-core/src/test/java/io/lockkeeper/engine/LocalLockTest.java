@@ -260,7 +260,7 @@ class LocalLockTest {
         assertThat(lock.left(second)).containsExactly(new Cancel(fixture.asked(), 0), new Retire());
 
         assertThat(fixture.asked().isOver()).isTrue();
-        assertThat(lock.dueNanos).isEqualTo(LocalLock.NEVER);
+        assertThat(lock.dueNanos).isEqualTo(ClockReading.NEVER);
     }
 
     @Test
@@ -414,7 +414,7 @@ class LocalLockTest {
     void aBlockedThreadEndsItsWaitItself() {
         fixture.enter(fixture.caller(Duration.ofMillis(500)));
 
-        assertThat(lock.dueNanos).isEqualTo(LocalLock.NEVER);
+        assertThat(lock.dueNanos).isEqualTo(ClockReading.NEVER);
     }
 
     @Test
@@ -431,7 +431,7 @@ class LocalLockTest {
 
         assertThat(fixture.dueIn()).isEqualTo(600);
         lock.left(patient);
-        assertThat(lock.dueNanos).as("nothing is left that has a time").isEqualTo(LocalLock.NEVER);
+        assertThat(lock.dueNanos).as("nothing is left that has a time").isEqualTo(ClockReading.NEVER);
     }
 
     @Test
