@@ -252,11 +252,11 @@ final class ActionExecutor {
                 long most = Math.max(0, wait);
                 // Where an error repeats it, that is on a thread which must not wait.
                 Runnable step =
-                        () -> execute(lock, command, place, caller == Thread.currentThread() ? most : 0, released);
+                        () -> giveCommand(lock, command, place, caller == Thread.currentThread() ? most : 0, released);
                 calls.untilDone(() -> calls.run(where, () -> calls.untilDone(step)));
                 wait = wait > 0 ? IN_BACKGROUND : wait;
             } else {
-                calls.untilDone(() -> execute(lock, action, place));
+                calls.untilDone(() -> carryOut(lock, action, place));
             }
         }
         if (!ends) {
@@ -268,7 +268,7 @@ final class ActionExecutor {
         return gone == null ? PendingAnswers.DONE : gone;
     }
 
-    private void execute(
+    private void giveCommand(
             LocalLock lock,
             LockAction.Command command,
             @Nullable CompletableFuture<@Nullable Void> gone,
@@ -287,8 +287,8 @@ final class ActionExecutor {
         }
     }
 
-    /** Executes an action that gives no command, after a place was given up (null: none was), whose end is awaited. */
-    private void execute(LocalLock lock, LockAction action, @Nullable CompletableFuture<?> gone) {
+    /** Carries out what gives no command. A refusal waits for the end of a place that was given up; null: none was. */
+    private void carryOut(LocalLock lock, LockAction action, @Nullable CompletableFuture<?> gone) {
         if (action instanceof LockAction.Grant grant) {
             grant(grant);
         } else if (action instanceof LockAction.Watch watch) {
@@ -563,6 +563,10 @@ final class ActionExecutor {
 
         @Override
         public void run() {
+            calls.untilDone(this::send);
+        }
+
+        private void send() {
             calls.send(() -> store.release(command), (reply, failure) -> {
                 ClockReading last = lastArrival;
                 if (reply == null) {

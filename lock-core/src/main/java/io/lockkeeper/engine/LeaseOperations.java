@@ -223,7 +223,8 @@ record LeaseOperations(
             executor.cancel(before.spec, before.attempt, 0, reader.keepMillis(now), true);
             executor.cancel(reader.spec, reader.attempt, 0, reader.keepMillis(now), true);
         } else if (reply == null) {
-            context.scheduler().schedule(() -> context.background().execute(() -> tell(before, reader)), RETRY_NANOS);
+            Runnable again = () -> calls.untilDone(() -> tell(before, reader));
+            context.scheduler().schedule(() -> context.background().execute(again), RETRY_NANOS);
         } else if (reply.next() instanceof AcquireReply.Acquired acquired) {
             reader.unconfirmed = null;
             reader.renewed(LeasePolicy.deadline(acquired.leaseMillis(), sent), sent, now);

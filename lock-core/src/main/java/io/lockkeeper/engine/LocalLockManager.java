@@ -264,7 +264,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
         LocalLock lock = message(attempt, (known, now) -> known.revoked(attempt, now));
         StoreHold hold = lock == null ? null : lock.hold();
         if (hold != null && hold.attempt.equals(attempt)) {
-            context.background().execute(() -> loseByForce(hold));
+            context.background().execute(() -> calls.untilDone(() -> loseByForce(hold)));
         }
     }
 

@@ -7,6 +7,8 @@ import static io.lockkeeper.engine.EngineFixture.storeMillis;
 import static io.lockkeeper.engine.RecordingStore.last;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
 import io.lockkeeper.LockMode;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.ReleaseResult;
@@ -23,15 +25,32 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.slf4j.LoggerFactory;
 
 /** Errors of the platform in the middle of a step, and threads whose stack has no room: nothing is left half done. */
 class EngineErrorTest {
 
     private static final LockRequest WAITING = REQUEST.withWaitTime(Duration.ofSeconds(4));
     private static final Duration ANSWER = Duration.ofMillis(10);
+
+    /** What says in the log that an error came: here, thousands of times. */
+    private static final List<Class<?>> LOGGING =
+            List.of(ActionExecutor.class, PendingAnswers.class, RetryingExecutor.class);
+
+    @BeforeAll
+    static void logNothing() {
+        LOGGING.forEach(type -> ((Logger) LoggerFactory.getLogger(type)).setLevel(Level.OFF));
+    }
+
+    @AfterAll
+    static void logAgain() {
+        LOGGING.forEach(type -> ((Logger) LoggerFactory.getLogger(type)).setLevel(null));
+    }
 
     /** The whole of a request or of a lease, at whose steps an error comes, one in each run. */
     enum Scenario {
@@ -71,6 +90,45 @@ class EngineErrorTest {
                 run.begin(REQUEST.withMode(LockMode.WRITE));
                 run.time.pass(Duration.ofMillis(30));
                 run.quietly(() -> run.callers.element().thenAccept(ManagedLease::downgrade));
+                run.releaseAll();
+            }
+        },
+        A_DOWNGRADE_THAT_IS_ANSWERED_LATE {
+            @Override
+            void run(Run run) {
+                run.firstHandOverFails();
+                A_DOWNGRADE.run(run);
+            }
+        },
+        A_HAND_OVER {
+            @Override
+            void run(Run run) {
+                run.answersAcquired();
+                run.begin(WAITING);
+                run.begin(WAITING);
+                run.time.pass(Duration.ofMillis(100));
+                run.releaseAll();
+                run.time.pass(Duration.ofSeconds(1));
+                run.releaseAll();
+            }
+        },
+        A_HAND_OVER_THAT_IS_NOT_ANSWERED {
+            @Override
+            void run(Run run) {
+                run.firstHandOverFails();
+                A_HAND_OVER.run(run);
+            }
+        },
+        A_REVOCATION {
+            @Override
+            void run(Run run) {
+                run.answersAcquired();
+                run.begin(WAITING);
+                run.begin(WAITING);
+                run.time.pass(Duration.ofMillis(30));
+                run.quietly(() ->
+                        run.manager.revoked(run.store.acquires.get(0).command().attempt()));
+                run.time.pass(Duration.ofMillis(100));
                 run.releaseAll();
             }
         },
@@ -131,6 +189,14 @@ class EngineErrorTest {
                     List.of(acquired().firstTokens().get(0)))));
         }
 
+        void firstHandOverFails() {
+            var answered = store.uponHandOver;
+            store.uponHandOver = sent -> {
+                store.uponHandOver = answered;
+                later(sent::fail);
+            };
+        }
+
         void later(Runnable answer) {
             time.schedule(answer, ANSWER.toNanos());
         }
@@ -168,7 +234,9 @@ class EngineErrorTest {
                     .filter(AcquireCommand::queue)
                     .forEach(command -> left.add(command.attempt()));
             store.handOvers.forEach(sent -> left.add(sent.command().next().attempt()));
-            store.handOvers.forEach(sent -> left.remove(sent.command().attempt()));
+            store.handOvers.stream()
+                    .filter(sent -> !sent.reply().isCompletedExceptionally())
+                    .forEach(sent -> left.remove(sent.command().attempt()));
             store.releases.forEach(sent -> left.remove(sent.command().attempt()));
             return left;
         }
