@@ -194,7 +194,8 @@ final class SimulationChecker {
         if (lease != null && lease.isHeld()) {
             fault("a lease is held whose loss was told: " + caller);
         }
-        // What an instance released that closes is not believed any more: what was lost by then is known when the store answers.
+        // What an instance released that closes is not believed any more: what was lost by then is known when the store
+        // answers.
         if (lease != null && !caller.extended && !lease.isReleased()) {
             ClockReading deadline = lease.hold().deadline();
             long late = caller.instance.nanoTime() - deadline.nanos();

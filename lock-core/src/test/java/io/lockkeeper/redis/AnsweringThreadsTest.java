@@ -3,8 +3,6 @@ package io.lockkeeper.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.lockkeeper.store.Grant;
-import io.lockkeeper.store.StoreListener;
 import io.lockkeeper.store.StoredInstance;
 import io.lockkeeper.testing.Connections;
 import io.lockkeeper.testing.RedisServer;
@@ -24,7 +22,7 @@ class AnsweringThreadsTest {
             store.open(
                     StoredInstance.ofThisProcess("CLIENT000000", "test", ""),
                     Duration.ofSeconds(30),
-                    new NobodyWaits());
+                    new IgnoredMessages());
             Thread thread = Awaitility.await()
                     .until(() -> answering(store), found -> found.getName().startsWith("lockkeeper-redis-answers"));
             store.close();
@@ -37,20 +35,5 @@ class AnsweringThreadsTest {
     private static Thread answering(RedisLockStore store) {
         CompletableFuture<Thread> thread = store.inspect("stock").thenApply(found -> Thread.currentThread());
         return thread.join();
-    }
-
-    private static final class NobodyWaits implements StoreListener {
-
-        @Override
-        public void granted(Grant grant) {}
-
-        @Override
-        public void revoked(String attempt) {}
-
-        @Override
-        public void freeIn(String attempt, long remainingMillis) {}
-
-        @Override
-        public void channelRestored() {}
     }
 }

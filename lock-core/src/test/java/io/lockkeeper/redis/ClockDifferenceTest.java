@@ -18,7 +18,6 @@ import io.lockkeeper.store.ClientIds;
 import io.lockkeeper.store.Grant;
 import io.lockkeeper.store.ReleaseCommand;
 import io.lockkeeper.store.RenewCommand;
-import io.lockkeeper.store.StoreListener;
 import io.lockkeeper.store.StoredInstance;
 import io.lockkeeper.testing.Connections;
 import io.lockkeeper.testing.RedisCluster;
@@ -162,7 +161,7 @@ class ClockDifferenceTest {
     }
 
     /** A store of its own, without an engine. */
-    private final class Client implements StoreListener {
+    private final class Client extends IgnoredMessages {
 
         private final String id = ClientIds.next();
         private final CompletableFuture<Grant> granted = new CompletableFuture<>();
@@ -220,14 +219,5 @@ class ClockDifferenceTest {
         public void granted(Grant grant) {
             granted.complete(grant);
         }
-
-        @Override
-        public void revoked(String attempt) {}
-
-        @Override
-        public void freeIn(String attempt, long remainingMillis) {}
-
-        @Override
-        public void channelRestored() {}
     }
 }

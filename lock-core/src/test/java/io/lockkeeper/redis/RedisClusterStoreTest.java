@@ -10,9 +10,7 @@ import io.lockkeeper.LockStatus;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.ReleaseResult;
 import io.lockkeeper.contract.RecordingListener;
-import io.lockkeeper.store.Grant;
 import io.lockkeeper.store.RenewCommand;
-import io.lockkeeper.store.StoreListener;
 import io.lockkeeper.store.StoredInstance;
 import io.lockkeeper.testing.Connections;
 import io.lockkeeper.testing.RedisCluster;
@@ -232,7 +230,7 @@ class RedisClusterStoreTest {
             store.open(
                     StoredInstance.ofThisProcess("CLIENT000000", "test", ""),
                     Duration.ofSeconds(30),
-                    new NobodyWaits());
+                    new IgnoredMessages());
             List<RenewCommand> commands = new ArrayList<>();
             for (int i = 0; i < 300; i++) {
                 String name = together.get(i);
@@ -261,20 +259,5 @@ class RedisClusterStoreTest {
         template.acquire(name);
         String key = "lockkeeper:lock:" + name;
         return String.valueOf(cluster.masterOf(key).owner(key));
-    }
-
-    private static final class NobodyWaits implements StoreListener {
-
-        @Override
-        public void granted(Grant grant) {}
-
-        @Override
-        public void revoked(String attempt) {}
-
-        @Override
-        public void freeIn(String attempt, long remainingMillis) {}
-
-        @Override
-        public void channelRestored() {}
     }
 }
