@@ -55,8 +55,9 @@ public interface DistributedLock extends Lock {
      * @throws IllegalMonitorStateException if this thread did not lock it
      */
     default ReleaseResult release() {
+        boolean held = isHeldByCurrentThread();
         unlock();
-        return ReleaseResult.RELEASED;
+        return held ? ReleaseResult.RELEASED : ReleaseResult.LOST;
     }
 
     /**

@@ -58,11 +58,11 @@ final class Arguments {
                 .text);
     }
 
-    static List<byte[]> release(ReleaseCommand command, long longerMillis) {
+    static List<byte[]> release(ReleaseCommand command) {
         return List.of(new Arguments(ATTEMPT + MICROS + MILLIS)
                 .add(command.attempt(), ATTEMPT)
                 .add(command.lastToken(), MICROS)
-                .add(command.keepMillis() == 0 ? 0 : longer(command.keepMillis(), longerMillis), MILLIS)
+                .add(command.keepMillis(), MILLIS)
                 .text);
     }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.redis;
 
-import java.util.Map;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
+import java.util.Collection;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import java.util.function.ToLongBiFunction;
+import java.util.stream.IntStream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -27,7 +27,9 @@ final class MasterClocks {
 
     private static final long EXACT_MILLIS = 10;
 
-    private final Map<String, Offset> offsets = new ConcurrentHashMap<>();
+    /** For longer no crashed holder keeps others waiting because of one clock that is wrong. */
+    private static final long MOST_MILLIS = 5_000;
+
     private volatile long differenceMillis;
     private boolean warned;
 
@@ -37,31 +39,34 @@ final class MasterClocks {
     }
 
     /**
-     * Takes in the clock of a master. One that does not answer has the clock that it had before.
+     * Takes in the clocks of masters, all measured at the same time: after a pause of this process, or a step of all clocks,
+     * they say nothing together with earlier ones.
      *
-     * @param masters the names of all
+     * @param complete whether all masters have answered; else the difference does not become smaller
      */
-    synchronized void measured(Set<String> masters, String master, Offset offset) {
-        offsets.put(master, offset);
-        offsets.keySet().retainAll(masters);
-        long most = largest((ahead, behind) -> ahead.most - behind.least);
-        differenceMillis = most > HARMLESS_MILLIS ? most : 0;
-        long least = largest((ahead, behind) -> ahead.least - behind.most);
+    synchronized void measured(Collection<Offset> offsets, boolean complete) {
+        List<Offset> each = List.copyOf(offsets);
+        long most = Math.min(MOST_MILLIS, largest(each, (ahead, behind) -> ahead.most - behind.least));
+        long now = most > HARMLESS_MILLIS ? most : 0;
+        differenceMillis = complete ? now : Math.max(now, differenceMillis);
+        long least = largest(each, (ahead, behind) -> ahead.least - behind.most);
         if (least > HARMLESS_MILLIS && !warned) {
             log.warn(
                     "The clocks of the cluster's masters differ by {} ms: let NTP set them. Redis keeps locks for so much longer"
-                            + " than their leases until then, because the move of a slot to a master whose clock is ahead"
-                            + " shortens them.",
-                    least);
+                            + " than their leases until then, {} ms at most, because the move of a slot to a master whose"
+                            + " clock is ahead shortens them.",
+                    least,
+                    MOST_MILLIS);
         }
-        warned = least > HARMLESS_MILLIS;
+        warned = least > HARMLESS_MILLIS || (warned && !complete);
     }
 
-    private long largest(ToLongBiFunction<Offset, Offset> difference) {
-        return offsets.values().stream()
-                .flatMapToLong(one -> offsets.values().stream()
-                        .filter(other -> !other.equals(one))
-                        .mapToLong(other -> difference.applyAsLong(one, other)))
+    private static long largest(List<Offset> offsets, ToLongBiFunction<Offset, Offset> difference) {
+        return IntStream.range(0, offsets.size())
+                .boxed()
+                .flatMapToLong(one -> IntStream.range(0, offsets.size())
+                        .filter(other -> other != one)
+                        .mapToLong(other -> difference.applyAsLong(offsets.get(one), offsets.get(other))))
                 .max()
                 .orElse(0);
     }

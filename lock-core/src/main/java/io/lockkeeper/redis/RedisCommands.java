@@ -28,7 +28,6 @@ import java.util.function.BiConsumer;
 import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.function.LongConsumer;
-import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -125,26 +124,29 @@ final class RedisCommands implements AutoCloseable, ReplicatedCommands.Masters {
                 .map(script ->
                         call(ClusterTopology.ANY, "prepare", commandTimeout, connection -> load(connection, script))));
         CompletableFuture<Long> first = new CompletableFuture<>();
-        CompletableFuture<?> compared = compareClocks(patience, first::complete)
-                .thenRun(
-                        () -> first.completeExceptionally(new StoreException("no master of the cluster answers", null)))
-                .completeOnTimeout(null, commandTimeout.toMillis(), TimeUnit.MILLISECONDS);
+        CompletableFuture<?> heard = compareClocks(patience, first::complete)
+                .thenRun(() ->
+                        first.completeExceptionally(new StoreException("no master of the cluster answers", null)));
+        CompletableFuture<?> compared =
+                heard.copy().completeOnTimeout(null, commandTimeout.toMillis(), TimeUnit.MILLISECONDS);
         return first.thenCombine(compared, (time, known) -> time)
                 .thenCompose(time -> loaded.handle((done, failure) -> time));
     }
 
     /** Asks all masters for their clocks, and tells the times, in ms. */
     private CompletableFuture<?> compareClocks(Duration patience, LongConsumer heard) {
+        Map<String, MasterClocks.Offset> measured = new ConcurrentHashMap<>();
+        int masters = topology.servers().size();
         return ofEach(
-                "time",
-                patience,
-                (connection, master) -> MasterClocks.Offset.measure(() -> {
-                    long time = time(connection, master);
-                    heard.accept(time);
-                    return time;
-                }),
-                (master, offset) -> clocks.measured(
-                        topology.servers().stream().map(Master::name).collect(Collectors.toSet()), master, offset));
+                        "time",
+                        patience,
+                        (connection, master) -> MasterClocks.Offset.measure(() -> {
+                            long time = time(connection, master);
+                            heard.accept(time);
+                            return time;
+                        }),
+                        measured::put)
+                .thenRun(() -> clocks.measured(measured.values(), measured.size() == masters));
     }
 
     /** Returns by how many ms a hold may end early because its slot moves to a master whose clock is ahead. */

@@ -73,7 +73,9 @@ final class ScriptReply {
         return switch (status) {
             case AS_USUAL -> new AcquireReply.Acquired(askedMillis, List.of(serverMicros()));
             // A short lease, of what may be a late copy, is renewed at once: half of it is enough for that.
-            case "ACQUIRED" -> new AcquireReply.Acquired(Math.max(number(2) - longerMillis, number(2) / 2), tokens());
+            case "ACQUIRED" ->
+                new AcquireReply.Acquired(
+                        Math.min(askedMillis, Math.max(number(2) - longerMillis, number(2) / 2)), tokens());
             case "QUEUED" -> new AcquireReply.Queued(parts[2], number(3), serverMicros() / 1_000);
             case "BUSY" -> new AcquireReply.Busy(parts[2]);
             // Others had the lock since the command was sent, so long ago that a hold would be too short to be of use.

@@ -174,11 +174,7 @@ final class SlotGroups {
         boolean first = names.get(0).equals(command.names().get(0));
         ReleaseCommand part =
                 new ReleaseCommand(names, command.attempt(), first ? command.lastToken() : 0, command.keepMillis());
-        return session.eval(
-                        session.scripts.release(),
-                        names,
-                        Arguments.release(part, session.commands.clockDifferenceMillis()),
-                        waitNanos)
+        return session.eval(session.scripts.release(), names, Arguments.release(part), waitNanos)
                 .thenApply(ScriptReply::toReleaseReply);
     }
 

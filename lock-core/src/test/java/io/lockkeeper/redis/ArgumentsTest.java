@@ -14,7 +14,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class ArgumentsTest {
 
     private static List<byte[]> release(String attempt) {
-        return Arguments.release(new ReleaseCommand(List.of("stock"), attempt, 17, 250), 0);
+        return Arguments.release(new ReleaseCommand(List.of("stock"), attempt, 17, 250));
     }
 
     @Test

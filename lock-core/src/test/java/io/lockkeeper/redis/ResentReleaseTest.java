@@ -9,14 +9,13 @@ import io.lockkeeper.ReleaseResult;
 import io.lockkeeper.testing.Connections;
 import io.lockkeeper.testing.Fault;
 import io.lockkeeper.testing.FaultProxy;
+import io.lockkeeper.testing.RedisCluster;
 import io.lockkeeper.testing.RedisServer;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.stream.IntStream;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ThrowingRunnable;
 import org.junit.jupiter.api.Test;
@@ -35,7 +34,6 @@ import redis.clients.jedis.RedisClusterClient;
 class ResentReleaseTest {
 
     private static final Duration PATIENCE = Duration.ofSeconds(10);
-    private static final int SLOTS = 16_384;
     private static final RedisLockStore.Options PATIENT =
             RedisLockStore.Options.defaults().withCommandTimeout(Duration.ofSeconds(5));
 
@@ -56,7 +54,7 @@ class ResentReleaseTest {
     @ParameterizedTest
     @EnumSource
     void isNoLossInAClusterEither(Connections driver) throws Exception {
-        try (RedisServer server = clusterOfOne();
+        try (RedisServer server = RedisCluster.ofOne();
                 FaultProxy network = FaultProxy.inFrontOf(server)) {
             server.command("CONFIG", "SET", "cluster-announce-port", "" + network.port());
             List<Integer> ports = List.of(network.port());
@@ -117,7 +115,7 @@ class ResentReleaseTest {
     /** A connection that was idle for too long had no command under way when its pool ended it. */
     @Test
     void isALossThoughThePoolOfJedisEndedAnIdleConnection() throws Exception {
-        try (RedisServer server = clusterOfOne();
+        try (RedisServer server = RedisCluster.ofOne();
                 FaultProxy network = FaultProxy.inFrontOf(server)) {
             server.command("CONFIG", "SET", "cluster-announce-port", "" + network.port());
             RedisConnectionFactory faulty = Connections.JEDIS.toCluster(List.of(network.port()));
@@ -190,17 +188,6 @@ class ResentReleaseTest {
             Connections.close(faulty);
             Connections.close(direct);
         }
-    }
-
-    private static RedisServer clusterOfOne() {
-        RedisServer server = RedisServer.start(
-                "--cluster-enabled", "yes", "--cluster-announce-ip", "127.0.0.1", "--loglevel", "warning");
-        List<String> slots = new ArrayList<>(List.of("CLUSTER", "ADDSLOTS"));
-        IntStream.range(0, SLOTS).forEach(slot -> slots.add("" + slot));
-        server.command(slots.toArray(String[]::new));
-        Awaitility.await()
-                .until(() -> String.valueOf(server.command("CLUSTER", "INFO")).contains("cluster_state:ok"));
-        return server;
     }
 
     private static LockTemplate template(RedisConnectionFactory connections, RedisLockStore.Options options) {

@@ -12,7 +12,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.function.IntFunction;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
+import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 import org.springframework.data.redis.connection.ClusterSlotHashUtil;
 
@@ -44,6 +46,18 @@ public final class RedisCluster implements AutoCloseable {
             close();
             throw e;
         }
+    }
+
+    /** Starts a cluster of one master, which has all slots. */
+    public static RedisServer ofOne() {
+        RedisServer server = RedisServer.start(
+                "--cluster-enabled", "yes", "--cluster-announce-ip", "127.0.0.1", "--loglevel", "warning");
+        List<String> slots = new ArrayList<>(List.of("CLUSTER", "ADDSLOTS"));
+        IntStream.range(0, SLOTS).forEach(slot -> slots.add("" + slot));
+        server.command(slots.toArray(String[]::new));
+        Awaitility.await()
+                .until(() -> String.valueOf(server.command("CLUSTER", "INFO")).contains("cluster_state:ok"));
+        return server;
     }
 
     /** Starts three masters and waits until all of them serve their slots. */

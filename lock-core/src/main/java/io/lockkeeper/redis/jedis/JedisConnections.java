@@ -97,9 +97,13 @@ public final class JedisConnections {
 
     /** Connections that the pool gave up while they were idle had no command under way. */
     private static long lost(ConnectionPool pool) {
-        return pool.getDestroyedCount()
-                - pool.getDestroyedByEvictorCount()
-                - pool.getDestroyedByBorrowValidationCount();
+        while (true) {
+            long idle = pool.getDestroyedByEvictorCount() + pool.getDestroyedByBorrowValidationCount();
+            long destroyed = pool.getDestroyedCount();
+            if (idle == pool.getDestroyedByEvictorCount() + pool.getDestroyedByBorrowValidationCount()) {
+                return destroyed - idle;
+            }
+        }
     }
 
     @SuppressWarnings("deprecation") // Spring Data 3 has the older client of a cluster.

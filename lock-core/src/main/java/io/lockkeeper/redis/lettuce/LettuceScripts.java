@@ -36,6 +36,7 @@ import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactor
 public final class LettuceScripts implements ScriptRunner {
 
     private final LettuceConnectionFactory factory;
+    private final boolean plain;
     private final boolean shares;
     private final Duration limit;
     private final ScheduledExecutorService timer;
@@ -61,6 +62,9 @@ public final class LettuceScripts implements ScriptRunner {
     /** Which tells of its losses; those of nodes of a cluster are told by the client alone. */
     private @Nullable AbstractRedisClient client;
 
+    /** The latest connection that a subclass of the factory gave, which tells of its losses itself. */
+    private @Nullable StatefulConnection<?, ?> foreign;
+
     private volatile boolean closed;
 
     /**
@@ -79,6 +83,7 @@ public final class LettuceScripts implements ScriptRunner {
             ScheduledExecutorService timer,
             ScriptRunner general) {
         this.factory = factory;
+        this.plain = plain;
         this.shares = plain && factory.getShareNativeConnection();
         this.limit = limit;
         this.timer = timer;
@@ -173,19 +178,19 @@ public final class LettuceScripts implements ScriptRunner {
     }
 
     @Override
-    public synchronized Object losses(RedisConnection connection) {
-        if (!factory.isRunning()) {
-            // A subclass that gives connections of another client.
-            StatefulConnection<?, ?> other = connectionOf(connection.getNativeConnection());
-            if (other != null) {
+    public Object losses(RedisConnection connection) {
+        // A subclass may give connections of another client, and never be started itself.
+        StatefulConnection<?, ?> other = plain ? null : connectionOf(connection.getNativeConnection());
+        synchronized (this) {
+            if (other != null && other != foreign && !closed) {
                 other.addListener(listener);
+                foreign = other;
             }
-            return losses.get();
-        }
-        AbstractRedisClient present = factory.getNativeClient();
-        if (present != null && present != client && !closed) {
-            present.addListener(listener);
-            client = present;
+            AbstractRedisClient present = factory.isRunning() ? factory.getNativeClient() : null;
+            if (present != null && present != client && !closed) {
+                present.addListener(listener);
+                client = present;
+            }
         }
         return losses.get();
     }
@@ -197,6 +202,10 @@ public final class LettuceScripts implements ScriptRunner {
         AbstractRedisClient told = client;
         if (told != null) {
             told.removeListener(listener);
+        }
+        StatefulConnection<?, ?> other = foreign;
+        if (other != null) {
+            other.removeListener(listener);
         }
         underWay.forEach(call -> call.result.completeExceptionally(Failures.closed()));
     }
