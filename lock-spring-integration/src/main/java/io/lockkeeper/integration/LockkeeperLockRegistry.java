@@ -105,6 +105,11 @@ public final class LockkeeperLockRegistry
         long now = System.currentTimeMillis();
         synchronized (locks) {
             locks.values().removeIf(lock -> now - lock.usedAt() >= age && isForgotten(lock));
+            holds.entrySet()
+                    .removeIf(hold -> !locks.containsKey(hold.getKey())
+                            && !operations
+                                    .lock(hold.getKey())
+                                    .isHeldByThread(hold.getValue().thread()));
         }
     }
 

@@ -4,9 +4,11 @@ package io.lockkeeper.autoconfigure.actuate;
 import io.lockkeeper.LockInspector;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.autoconfigure.LockkeeperAutoConfiguration;
+import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
@@ -38,7 +40,8 @@ public final class LockkeeperEndpointAutoConfiguration {
     @ConditionalOnAvailableEndpoint
     @ConditionalOnMissingBean
     LocksEndpoint locksEndpoint(ListableBeanFactory beans, Environment environment) {
-        return new LocksEndpoint(inspectors(beans), isForceReleaseOn(environment));
+        Map<String, LockInspector> inspectors = inspectors(beans);
+        return new LocksEndpoint(inspectors, primary(beans, inspectors), isForceReleaseOn(environment));
     }
 
     private static boolean isForceReleaseOn(Environment environment) {
@@ -47,7 +50,10 @@ public final class LockkeeperEndpointAutoConfiguration {
                 .orElse(false);
     }
 
-    /** Returns the inspectors of all templates by the templates' names; of a single one that of the application. */
+    /**
+     * Returns the inspectors of all templates by the templates' names, that of a primary one first. An inspector that the
+     * application has made takes the place of all.
+     */
     static Map<String, LockInspector> inspectors(ListableBeanFactory beans) {
         Map<String, LockInspector> each = new TreeMap<>();
         BeanFactoryUtils.beansOfTypeIncludingAncestors(beans, LockTemplate.class)
@@ -58,10 +64,28 @@ public final class LockkeeperEndpointAutoConfiguration {
                         each.put(name, inspector);
                     }
                 });
-        LockInspector only = beans.getBeanProvider(LockInspector.class).getIfUnique();
-        return only == null || each.size() > 1
-                ? each
-                : Map.of(each.keySet().stream().findFirst().orElse("lockTemplate"), only);
+        LockInspector unique = beans.getBeanProvider(LockInspector.class).getIfUnique();
+        if (unique == null) {
+            return each;
+        }
+        Map<String, LockInspector> ordered = new LinkedHashMap<>();
+        each.forEach((name, inspector) -> {
+            if (inspector == unique) {
+                ordered.put(name, unique);
+            }
+        });
+        if (ordered.isEmpty()) {
+            return Map.of(each.size() == 1 ? each.keySet().iterator().next() : "lockTemplate", unique);
+        }
+        each.forEach(ordered::putIfAbsent);
+        return ordered;
+    }
+
+    /** Returns the name of the template that answers where several have a lock; null: there is no primary one. */
+    private static @Nullable String primary(ListableBeanFactory beans, Map<String, LockInspector> inspectors) {
+        return beans.getBeanProvider(LockInspector.class).getIfUnique() == null
+                ? null
+                : inspectors.keySet().iterator().next();
     }
 
     /** The page, and the endpoint over HTTP. */

@@ -15,6 +15,7 @@ import java.time.Instant;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
@@ -44,11 +45,17 @@ public class LocksEndpoint {
     private static final int MOST_SEEN = 10_000;
 
     private final Map<String, LockInspector> inspectors;
+    private final @Nullable String primary;
     private final boolean forceRelease;
 
-    /** Creates it; the names of the templates are shown where there are several. */
-    LocksEndpoint(Map<String, LockInspector> inspectors, boolean forceRelease) {
+    /**
+     * Creates it; the names of the templates are shown where there are several.
+     *
+     * @param primary the name of the template that answers where several have a lock of one name; null: none
+     */
+    LocksEndpoint(Map<String, LockInspector> inspectors, @Nullable String primary, boolean forceRelease) {
         this.inspectors = inspectors;
+        this.primary = primary;
         this.forceRelease = forceRelease;
     }
 
@@ -141,6 +148,12 @@ public class LocksEndpoint {
         List<Lock> known = each(template, (name, inspector) -> checked(() -> inspector.status(lock)).stream()
                 .map(status -> Lock.of(status, false, name)));
         if (known.size() > 1) {
+            Optional<Lock> first = known.stream()
+                    .filter(found -> Objects.equals(found.template(), primary))
+                    .findFirst();
+            if (first.isPresent()) {
+                return first.get();
+            }
             throw new InvalidEndpointRequestException(
                     "several templates have a lock of this name",
                     "Several templates have a lock of this name: give the parameter template, one of "

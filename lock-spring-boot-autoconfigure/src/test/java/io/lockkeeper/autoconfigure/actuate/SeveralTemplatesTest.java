@@ -86,6 +86,21 @@ class SeveralTemplatesTest {
     }
 
     @Test
+    void anInspectorOfTheApplicationTakesThePlaceOfAll() {
+        try (LockTemplate audited = template()) {
+            runner.withBean("stock", LockTemplate.class, SeveralTemplatesTest::template)
+                    .withBean("audited", LockInspector.class, audited::inspector)
+                    .run(context -> {
+                        context.getBean("orders", LockTemplate.class).acquire("a");
+                        assertThat(context.getBean(LocksEndpoint.class)
+                                        .here(null)
+                                        .held())
+                                .isEmpty();
+                    });
+        }
+    }
+
+    @Test
     void theNameOfASingleTemplateMayBeGiven() {
         runner.run(context -> {
             LocksEndpoint endpoint = context.getBean(LocksEndpoint.class);
@@ -114,6 +129,8 @@ class SeveralTemplatesTest {
                             .extracting(Lock::name, Lock::template)
                             .containsExactly(tuple("a", "orders"), tuple("b", "stock"));
                     assertThat(endpoint.release("a", "orders").released()).isTrue();
+                    context.getBean("orders", LockTemplate.class).acquire("b");
+                    assertThat(endpoint.lock("b").template()).isEqualTo("stock");
                 });
     }
 }
