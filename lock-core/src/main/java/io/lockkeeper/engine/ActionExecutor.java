@@ -136,13 +136,14 @@ final class ActionExecutor {
                 actions = event.apply(lock, context.now());
             } catch (Throwable error) {
                 actions = lock.broken();
-                log.error("An error came into a decision about {}, whose callers fail", lock.spec.names(), error);
+                ErrorLog.error(
+                        log, "An error came into a decision about {}, whose callers fail", lock.spec.names(), error);
             }
         }
         try {
             setTimer(lock);
         } catch (Throwable error) {
-            log.error("The timer of {} could not be set, and is set later", lock.spec.names(), error);
+            ErrorLog.error(log, "The timer of {} could not be set, and is set later", lock.spec.names(), error);
         }
         return actions;
     }

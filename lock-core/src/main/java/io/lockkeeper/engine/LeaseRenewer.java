@@ -133,14 +133,28 @@ final class LeaseRenewer {
         }
     }
 
+    /** Looks at once unless a look is set: where an error came into one, it is the periodic look of the engine that goes on. */
+    void lookUnlessSet() {
+        synchronized (this) {
+            if (wake == null) {
+                ClockReading now = context.now();
+                dueNanos = now.nanos();
+                schedule(now);
+            }
+        }
+    }
+
     private void look() {
+        synchronized (this) {
+            // First: what an error interrupts is not set.
+            wake = null;
+        }
         ClockReading now = context.now();
         // The machine was suspended, or the wall clock was set.
         long wall = TimeUnit.MILLISECONDS.toNanos(now.wallMillis() - lastLook.wallMillis());
         boolean jumped = Math.abs(wall - (now.nanos() - lastLook.nanos())) > JUMP_NANOS;
         lastLook = now;
         synchronized (this) {
-            wake = null;
             if (registry.attempts() == 0) {
                 return;
             } else if (dueNanos - now.nanos() > 0 && !jumped) {
@@ -166,10 +180,7 @@ final class LeaseRenewer {
             }
             ends.forEach(Runnable::run);
         } catch (Throwable failure) {
-            log.error("A look at the holds failed, and is repeated", failure);
-            // Where no thread can be had, what is due waits, and is not forgotten.
-            due.forEach(hold -> hold.renewalDue = true);
-            wakeIn(MIN_RETRY_NANOS, now);
+            again(due, failure);
         }
     }
 
@@ -206,7 +217,22 @@ final class LeaseRenewer {
         return PendingAnswers.safely(() -> all(store.renew(commands)));
     }
 
+    /** Where no thread can be had, or an error comes, what is due waits, and is not forgotten. */
+    private void again(List<StoreHold> due, Throwable failure) {
+        due.forEach(hold -> hold.renewalDue = true);
+        ErrorLog.error(log, "A look at the holds failed, and is repeated", failure);
+        wakeIn(MIN_RETRY_NANOS, context.now());
+    }
+
     private void renew(List<StoreHold> due) {
+        try {
+            renewAll(due);
+        } catch (Throwable error) {
+            again(due, error);
+        }
+    }
+
+    private void renewAll(List<StoreHold> due) {
         List<StoreHold> batch = due.stream().filter(hold -> !hold.isOver()).toList();
         if (batch.isEmpty()) {
             return;

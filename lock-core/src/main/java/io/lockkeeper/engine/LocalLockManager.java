@@ -82,8 +82,8 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
         this.store = store;
         this.settings = settings;
         this.context = context;
-        this.calls = new PendingAnswers(context);
-        this.answers = new PendingAnswers(context);
+        this.calls = new PendingAnswers(context, this::armLookAfterAnError);
+        this.answers = new PendingAnswers(context, this::armLookAfterAnError);
         this.attemptIds = attemptIds(instance.clientId());
         this.inspection = new LockInspection(store, registry, context, instance, this::loseByForce);
         this.executor = new ActionExecutor(store, context, calls, registry, inspection, this);
@@ -317,8 +317,11 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
     /** Goes on with what an error interrupted, or a lack of room on a stack. */
     private void look() {
         looks.set(false);
-        ClockReading now = context.now();
         try {
+            ClockReading now = context.now();
+            if (registry.attempts() > 0) {
+                renewer.lookUnlessSet();
+            }
             calls.look();
             registry.forEachPending((request, lock) -> {
                 if (request.isWithdrawn() || request.abandoned) {
@@ -335,8 +338,17 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
                     .execute(lease::completeRelease));
         } finally {
             if (calls.size() + registry.pending().size() + answers.size() + registry.attempts() > 0) {
-                armLook();
+                armLookAfterAnError();
             }
+        }
+    }
+
+    /** One error costs no look. */
+    private void armLookAfterAnError() {
+        try {
+            armLook();
+        } catch (Throwable error) {
+            armLook();
         }
     }
 

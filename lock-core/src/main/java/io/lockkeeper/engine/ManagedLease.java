@@ -352,6 +352,18 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
 
     /** Ends the lease here, at once; returns what the caller is told, null: the engine is to be told, and says it. */
     private @Nullable ReleaseResult end(boolean owed) {
+        try {
+            return tryToEnd(owed);
+        } catch (Throwable error) {
+            synchronized (this) {
+                // Its owner does not release it again: the next look does.
+                state = state == State.HELD ? State.OWED : state;
+            }
+            throw error;
+        }
+    }
+
+    private @Nullable ReleaseResult tryToEnd(boolean owed) {
         boolean room = StackRoom.isEnough();
         if (room && state == State.HELD && !isHeld()) {
             // Its end has passed, and has not been told yet.

@@ -27,13 +27,16 @@ final class PendingAnswers {
 
     private final EngineContext context;
     private final Set<Answer<?>> open = ConcurrentHashMap.newKeySet();
+    private final Runnable arming;
     private final AtomicInteger underWay = new AtomicInteger();
     private volatile CompletableFuture<@Nullable Void> none = new CompletableFuture<>();
     private volatile long patienceNanos = Long.MAX_VALUE / 2;
     private volatile long heardNanos;
 
-    PendingAnswers(EngineContext context) {
+    /** Makes it; an arming sets the next {@link #look}. */
+    PendingAnswers(EngineContext context, Runnable arming) {
         this.context = context;
+        this.arming = arming;
         this.heardNanos = context.nanoTime() - 1;
     }
 
@@ -112,7 +115,9 @@ final class PendingAnswers {
         try {
             step.run();
         } catch (Throwable error) {
-            new Answer<>(DONE, (done, never) -> step.run()).repeat(error);
+            Answer<?> later = new Answer<>(DONE, (done, never) -> step.run());
+            open.add(later);
+            later.repeat(error);
         }
     }
 
@@ -189,9 +194,13 @@ final class PendingAnswers {
         }
 
         private void tell() {
-            if (compareAndSet(false, true)
-                    && !isTold(() -> result.handle(this::told).join())) {
-                set(false);
+            if (compareAndSet(false, true)) {
+                boolean told = false;
+                try {
+                    told = isTold(() -> result.handle(this::told).join());
+                } finally {
+                    set(told);
+                }
             }
         }
 
@@ -206,9 +215,15 @@ final class PendingAnswers {
                 context.background().execute(this::tell);
             } else if (!overdue && context.nanoTime() - overdueNanos >= 0) {
                 overdue = true;
-                long millis = TimeUnit.NANOSECONDS.toMillis(patienceNanos);
-                Throwable silence = new StoreException("the store has not answered within " + millis + " ms", null);
-                context.background().execute(() -> overdue = isTold(() -> then.accept(null, silence)));
+                boolean given = false;
+                try {
+                    long millis = TimeUnit.NANOSECONDS.toMillis(patienceNanos);
+                    Throwable silence = new StoreException("the store has not answered within " + millis + " ms", null);
+                    context.background().execute(() -> overdue = isTold(() -> then.accept(null, silence)));
+                    given = true;
+                } finally {
+                    overdue &= given;
+                }
             }
         }
 
@@ -225,10 +240,10 @@ final class PendingAnswers {
         }
 
         private void repeat(Throwable error) {
-            open.add(this);
+            arming.run();
             if (!failed) {
                 failed = true;
-                log.error("An answer could not be told, or a step not be taken, and is repeated", error);
+                ErrorLog.error(log, "An answer could not be told, or a step not be taken, and is repeated", error);
             }
         }
     }

@@ -37,8 +37,8 @@ final class RetryingExecutor implements Executor, AutoCloseable {
         Task task = new Task(work);
         Throwable refusal = refusal(task);
         if (refusal != null) {
-            log.warn("No thread can be had for a task, which waits for the timer: {}", refusal.toString());
             await(task);
+            ErrorLog.warn(log, "No thread can be had for a task, which waits for the timer: {}", refusal);
         }
     }
 

@@ -40,7 +40,7 @@ class EngineErrorTest {
 
     /** What says in the log that an error came: here, thousands of times. */
     private static final List<Class<?>> LOGGING =
-            List.of(ActionExecutor.class, PendingAnswers.class, RetryingExecutor.class);
+            List.of(ActionExecutor.class, LeaseRenewer.class, PendingAnswers.class, RetryingExecutor.class);
 
     @BeforeAll
     static void logNothing() {
@@ -276,6 +276,49 @@ class EngineErrorTest {
             assertThat(run.callers)
                     .as("callers after an error at step %s", failing)
                     .allMatch(PendingRequest::isDone);
+            assertThat(run.manager)
+                    .as("what is left by an error at step %s", failing)
+                    .hasToString("held=0, names=0");
+            assertThat(run.left())
+                    .as("attempts left by an error at step %s", failing)
+                    .isEmpty();
+        }
+    }
+
+    @Test
+    void anErrorAtAnyStepCostsNoRenewedLease() {
+        boolean reached = true;
+        for (int failing = 1; reached; failing++) {
+            Run run = new Run(new ManualTime());
+            run.answersAcquired();
+            run.begin(WAITING);
+            run.time.pass(Duration.ofMillis(30));
+            run.failing = run.steps + failing;
+            run.time.pass(Duration.ofMillis(3 * EngineFixture.LEASE_MILLIS));
+            reached = run.steps >= run.failing;
+            run.failing = Integer.MAX_VALUE;
+
+            assertThat(run.callers.element().join().isHeld())
+                    .as("held after an error at step %s", failing)
+                    .isTrue();
+        }
+    }
+
+    @Test
+    void anErrorAtAnyStepOfAReleaseLeavesNothingHeld() {
+        boolean reached = true;
+        for (int failing = 1; reached; failing++) {
+            Run run = new Run(new ManualTime());
+            run.answersAcquired();
+            run.begin(WAITING);
+            run.time.pass(Duration.ofMillis(30));
+            ManagedLease lease = run.callers.remove().join();
+            run.failing = run.steps + failing;
+            run.quietly(lease::closeAsync);
+            reached = run.steps >= run.failing;
+            run.failing = Integer.MAX_VALUE;
+            run.time.pass(Duration.ofSeconds(15));
+
             assertThat(run.manager)
                     .as("what is left by an error at step %s", failing)
                     .hasToString("held=0, names=0");

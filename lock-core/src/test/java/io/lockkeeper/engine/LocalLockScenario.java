@@ -80,7 +80,7 @@ final class LocalLockScenario {
     private final EngineContext context = new EngineContext(
             NO_TIME, Runnable::run, Runnable::run, Runnable::run, new Events(), (origin, bound) -> origin, () -> {});
     private final LeaseRegistry registry = new LeaseRegistry();
-    private final PendingAnswers calls = new PendingAnswers(context);
+    private final PendingAnswers calls = new PendingAnswers(context, () -> {});
     private final LeasePolicy policy = new LeasePolicy(5_000, 1, false, (origin, bound) -> origin);
     private final AtomicInteger attempts = new AtomicInteger();
     private final ActionExecutor executor = new ActionExecutor(
