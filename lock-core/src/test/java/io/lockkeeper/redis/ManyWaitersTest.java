@@ -34,6 +34,7 @@ class ManyWaitersTest {
     private static final int REPETITIONS = 40;
     private static final int PASSED = 64;
     private static final long LONG = 600_000;
+    private static final int MOST_AGAIN = 4;
     private static final double MOST_GROWTH = 1.5;
     /** Redis counts whole microseconds. */
     private static final long GRAIN = 2;
@@ -65,18 +66,33 @@ class ManyWaitersTest {
     void nothingCostsMoreWithManyWaitersThanWithTen() {
         Map<String, Long> few = costs(FEW);
         for (int waiters : List.of(100, 250, 600, MANY)) {
-            costs(waiters).forEach((what, micros) -> {
+            Map<String, Long> many = costs(waiters);
+            // What shares the processor adds to some measurements, and what grows with the waiters to all.
+            for (int again = 0; again < MOST_AGAIN && grows(few, many); again++) {
+                costs(waiters).forEach((what, micros) -> many.merge(what, micros, Math::min));
+            }
+            many.forEach((what, micros) -> {
                 long least = Objects.requireNonNull(few.get(what));
                 if (what.equals("status")) {
                     assertThat(micros).as("%s with %d waiters", what, waiters).isLessThan(2_000);
                 } else {
                     assertThat(micros)
                             .as("%s with %d waiters, %d us with ten", what, waiters, least)
-                            .isLessThanOrEqualTo((long) (least * MOST_GROWTH) + GRAIN)
+                            .isLessThanOrEqualTo(most(least))
                             .isLessThan(1_000);
                 }
             });
         }
+    }
+
+    private static boolean grows(Map<String, Long> few, Map<String, Long> many) {
+        return many.entrySet().stream()
+                .anyMatch(cost -> !cost.getKey().equals("status")
+                        && cost.getValue() > most(Objects.requireNonNull(few.get(cost.getKey()))));
+    }
+
+    private static long most(long least) {
+        return (long) (least * MOST_GROWTH) + GRAIN;
     }
 
     /** Returns the least time of each command, us. */
