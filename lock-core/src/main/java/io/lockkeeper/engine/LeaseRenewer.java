@@ -133,7 +133,7 @@ final class LeaseRenewer {
         }
     }
 
-    /** Looks at once unless a look is set: where an error came into one, it is the periodic look of the engine that goes on. */
+    /** Looks at once unless a look is set, as after an error in one. */
     void lookUnlessSet() {
         synchronized (this) {
             if (wake == null) {

@@ -178,6 +178,14 @@ class EngineErrorTest {
                     Duration.ofMillis(4_030).toNanos());
         }
 
+        static Run whoseCallerHolds() {
+            Run run = new Run(new ManualTime());
+            run.answersAcquired();
+            run.begin(WAITING);
+            run.time.pass(Duration.ofMillis(30));
+            return run;
+        }
+
         private AcquireReply.Acquired acquired() {
             token += 100;
             return acquiredReply(token);
@@ -276,12 +284,7 @@ class EngineErrorTest {
             assertThat(run.callers)
                     .as("callers after an error at step %s", failing)
                     .allMatch(PendingRequest::isDone);
-            assertThat(run.manager)
-                    .as("what is left by an error at step %s", failing)
-                    .hasToString("held=0, names=0");
-            assertThat(run.left())
-                    .as("attempts left by an error at step %s", failing)
-                    .isEmpty();
+            assertNothingLeft(run, failing);
         }
     }
 
@@ -289,10 +292,7 @@ class EngineErrorTest {
     void anErrorAtAnyStepCostsNoRenewedLease() {
         boolean reached = true;
         for (int failing = 1; reached; failing++) {
-            Run run = new Run(new ManualTime());
-            run.answersAcquired();
-            run.begin(WAITING);
-            run.time.pass(Duration.ofMillis(30));
+            Run run = Run.whoseCallerHolds();
             run.failing = run.steps + failing;
             run.time.pass(Duration.ofMillis(3 * EngineFixture.LEASE_MILLIS));
             reached = run.steps >= run.failing;
@@ -308,10 +308,7 @@ class EngineErrorTest {
     void anErrorAtAnyStepOfAReleaseLeavesNothingHeld() {
         boolean reached = true;
         for (int failing = 1; reached; failing++) {
-            Run run = new Run(new ManualTime());
-            run.answersAcquired();
-            run.begin(WAITING);
-            run.time.pass(Duration.ofMillis(30));
+            Run run = Run.whoseCallerHolds();
             ManagedLease lease = run.callers.remove().join();
             run.failing = run.steps + failing;
             run.quietly(lease::closeAsync);
@@ -319,13 +316,17 @@ class EngineErrorTest {
             run.failing = Integer.MAX_VALUE;
             run.time.pass(Duration.ofSeconds(15));
 
-            assertThat(run.manager)
-                    .as("what is left by an error at step %s", failing)
-                    .hasToString("held=0, names=0");
-            assertThat(run.left())
-                    .as("attempts left by an error at step %s", failing)
-                    .isEmpty();
+            assertNothingLeft(run, failing);
         }
+    }
+
+    private static void assertNothingLeft(Run run, int failing) {
+        assertThat(run.manager)
+                .as("what is left by an error at step %s", failing)
+                .hasToString("held=0, names=0");
+        assertThat(run.left())
+                .as("attempts left by an error at step %s", failing)
+                .isEmpty();
     }
 
     /** The store's answer to the first of them comes while no thread can be had. */
