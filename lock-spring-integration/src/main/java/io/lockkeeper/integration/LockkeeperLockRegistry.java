@@ -20,11 +20,12 @@ import org.springframework.integration.support.locks.RenewableLockRegistry;
  * A key is the name of the lock: {@code obtain("stock")} and {@code LockOperations.lock("stock")} exclude each other, and a
  * thread that holds the name in one way enters it in the other.
  *
- * <p>The lease of {@code lock()} is renewed while this process runs, so that there is no time to live to choose and no task
- * scheduler to set; {@code lock(ttl)} ends by itself. A {@code ttl} under 100 ms is raised to 100 ms. The locks throw what
- * those of Spring Integration's own registries throw: {@link CannotAcquireLockException} where the store fails or a
- * hold that the thread enters again was lost, {@link IllegalStateException} from {@code unlock()} on a thread that does not hold the lock, and {@link
- * java.util.ConcurrentModificationException} from {@code unlock()} of a hold that was lost.
+ * <p>The lease of {@code lock()} is renewed while this process runs, so that there is no time to live to choose and no
+ * task scheduler to set; {@code lock(ttl)} ends by itself. A {@code ttl} under 100 ms is raised to 100 ms. The locks
+ * throw what those of Spring Integration's own registries throw: {@link CannotAcquireLockException} where the store
+ * fails or a hold that the thread enters again was lost, {@link IllegalStateException} from {@code unlock()} on a
+ * thread that does not hold the lock, and {@link java.util.ConcurrentModificationException} from {@code unlock()} of a
+ * hold that was lost.
  *
  * <p>Safe for use by any number of threads.
  */

@@ -4,7 +4,6 @@ package io.lockkeeper.autoconfigure.actuate;
 import io.lockkeeper.LockInspector;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.autoconfigure.LockkeeperAutoConfiguration;
-import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
@@ -50,10 +49,7 @@ public final class LockkeeperEndpointAutoConfiguration {
                 .orElse(false);
     }
 
-    /**
-     * Returns the inspectors of all templates by the templates' names, that of a primary one first. An inspector that the
-     * application has made takes the place of all.
-     */
+    /** Returns the inspectors of all templates by their names; one that the application has made takes the place of all. */
     static Map<String, LockInspector> inspectors(ListableBeanFactory beans) {
         Map<String, LockInspector> each = new TreeMap<>();
         BeanFactoryUtils.beansOfTypeIncludingAncestors(beans, LockTemplate.class)
@@ -65,27 +61,19 @@ public final class LockkeeperEndpointAutoConfiguration {
                     }
                 });
         LockInspector unique = beans.getBeanProvider(LockInspector.class).getIfUnique();
-        if (unique == null) {
-            return each;
-        }
-        Map<String, LockInspector> ordered = new LinkedHashMap<>();
-        each.forEach((name, inspector) -> {
-            if (inspector == unique) {
-                ordered.put(name, unique);
-            }
-        });
-        if (ordered.isEmpty()) {
-            return Map.of(each.size() == 1 ? each.keySet().iterator().next() : "lockTemplate", unique);
-        }
-        each.forEach(ordered::putIfAbsent);
-        return ordered;
+        return unique == null || each.containsValue(unique)
+                ? each
+                : Map.of(each.size() == 1 ? each.keySet().iterator().next() : "lockTemplate", unique);
     }
 
-    /** Returns the name of the template that answers where several have a lock; null: there is no primary one. */
+    /** Returns the name of the primary template; null: there is none. */
     private static @Nullable String primary(ListableBeanFactory beans, Map<String, LockInspector> inspectors) {
-        return beans.getBeanProvider(LockInspector.class).getIfUnique() == null
-                ? null
-                : inspectors.keySet().iterator().next();
+        LockInspector unique = beans.getBeanProvider(LockInspector.class).getIfUnique();
+        return inspectors.entrySet().stream()
+                .filter(each -> each.getValue() == unique)
+                .map(Map.Entry::getKey)
+                .findFirst()
+                .orElse(null);
     }
 
     /** The page, and the endpoint over HTTP. */

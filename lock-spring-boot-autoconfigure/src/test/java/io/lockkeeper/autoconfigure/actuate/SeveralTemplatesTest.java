@@ -127,7 +127,7 @@ class SeveralTemplatesTest {
                     assertThat(held(context.getBean(LockInspector.class))).containsExactly("b");
                     assertThat(endpoint.here(null).held())
                             .extracting(Lock::name, Lock::template)
-                            .containsExactly(tuple("b", "stock"), tuple("a", "orders"));
+                            .containsExactly(tuple("a", "orders"), tuple("b", "stock"));
                     assertThat(endpoint.release("a", "orders").released()).isTrue();
                     context.getBean("orders", LockTemplate.class).acquire("b");
                     assertThat(endpoint.lock("b").template()).isEqualTo("stock");
