@@ -132,7 +132,7 @@ final class WaitingInstances implements AutoCloseable {
     }
 
     /** Ignores messages on the store's own channel. */
-    private static final class Silence implements StoreListener {
+    static final class Silence implements StoreListener {
 
         @Override
         public void granted(Grant grant) {
