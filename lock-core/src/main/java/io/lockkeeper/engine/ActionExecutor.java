@@ -42,6 +42,11 @@ final class ActionExecutor {
     /** How long a caller waits at most until its place is gone. */
     static final long PLACE_GONE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
+    /** The pauses between the repetitions of a release begin with the first, and double up to the second. */
+    private static final long LEAST_PAUSE_MILLIS = 200;
+
+    private static final long MOST_PAUSE_MILLIS = 1_600;
+
     /** Instead of the time for which a thread waits: commands run on other threads. */
     private static final long IN_BACKGROUND = -1;
 
@@ -550,6 +555,9 @@ final class ActionExecutor {
         /** When it is sent once more, because something of the attempt may arrive until then; null: never. */
         private volatile @Nullable ClockReading lastArrival;
 
+        /** Counted by one repetition after the other. */
+        private int repeated;
+
         /** Completed with the first answer; with null where none came in time. */
         private final CompletableFuture<@Nullable ReleaseReply> first = new CompletableFuture<>();
 
@@ -586,7 +594,8 @@ final class ActionExecutor {
         void again() {
             // By the monotonic clock alone: a wall clock that was set forward says nothing of the store.
             if (end.isAfter(context.now())) {
-                after(TimeUnit.MILLISECONDS.toNanos(context.random().applyAsLong(100, 300)));
+                long pause = Math.min(MOST_PAUSE_MILLIS, LEAST_PAUSE_MILLIS << Math.min(repeated++, 10));
+                after(TimeUnit.MILLISECONDS.toNanos(context.random().applyAsLong(pause / 2, pause)));
             } else {
                 finish();
             }

@@ -45,7 +45,7 @@ record LeaseOperations(
     private final class Lease extends ManagedLease {
 
         Lease(PendingRequest waiter, StoreHold hold, LockAction.Grant grant) {
-            super(context, waiter.request, waiter.tries, waiter.thread, hold, grant.tokens(), grant.path());
+            super(context, registry, waiter.request, waiter.tries, waiter.thread, hold, grant.tokens(), grant.path());
         }
 
         @Override
@@ -56,6 +56,11 @@ record LeaseOperations(
         @Override
         void loseHold(String reason) {
             executor.lose(hold(), reason);
+        }
+
+        @Override
+        void leaveHold() {
+            calls.untilDone(() -> releaseHold(0));
         }
 
         @Override

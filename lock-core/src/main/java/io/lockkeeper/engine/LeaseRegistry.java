@@ -23,6 +23,9 @@ final class LeaseRegistry {
     private final Map<String, LocalLock> locks = new ConcurrentHashMap<>();
     private final Map<PendingRequest, LocalLock> pending = new ConcurrentHashMap<>();
     private final AtomicInteger leases = new AtomicInteger();
+
+    /** Whether a lease may owe its release. Written without a call, where the stack may be at its end. */
+    volatile boolean owing;
     private final CompletableFuture<@Nullable Void> drained = new CompletableFuture<>();
 
     /** How many leases the thread has itself that waits until none is left; -1: none waits yet. */
@@ -74,6 +77,9 @@ final class LeaseRegistry {
 
     /** Does something with all callers and their locks, in the order in which they came. */
     void forEachPending(BiConsumer<PendingRequest, LocalLock> action) {
+        if (pending.isEmpty()) {
+            return;
+        }
         pending.entrySet().stream()
                 .sorted(Comparator.comparingLong(entry -> entry.getKey().number))
                 .forEach(entry -> action.accept(entry.getKey(), entry.getValue()));

@@ -334,12 +334,24 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
                 executor.setTimer(lock);
             });
             answers.look();
-            registry.held().stream().filter(ManagedLease::owesRelease).forEach(lease -> context.background()
-                    .execute(lease::completeRelease));
+            if (registry.owing) {
+                completeReleases();
+            }
         } finally {
             if (calls.size() + registry.pending().size() + answers.size() + registry.attempts() > 0) {
                 armLookAfterAnError();
             }
+        }
+    }
+
+    private void completeReleases() {
+        registry.owing = false;
+        try {
+            registry.held().stream().filter(ManagedLease::owesRelease).forEach(lease -> context.background()
+                    .execute(lease::completeRelease));
+        } catch (Throwable error) {
+            registry.owing = true;
+            throw error;
         }
     }
 

@@ -41,6 +41,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     }
 
     private final EngineContext context;
+    final LeaseRegistry leases;
     private final List<Long> tokens;
     private final LockListener.Way path;
     private final int tries;
@@ -74,6 +75,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
 
     ManagedLease(
             EngineContext context,
+            LeaseRegistry registry,
             LockRequest request,
             int tries,
             Thread thread,
@@ -81,6 +83,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
             List<Long> tokens,
             LockListener.Way path) {
         this.context = context;
+        this.leases = registry;
         this.request = request;
         this.minHold = AcquireSpec.bounded(request.minHoldTime());
         this.tries = tries;
@@ -94,6 +97,9 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
 
     /** Gives its part of the hold back; this thread may do input and output for as long as it waits anyway. */
     abstract CompletableFuture<ReleaseResult> releaseHold(long waitNanos);
+
+    /** Gives its part of the hold back in the background, again where an error comes into that. */
+    abstract void leaveHold();
 
     abstract void loseHold(String reason);
 
@@ -253,7 +259,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
         boolean ended = lost(reason);
         if (ended && ownEndSeen) {
             // The others go on; where there are none, the lock is free.
-            releaseHold(0);
+            leaveHold();
         } else if (ended) {
             loseHold(reason);
         }
@@ -323,6 +329,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
             return releaseHold(waitNanos);
         } catch (Throwable error) {
             state = State.OWED;
+            leases.owing = true;
             throw error;
         }
     }
@@ -336,6 +343,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     public void giveBack() {
         // First: where an error comes into this, the next look gives it back.
         abandoned = true;
+        leases.owing = true;
         minHold = Duration.ZERO;
         closeAsync();
     }
@@ -358,6 +366,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
             synchronized (this) {
                 // Its owner does not release it again: the next look does.
                 state = state == State.HELD ? State.OWED : state;
+                leases.owing = true;
             }
             throw error;
         }
@@ -376,6 +385,9 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
                 return ReleaseResult.ALREADY_RELEASED;
             }
             state = before == State.LOST ? State.LOST_AND_RELEASED : room ? State.RELEASED : State.OWED;
+            if (!room) {
+                leases.owing = true;
+            }
             return room ? null : ReleaseResult.UNKNOWN;
         }
     }
