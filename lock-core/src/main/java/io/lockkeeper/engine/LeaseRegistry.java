@@ -26,6 +26,7 @@ final class LeaseRegistry {
 
     /** Whether a lease may owe its release. Written without a call, where the stack may be at its end. */
     volatile boolean owing;
+
     private final CompletableFuture<@Nullable Void> drained = new CompletableFuture<>();
 
     /** How many leases the thread has itself that waits until none is left; -1: none waits yet. */

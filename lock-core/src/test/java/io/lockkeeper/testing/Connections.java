@@ -5,7 +5,7 @@ import io.lettuce.core.cluster.ClusterClientOptions;
 import io.lettuce.core.cluster.ClusterTopologyRefreshOptions;
 import java.time.Duration;
 import java.util.List;
-import java.util.Set;
+import java.util.stream.Collectors;
 import org.springframework.data.redis.connection.RedisClusterConfiguration;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.RedisSentinelConfiguration;
@@ -28,8 +28,8 @@ public enum Connections {
         }
 
         @Override
-        public RedisConnectionFactory toSentinel(RedisSentinel sentinel) {
-            return started(new JedisConnectionFactory(sentinel(sentinel)));
+        public RedisConnectionFactory toSentinel(List<Integer> ports) {
+            return started(new JedisConnectionFactory(sentinel(ports)));
         }
 
         private RedisConnectionFactory started(JedisConnectionFactory factory) {
@@ -59,8 +59,8 @@ public enum Connections {
         }
 
         @Override
-        public RedisConnectionFactory toSentinel(RedisSentinel sentinel) {
-            return started(new LettuceConnectionFactory(sentinel(sentinel)));
+        public RedisConnectionFactory toSentinel(List<Integer> ports) {
+            return started(new LettuceConnectionFactory(sentinel(ports)));
         }
 
         private RedisConnectionFactory started(LettuceConnectionFactory factory) {
@@ -91,10 +91,17 @@ public enum Connections {
     public abstract RedisConnectionFactory toCluster(List<Integer> ports);
 
     /** Returns a started factory to the master that sentinels on this machine know. */
-    public abstract RedisConnectionFactory toSentinel(RedisSentinel sentinel);
+    public RedisConnectionFactory toSentinel(RedisSentinel sentinel) {
+        return toSentinel(sentinel.ports());
+    }
 
-    private static RedisSentinelConfiguration sentinel(RedisSentinel sentinel) {
-        return new RedisSentinelConfiguration(RedisSentinel.MASTER, Set.copyOf(sentinel.nodes()));
+    /** Returns a started factory to the master that sentinels on this machine know, by their ports. */
+    public abstract RedisConnectionFactory toSentinel(List<Integer> ports);
+
+    private static RedisSentinelConfiguration sentinel(List<Integer> ports) {
+        return new RedisSentinelConfiguration(
+                RedisSentinel.MASTER,
+                ports.stream().map(port -> HOST + ":" + port).collect(Collectors.toSet()));
     }
 
     private static RedisClusterConfiguration cluster(List<Integer> ports) {

@@ -130,6 +130,11 @@ public final class RedisCluster implements AutoCloseable {
 
     /** Moves the keys of a slot that is moving, and gives it to its new master. */
     public void finishMove(String name, RedisServer from, RedisServer to) {
+        finishMove(name, from, to, masters);
+    }
+
+    /** Moves the keys of a slot that is moving, gives it to its new master, and tells those that are masters now. */
+    public void finishMove(String name, RedisServer from, RedisServer to, List<RedisServer> masters) {
         String slot = String.valueOf(to.command("CLUSTER", "KEYSLOT", name));
         String target = String.valueOf(to.command("CLUSTER", "MYID"));
         while (from.command("CLUSTER", "GETKEYSINSLOT", slot, "10") instanceof List<?> keys && !keys.isEmpty()) {

@@ -22,6 +22,8 @@ final class HistoryChecker {
     private final History history;
     private final List<Window> troubles;
     private final Duration lease;
+    private final List<Window> lostData;
+    private long excused;
 
     /**
      * Creates a checker.
@@ -31,6 +33,17 @@ final class HistoryChecker {
      * @param lease how long a lease lasts without a renewal
      */
     HistoryChecker(History history, Collection<Window> faults, Duration lease) {
+        this(history, faults, lease, List.of());
+    }
+
+    /**
+     * Creates a checker.
+     *
+     * @param lostData when servers may have lost what workers believe: a hold that began before is lost at its next renewal,
+     *     at the latest at its deadline, and until then another may hold the lock, too
+     */
+    HistoryChecker(History history, Collection<Window> faults, Duration lease, Collection<Window> lostData) {
+        this.lostData = List.copyOf(lostData);
         this.history = history;
         this.troubles = Stream.concat(faults.stream(), history.stalls().stream())
                 .sorted(Comparator.comparingLong(Window::from))
@@ -43,7 +56,7 @@ final class HistoryChecker {
         List<String> violations = new ArrayList<>();
         byName().forEach((name, holds) -> violations.addAll(new OneLock(name).check(holds)));
         history.holds().forEach(hold -> {
-            if (hold.lostEarly()) {
+            if (hold.lostEarly() && !mayBeLost(hold)) {
                 violations.add("Lost %s before its deadline (%s): %s"
                         .formatted(millis(hold.promised() - hold.lostAt()), hold.lossReason(), hold));
             }
@@ -121,15 +134,41 @@ final class HistoryChecker {
         return byName;
     }
 
+    /** How many holders met, or lost their lock early, for want of data that a server had lost. */
+    long excused() {
+        return excused;
+    }
+
+    private boolean mayBeLost(Hold hold) {
+        return excuses(lostData.stream()
+                .anyMatch(window -> hold.start() < window.to()
+                        && hold.lostAt() >= window.from()
+                        && hold.lostAt() <= window.to() + lease.toNanos()));
+    }
+
+    /** Returns whether a holder may meet another one, because the server may have lost what the first one had. */
+    private boolean mayMeet(Hold before, Hold hold) {
+        return excuses(lostData.stream()
+                .anyMatch(window -> before.start() < window.to()
+                        && hold.start() >= window.from()
+                        && before.end() <= window.to() + lease.toNanos()));
+    }
+
+    private boolean excuses(boolean lost) {
+        excused += lost ? 1 : 0;
+        return lost;
+    }
+
     private static String millis(long nanos) {
         return Duration.ofNanos(nanos).toMillis() + " ms";
     }
 
     /** The holders of one lock, in the order in which they began to believe. */
-    private static final class OneLock {
+    private final class OneLock {
 
         private final String name;
         private final List<String> violations = new ArrayList<>();
+        private final List<Hold> writers = new ArrayList<>();
         private @Nullable Hold writer;
         private @Nullable Hold reader;
         private long writersToken;
@@ -154,7 +193,7 @@ final class HistoryChecker {
         }
 
         private void excludes(@Nullable Hold before, Hold hold) {
-            if (before != null && hold.start() < before.end()) {
+            if (before != null && hold.start() < before.end() && !mayMeet(before, hold)) {
                 violations.add("Two hold '%s' for %s: %s and %s"
                         .formatted(name, millis(Math.min(before.end(), hold.end()) - hold.start()), before, hold));
             }
@@ -163,18 +202,28 @@ final class HistoryChecker {
         private void token(Hold hold) {
             long token = hold.tokens().getOrDefault(name, 0L);
             long least = hold.isShared() ? writersToken : Math.max(writersToken, readersToken) + 1;
-            if (token < least) {
+            if (token < least && !(hold.isShared() && knowsLessWriters(hold, token))) {
                 violations.add(
                         "The token of '%s' is %d, but must be at least %d: %s".formatted(name, token, least, hold));
             }
             if (hold.isShared()) {
                 readersToken = Math.max(readersToken, token);
             } else {
+                writers.add(hold);
                 writersToken = Math.max(writersToken, token);
             }
         }
 
-        private static Hold later(@Nullable Hold one, Hold other) {
+        /** A reader has the token of the last writer that the server knows: of those before lost data it may know none. */
+        private boolean knowsLessWriters(Hold hold, long token) {
+            return excuses(lostData.stream()
+                    .filter(window -> window.from() <= hold.start())
+                    .anyMatch(window -> writers.stream()
+                            .filter(writer -> writer.start() > window.to())
+                            .allMatch(writer -> writer.tokens().getOrDefault(name, 0L) <= token)));
+        }
+
+        private Hold later(@Nullable Hold one, Hold other) {
             return one != null && one.end() > other.end() ? one : other;
         }
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.torture;
 
+import io.lockkeeper.redis.RedisLockStore;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -16,6 +17,7 @@ import java.util.List;
  * @param lease how long a lease lasts without a renewal
  * @param faults what is done
  * @param sabotage what is wrong on purpose
+ * @param promise what is asked of replicas and restarted servers
  */
 record TortureSettings(
         long seed,
@@ -25,7 +27,23 @@ record TortureSettings(
         int names,
         Duration lease,
         List<FaultKind> faults,
-        Sabotage sabotage) {
+        Sabotage sabotage,
+        Promise promise) {
+
+    /** What the workers ask of replicas and restarted servers. */
+    enum Promise {
+        /** Lost writes are lost locks. */
+        NONE,
+
+        /** Every replica has a lock before it counts, and a server that was restarted gives none for a lease. */
+        ACKNOWLEDGED;
+
+        RedisLockStore.Options of(RedisLockStore.Options options) {
+            return this == NONE
+                    ? options
+                    : options.withReplicaAcks("all", Duration.ofMillis(500)).withRestartGuard(true);
+        }
+    }
 
     /** What is broken, to show that the checker notices. */
     enum Sabotage {
@@ -40,13 +58,26 @@ record TortureSettings(
 
     static TortureSettings of(long seed, Duration total) {
         return new TortureSettings(
-                seed, total, 4, 8, 5, Duration.ofMillis(1_500), List.of(FaultKind.values()), Sabotage.NONE);
+                seed,
+                total,
+                4,
+                8,
+                5,
+                Duration.ofMillis(1_500),
+                List.of(FaultKind.values()),
+                Sabotage.NONE,
+                Promise.NONE);
+    }
+
+    /** A run over servers that take each other's place, which takes longer than a short lease. */
+    static TortureSettings of(long seed, Duration total, Promise promise) {
+        return new TortureSettings(seed, total, 4, 6, 5, Duration.ofSeconds(4), List.of(), Sabotage.NONE, promise);
     }
 
     /** A small run, that ends when something was noticed. */
     static TortureSettings of(Sabotage sabotage, FaultKind... faults) {
         return new TortureSettings(
-                1, Duration.ofSeconds(40), 2, 4, 2, Duration.ofSeconds(1), List.of(faults), sabotage);
+                1, Duration.ofSeconds(40), 2, 4, 2, Duration.ofSeconds(1), List.of(faults), sabotage, Promise.NONE);
     }
 
     Duration commandTimeout() {
@@ -55,7 +86,7 @@ record TortureSettings(
 
     /** What a worker must know. */
     String toText() {
-        return seed + "," + threads + "," + names + "," + lease.toMillis() + "," + sabotage;
+        return seed + "," + threads + "," + names + "," + lease.toMillis() + "," + sabotage + "," + promise;
     }
 
     static TortureSettings ofText(String text) {
@@ -68,6 +99,7 @@ record TortureSettings(
                 Integer.parseInt(words.get(2)),
                 Duration.ofMillis(Long.parseLong(words.get(3))),
                 List.of(),
-                Sabotage.valueOf(words.get(4)));
+                Sabotage.valueOf(words.get(4)),
+                Promise.valueOf(words.get(5)));
     }
 }

@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Stream;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 
 /** A process whose threads lock until they are told to stop; then it says what is left of all that. */
@@ -45,10 +46,11 @@ final class TortureWorker {
         name = arguments[0];
         settings = TortureSettings.ofText(arguments[5]);
         recorder = new Recorder(name, Path.of(arguments[1]), settings.sabotage() == Sabotage.ENDLESS_LEASES);
-        connections = Connections.valueOf(arguments[2]).to(Integer.parseInt(arguments[3]));
+        connections = connections(Connections.valueOf(arguments[2]), arguments[3]);
         registerPort = Integer.parseInt(arguments[4]);
         LockStore store = new RedisLockStore(
-                connections, RedisLockStore.Options.defaults().withTombstoneTime(TOMBSTONES));
+                connections,
+                settings.promise().of(RedisLockStore.Options.defaults().withTombstoneTime(TOMBSTONES)));
         template = LockTemplate.builder(
                         settings.sabotage() == Sabotage.GENEROUS_STORE ? new GenerousStore(store) : store)
                 .leaseTime(settings.lease())
@@ -57,6 +59,17 @@ final class TortureWorker {
                 .instanceName(name)
                 .build();
         warmUp();
+    }
+
+    /** An address is a port, or the name of a topology and its ports. */
+    private static RedisConnectionFactory connections(Connections driver, String address) {
+        String[] parts = address.split(":", -1);
+        if (parts.length == 1) {
+            return driver.to(Integer.parseInt(address));
+        }
+        List<Integer> ports =
+                Stream.of(parts[1].split(",", -1)).map(Integer::valueOf).toList();
+        return parts[0].equals("cluster") ? driver.toCluster(ports) : driver.toSentinel(ports);
     }
 
     /** A cold JVM needs so long for its first lock that the lock may be over: nothing that the torture is to show. */

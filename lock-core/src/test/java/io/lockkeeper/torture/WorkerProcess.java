@@ -14,16 +14,16 @@ final class WorkerProcess implements AutoCloseable {
     private static final List<String> SMALL = List.of("-Xmx128m");
 
     private final int number;
-    private final int redisPort;
+    private final String redis;
     private final int registerPort;
     private final Path histories;
     private final TortureSettings settings;
     private int generation;
     private JavaProcess process;
 
-    WorkerProcess(int number, int redisPort, int registerPort, Path histories, TortureSettings settings) {
+    WorkerProcess(int number, String redis, int registerPort, Path histories, TortureSettings settings) {
         this.number = number;
-        this.redisPort = redisPort;
+        this.redis = redis;
         this.registerPort = registerPort;
         this.histories = histories;
         this.settings = settings;
@@ -46,7 +46,7 @@ final class WorkerProcess implements AutoCloseable {
                 name,
                 file.toString(),
                 driver.name(),
-                "" + redisPort,
+                redis,
                 "" + registerPort,
                 settings.toText());
     }

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.torture;
+
+import io.lockkeeper.testing.RedisSentinel;
+import io.lockkeeper.testing.RedisServer;
+import java.io.UncheckedIOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.NoSuchElementException;
+import java.util.Random;
+import java.util.stream.Collectors;
+import org.awaitility.Awaitility;
+
+/** A master with two replicas, and three sentinels. */
+final class SentinelTopology implements Topology {
+
+    private static final Duration PATIENCE = Duration.ofSeconds(90);
+
+    private final RedisSentinel sentinel = RedisSentinel.start();
+
+    @Override
+    public String address() {
+        return "sentinel:" + sentinel.ports().stream().map(String::valueOf).collect(Collectors.joining(","));
+    }
+
+    @Override
+    public List<Disaster> disasters() {
+        return List.of(
+                Disaster.MASTER_DIES,
+                Disaster.MASTER_HANGS,
+                Disaster.FAILOVER,
+                Disaster.STALE_REPLICA_TAKES_OVER,
+                Disaster.REPLICAS_ARE_CUT_OFF,
+                Disaster.MASTER_RESTARTS_EMPTY,
+                Disaster.DATA_IS_FLUSHED);
+    }
+
+    @Override
+    public void suffer(Disaster disaster, Duration lasts, Random random) {
+        RedisServer master = sentinel.master();
+        List<RedisServer> replicas =
+                sentinel.servers().stream().filter(server -> server != master).toList();
+        switch (disaster) {
+            case MASTER_DIES -> replace(master);
+            case MASTER_HANGS -> {
+                master.pause();
+                Waiting.forSo(lasts);
+                master.resume();
+            }
+            case FAILOVER -> sentinel.failover();
+            case STALE_REPLICA_TAKES_OVER -> {
+                cutOff(master, replicas, lasts);
+                master.kill();
+                replicas.forEach(RedisServer::resume);
+                sentinel.awaitOtherMaster(master);
+                master.restart();
+            }
+            case REPLICAS_ARE_CUT_OFF -> {
+                cutOff(master, replicas, lasts);
+                replicas.forEach(RedisServer::resume);
+            }
+            case MASTER_RESTARTS_EMPTY -> {
+                master.restart();
+                // One that was started as a replica is a master all the same.
+                master.command("REPLICAOF", "NO", "ONE");
+            }
+            case DATA_IS_FLUSHED -> master.command("FLUSHALL");
+            case SLOT_MOVES -> throw new IllegalArgumentException("There are no slots");
+        }
+        awaitWell();
+    }
+
+    private void replace(RedisServer master) {
+        master.kill();
+        sentinel.awaitOtherMaster(master);
+        master.restart();
+    }
+
+    private static void cutOff(RedisServer master, List<RedisServer> replicas, Duration lasts) {
+        replicas.forEach(RedisServer::pause);
+        // What is on its way to a stopped process would arrive when it goes on.
+        master.command("CLIENT", "KILL", "TYPE", "replica");
+        Waiting.forSo(lasts);
+    }
+
+    private void awaitWell() {
+        Awaitility.await()
+                .atMost(PATIENCE)
+                .ignoreExceptionsInstanceOf(UncheckedIOException.class)
+                .ignoreExceptionsInstanceOf(NoSuchElementException.class)
+                .until(() -> {
+                    RedisServer master = sentinel.master();
+                    String role = String.valueOf(master.command("INFO", "replication"));
+                    for (RedisServer other : sentinel.servers()) {
+                        // A sentinel does this, too, but takes its time.
+                        if (other != master
+                                && role.contains("role:master")
+                                && String.valueOf(other.command("INFO", "replication"))
+                                        .contains("role:master")) {
+                            other.command("REPLICAOF", master.host(), "" + master.port());
+                        }
+                    }
+                    return role.contains("role:master") && role.split("state=online", -1).length == 3;
+                });
+    }
+
+    @Override
+    public List<RedisServer> masters() {
+        return List.of(sentinel.master());
+    }
+
+    @Override
+    public void close() {
+        sentinel.close();
+    }
+}
