@@ -21,9 +21,12 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -37,8 +40,11 @@ import org.springframework.context.annotation.Configuration;
 /** The endpoint over HTTP, in whole applications. */
 class LocksEndpointTest {
 
+    private static final Map<List<String>, ConfigurableApplicationContext> shops = new HashMap<>();
+
     private final HttpClient http = HttpClient.newHttpClient();
     private final List<ConfigurableApplicationContext> applications = new ArrayList<>();
+    private final List<LockLease> leases = new ArrayList<>();
 
     @Configuration(proxyBeanMethods = false)
     @EnableAutoConfiguration
@@ -58,15 +64,35 @@ class LocksEndpointTest {
 
     @AfterEach
     void stop() {
+        leases.forEach(LockLease::close);
         applications.forEach(ConfigurableApplicationContext::close);
     }
 
-    private ConfigurableApplicationContext start(String... properties) {
-        return start(Shop.class, properties);
+    @AfterAll
+    static void stopShops() {
+        shops.values().forEach(ConfigurableApplicationContext::close);
+        shops.clear();
+    }
+
+    /** Returns the application of all tests with these properties, which leave no lock in it. */
+    private static ConfigurableApplicationContext shop(String... properties) {
+        return shops.computeIfAbsent(List.of(properties), own -> run(Shop.class, properties));
+    }
+
+    private LockLease hold(ConfigurableApplicationContext shop, String name) {
+        LockLease lease = shop.getBean(LockTemplate.class).acquire(name);
+        leases.add(lease);
+        return lease;
     }
 
     private ConfigurableApplicationContext start(Class<?> shop, String... properties) {
-        ConfigurableApplicationContext application = new SpringApplicationBuilder(shop)
+        ConfigurableApplicationContext application = run(shop, properties);
+        applications.add(application);
+        return application;
+    }
+
+    private static ConfigurableApplicationContext run(Class<?> shop, String... properties) {
+        return new SpringApplicationBuilder(shop)
                 .properties(
                         "server.port=0",
                         "spring.main.banner-mode=off",
@@ -77,8 +103,6 @@ class LocksEndpointTest {
                         "lockkeeper.store=memory")
                 .properties(properties)
                 .run();
-        applications.add(application);
-        return application;
     }
 
     private HttpResponse<String> request(ConfigurableApplicationContext application, String method, String path)
@@ -104,7 +128,7 @@ class LocksEndpointTest {
 
     @Test
     void whatThisInstanceHoldsAndWaitsForIsShown() throws Exception {
-        ConfigurableApplicationContext shop = start();
+        ConfigurableApplicationContext shop = shop();
         LockTemplate template = shop.getBean(LockTemplate.class);
         try (LockTemplate other = LockTemplate.builder(
                                 shop.getBean(MemoryLockStore.class).peer())
@@ -135,11 +159,10 @@ class LocksEndpointTest {
 
     @Test
     void locksAreFoundByAPattern() throws Exception {
-        ConfigurableApplicationContext shop = start();
-        LockTemplate template = shop.getBean(LockTemplate.class);
-        template.acquire("order:1");
-        template.acquire("order:2");
-        template.acquire("stock");
+        ConfigurableApplicationContext shop = shop();
+        for (String name : List.of("order:1", "order:2", "stock")) {
+            hold(shop, name);
+        }
         assertThat(JsonPath.<List<String>>read(body(shop, "/locks?pattern=order:*"), "$.locks[*].name"))
                 .containsExactlyInAnyOrder("order:1", "order:2");
         assertThat(JsonPath.<List<String>>read(body(shop, "/locks?pattern=*&limit=1"), "$.locks[*].name"))
@@ -150,8 +173,7 @@ class LocksEndpointTest {
 
     @Test
     void ownLocksAreFoundAmongOthersAndTheAnswerSaysWhereThereAreMore() throws Exception {
-        ConfigurableApplicationContext shop = start();
-        LockTemplate template = shop.getBean(LockTemplate.class);
+        ConfigurableApplicationContext shop = shop();
         try (LockTemplate stock = LockTemplate.builder(
                         shop.getBean(MemoryLockStore.class).peer())
                 .instanceName("stock")
@@ -161,7 +183,7 @@ class LocksEndpointTest {
             }
             List<String> own = new ArrayList<>();
             for (int lock = 0; lock < 10; lock++) {
-                own.add(template.acquire("among:own:" + lock).name());
+                own.add(hold(shop, "among:own:" + lock).name());
             }
 
             String all = body(shop, "/locks?pattern=among:*&own=true&limit=10");
@@ -185,7 +207,7 @@ class LocksEndpointTest {
 
     @Test
     void locksOfTheApplicationsOtherInstancesAreItsOwnWhateverTheirNames() throws Exception {
-        ConfigurableApplicationContext shop = start("lockkeeper.instance-name=shop-1");
+        ConfigurableApplicationContext shop = start(Shop.class, "lockkeeper.instance-name=shop-1");
         MemoryLockStore store = shop.getBean(MemoryLockStore.class);
         try (LockTemplate second = LockTemplate.builder(store.peer())
                         .instanceName("shop-2")
@@ -208,7 +230,7 @@ class LocksEndpointTest {
 
     @Test
     void ofManyWaitersTheFirstHundredAreShownAndAllCounted() throws Exception {
-        ConfigurableApplicationContext shop = start();
+        ConfigurableApplicationContext shop = shop();
         try (LockTemplate stock = LockTemplate.builder(
                         shop.getBean(MemoryLockStore.class).peer())
                 .instanceName("stock")
@@ -244,8 +266,8 @@ class LocksEndpointTest {
         "v1.json, v1.json"
     })
     void namesOfAnyKindAreFoundAndForced(String name, String path) throws Exception {
-        ConfigurableApplicationContext shop = start("lockkeeper.actuator.force-release.enabled=true");
-        LockLease lease = shop.getBean(LockTemplate.class).acquire(name);
+        ConfigurableApplicationContext shop = shop("lockkeeper.actuator.force-release.enabled=true");
+        LockLease lease = hold(shop, name);
         assertThat(read(shop, "/locks/" + path, "$.name")).isEqualTo(name);
 
         HttpResponse<String> answer = request(shop, "DELETE", "/locks/" + path);
@@ -270,22 +292,22 @@ class LocksEndpointTest {
 
     @Test
     void nothingCanBeForcedUnlessThatIsWanted() throws Exception {
-        ConfigurableApplicationContext shop = start();
-        LockLease lease = shop.getBean(LockTemplate.class).acquire("a");
+        ConfigurableApplicationContext shop = shop();
+        LockLease lease = hold(shop, "a");
         assertThat(request(shop, "DELETE", "/locks/a").statusCode()).isEqualTo(405);
         assertThat(lease.isHeld()).isTrue();
     }
 
     @Test
     void aNameThatMakesNoSenseIsTheFaultOfWhoeverSentIt() throws Exception {
-        ConfigurableApplicationContext shop = start();
+        ConfigurableApplicationContext shop = shop();
         HttpResponse<String> answer = request(shop, "GET", "/locks/" + "a".repeat(513));
         assertThat(answer.statusCode()).isEqualTo(400);
     }
 
     @Test
     void healthIsShown() throws Exception {
-        ConfigurableApplicationContext shop = start();
+        ConfigurableApplicationContext shop = shop();
         assertThat(read(shop, "/health/lockkeeper", "$.status")).isEqualTo("UP");
         assertThat(read(shop, "/health/lockkeeper", "$.details.grantsSince")).endsWith("Z");
         assertThat(shop.getBean(MemoryLockStore.class).find("*", 10).join()).isEmpty();
@@ -293,7 +315,7 @@ class LocksEndpointTest {
 
     @Test
     void metricsOfAnApplicationAreThere() throws Exception {
-        ConfigurableApplicationContext shop = start();
+        ConfigurableApplicationContext shop = shop();
         shop.getBean(LockTemplate.class).run(LockRequest.of("a").withLabel("Shop.sell"), lease -> {});
         for (String meter : List.of("acquire", "hold", "held", "waiting", "lost", "renewals", "renewal.failures")) {
             assertThat(read(shop, "/metrics/lockkeeper." + meter + "?tag=label:Shop.sell&tag=mode:exclusive", "$.name"))
@@ -305,6 +327,7 @@ class LocksEndpointTest {
     void inRedisAForcedHolderHearsOfItAndHealthFollowsTheServer() throws Exception {
         try (RedisServer redis = RedisServer.start()) {
             ConfigurableApplicationContext shop = start(
+                    Shop.class,
                     "lockkeeper.store=redis",
                     "lockkeeper.redis.command-timeout=500ms",
                     "spring.data.redis.port=" + redis.port(),
