@@ -98,7 +98,8 @@ public final class SharedServers implements ApplicationContextInitializer<Config
     private List<String> command(ServerSettings settings) {
         List<String> command = new ArrayList<>(List.of("/bin/sh", "-c", "trap '' INT HUP; exec \"$@\"", "sh"));
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-        command.addAll(List.of("-Xmx256m", "-XX:+UseSerialGC", "-Dh2.bindAddress=127.0.0.1"));
+        command.addAll(
+                List.of("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dh2.bindAddress=127.0.0.1"));
         String classPath = System.getProperty("java.class.path");
         boolean unpacked = mainClass.getClassLoader() == ClassLoader.getSystemClassLoader();
         command.addAll(unpacked ? List.of("-cp", classPath, mainClass.getName()) : List.of("-jar", classPath));
