@@ -29,12 +29,15 @@ import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 
 /** Locks that count only when replicas have them, on a master with one replica or two. */
 @Timeout(40)
+@Execution(ExecutionMode.CONCURRENT)
 class ReplicaAcksTest {
 
     private static final Duration LEASE = Duration.ofSeconds(3);
