@@ -12,6 +12,11 @@ interface Topology extends AutoCloseable {
     /** What a worker connects to. */
     String address();
 
+    /** The main class of a worker. */
+    default Class<?> worker() {
+        return TortureWorker.class;
+    }
+
     /** What can befall these servers. */
     List<Disaster> disasters();
 

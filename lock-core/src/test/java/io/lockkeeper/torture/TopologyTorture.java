@@ -52,7 +52,8 @@ final class TopologyTorture implements AutoCloseable {
             throw new UncheckedIOException(e);
         }
         for (int i = 0; i < settings.workers(); i++) {
-            workers.add(new WorkerProcess(i, topology.address(), register.port(), histories, settings));
+            workers.add(
+                    new WorkerProcess(i, topology.worker(), topology.address(), register.port(), histories, settings));
         }
     }
 

@@ -46,7 +46,8 @@ final class TortureRun implements AutoCloseable {
         for (int i = 0; i < settings.workers(); i++) {
             FaultProxy network = FaultProxy.inFrontOf(server);
             networks.add(network);
-            workers.add(new WorkerProcess(i, "" + network.port(), register.port(), histories, settings));
+            workers.add(new WorkerProcess(
+                    i, TortureWorker.class, "" + network.port(), register.port(), histories, settings));
         }
         nemesis = new Nemesis(server, networks, workers);
         pulse = new Pulse(server);

@@ -36,12 +36,31 @@ record TortureSettings(
         NONE,
 
         /** Every replica has a lock before it counts, and a server that was restarted gives none for a lease. */
-        ACKNOWLEDGED;
+        ACKNOWLEDGED,
+
+        /** A majority of independent masters has a lock, each of which gives none for a lease after its restart. */
+        QUORUM;
 
         RedisLockStore.Options of(RedisLockStore.Options options) {
-            return this == NONE
-                    ? options
-                    : options.withReplicaAcks("all", Duration.ofMillis(500)).withRestartGuard(true);
+            return this == ACKNOWLEDGED
+                    ? options.withReplicaAcks("all", Duration.ofMillis(500)).withRestartGuard(true)
+                    : options;
+        }
+
+        /** Returns the ways of asking that such a store knows. */
+        List<Form> forms() {
+            return this == QUORUM
+                    ? List.of(
+                            Form.EXCLUSIVE,
+                            Form.FIXED_LEASE,
+                            Form.TRY,
+                            Form.RETRIES,
+                            Form.MINIMUM_HOLD,
+                            Form.ASYNC,
+                            Form.CANCELLED,
+                            Form.INTERRUPTED,
+                            Form.RUN)
+                    : List.of(Form.values());
         }
     }
 

@@ -10,6 +10,7 @@ import io.lockkeeper.LockNotAcquiredException;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockTemplate;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.CancellationException;
@@ -20,8 +21,6 @@ import java.util.concurrent.locks.Lock;
 
 /** One thread of a worker: takes locks in all forms, one after the other, and uses them. */
 final class TortureThread {
-
-    private static final Form[] FORMS = Form.values();
 
     private final LockTemplate template;
     private final Recorder recorder;
@@ -39,7 +38,8 @@ final class TortureThread {
 
     /** Takes a lock once, in some form. */
     void step() throws InterruptedException {
-        Form form = FORMS[random.nextInt(FORMS.length)];
+        List<Form> forms = settings.promise().forms();
+        Form form = forms.get(random.nextInt(forms.size()));
         Duration wait = Duration.ofMillis(random.nextInt(10) == 0 ? 4_000 : random.nextInt(1_500));
         LockRequest request = LockRequest.of(name()).withWaitTime(wait);
         switch (form) {

@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Function;
 import java.util.stream.Stream;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 
@@ -36,20 +37,38 @@ final class TortureWorker {
     private final String name;
     private final TortureSettings settings;
     private final Recorder recorder;
-    private final RedisConnectionFactory connections;
+    private final List<RedisConnectionFactory> connections = new ArrayList<>();
     private final LockTemplate template;
     private final int registerPort;
     private final List<Thread> threads = new ArrayList<>();
     private volatile boolean stopped;
 
-    private TortureWorker(String[] arguments) {
+    /** Makes the store of a worker. */
+    interface Stores {
+
+        /**
+         * Makes a store.
+         *
+         * @param connect returns connections by the text of an address, a port or the name of a topology and its ports
+         * @param address what the worker was told
+         * @param options of stores in Redis
+         */
+        LockStore make(
+                Function<String, RedisConnectionFactory> connect, String address, RedisLockStore.Options options);
+    }
+
+    private TortureWorker(String[] arguments, Stores stores) {
         name = arguments[0];
         settings = TortureSettings.ofText(arguments[5]);
         recorder = new Recorder(name, Path.of(arguments[1]), settings.sabotage() == Sabotage.ENDLESS_LEASES);
-        connections = connections(Connections.valueOf(arguments[2]), arguments[3]);
+        Connections driver = Connections.valueOf(arguments[2]);
         registerPort = Integer.parseInt(arguments[4]);
-        LockStore store = new RedisLockStore(
-                connections,
+        LockStore store = stores.make(
+                address -> {
+                    connections.add(connections(driver, address));
+                    return connections.get(connections.size() - 1);
+                },
+                arguments[3],
                 settings.promise().of(RedisLockStore.Options.defaults().withTombstoneTime(TOMBSTONES)));
         template = LockTemplate.builder(
                         settings.sabotage() == Sabotage.GENEROUS_STORE ? new GenerousStore(store) : store)
@@ -84,8 +103,13 @@ final class TortureWorker {
     }
 
     public static void main(String[] arguments) throws Exception {
+        work(arguments, (connect, address, options) -> new RedisLockStore(connect.apply(address), options));
+    }
+
+    /** Works until it is told to stop. */
+    static void work(String[] arguments, Stores stores) throws Exception {
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
-        TortureWorker worker = new TortureWorker(arguments);
+        TortureWorker worker = new TortureWorker(arguments, stores);
         System.out.println("ready");
         for (String line = in.readLine(); line != null && !line.equals("stop"); line = in.readLine()) {
             if (line.equals("clock")) {
@@ -151,7 +175,7 @@ final class TortureWorker {
             left.add(template.toString());
         }
         template.close();
-        Connections.close(connections);
+        connections.forEach(Connections::close);
         System.out.println("closed");
         if (!within(THREADS_SECONDS, () -> ours().isEmpty())) {
             left.add("threads " + ours());

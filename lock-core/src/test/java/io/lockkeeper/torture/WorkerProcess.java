@@ -14,6 +14,7 @@ final class WorkerProcess implements AutoCloseable {
     private static final List<String> SMALL = List.of("-Xmx128m");
 
     private final int number;
+    private final Class<?> main;
     private final String redis;
     private final int registerPort;
     private final Path histories;
@@ -21,8 +22,9 @@ final class WorkerProcess implements AutoCloseable {
     private int generation;
     private JavaProcess process;
 
-    WorkerProcess(int number, String redis, int registerPort, Path histories, TortureSettings settings) {
+    WorkerProcess(int number, Class<?> main, String redis, int registerPort, Path histories, TortureSettings settings) {
         this.number = number;
+        this.main = main;
         this.redis = redis;
         this.registerPort = registerPort;
         this.histories = histories;
@@ -41,14 +43,7 @@ final class WorkerProcess implements AutoCloseable {
         Path file = histories.resolve(name(number) + "-" + generation);
         Connections driver = number % 2 == 0 ? Connections.JEDIS : Connections.LETTUCE;
         return JavaProcess.start(
-                SMALL,
-                TortureWorker.class,
-                name,
-                file.toString(),
-                driver.name(),
-                redis,
-                "" + registerPort,
-                settings.toText());
+                SMALL, main, name, file.toString(), driver.name(), redis, "" + registerPort, settings.toText());
     }
 
     /**
