@@ -145,7 +145,7 @@ public final class LeaseManager implements LockManager {
             ManagedLease given = asked.lease;
             if (given != null) {
                 given.abandoned = true;
-                given.leases.owing = true;
+                given.owedReleases.any = true;
             }
             throw error;
         } finally {

@@ -45,7 +45,15 @@ record LeaseOperations(
     private final class Lease extends ManagedLease {
 
         Lease(PendingRequest waiter, StoreHold hold, LockAction.Grant grant) {
-            super(context, registry, waiter.request, waiter.tries, waiter.thread, hold, grant.tokens(), grant.path());
+            super(
+                    context,
+                    registry.owedReleases,
+                    waiter.request,
+                    waiter.tries,
+                    waiter.thread,
+                    hold,
+                    grant.tokens(),
+                    grant.path());
         }
 
         @Override

@@ -24,8 +24,7 @@ final class LeaseRegistry {
     private final Map<PendingRequest, LocalLock> pending = new ConcurrentHashMap<>();
     private final AtomicInteger leases = new AtomicInteger();
 
-    /** Whether a lease may owe its release. Written without a call, where the stack may be at its end. */
-    volatile boolean owing;
+    final ManagedLease.OwedReleases owedReleases = new ManagedLease.OwedReleases();
 
     private final CompletableFuture<@Nullable Void> drained = new CompletableFuture<>();
 

@@ -334,7 +334,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
                 executor.setTimer(lock);
             });
             answers.look();
-            if (registry.owing) {
+            if (registry.owedReleases.any) {
                 completeReleases();
             }
         } finally {
@@ -345,12 +345,12 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
     }
 
     private void completeReleases() {
-        registry.owing = false;
+        registry.owedReleases.any = false;
         try {
             registry.held().stream().filter(ManagedLease::owesRelease).forEach(lease -> context.background()
                     .execute(lease::completeRelease));
         } catch (Throwable error) {
-            registry.owing = true;
+            registry.owedReleases.any = true;
             throw error;
         }
     }

@@ -40,8 +40,14 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
         LOST_AND_RELEASED
     }
 
+    /** Whether any lease may owe its release: written without a call, where the stack may be at its end. */
+    static final class OwedReleases {
+
+        volatile boolean any;
+    }
+
     private final EngineContext context;
-    final LeaseRegistry leases;
+    final OwedReleases owedReleases;
     private final List<Long> tokens;
     private final LockListener.Way path;
     private final int tries;
@@ -75,7 +81,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
 
     ManagedLease(
             EngineContext context,
-            LeaseRegistry registry,
+            OwedReleases owedReleases,
             LockRequest request,
             int tries,
             Thread thread,
@@ -83,7 +89,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
             List<Long> tokens,
             LockListener.Way path) {
         this.context = context;
-        this.leases = registry;
+        this.owedReleases = owedReleases;
         this.request = request;
         this.minHold = AcquireSpec.bounded(request.minHoldTime());
         this.tries = tries;
@@ -329,7 +335,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
             return releaseHold(waitNanos);
         } catch (Throwable error) {
             state = State.OWED;
-            leases.owing = true;
+            owedReleases.any = true;
             throw error;
         }
     }
@@ -343,7 +349,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     public void giveBack() {
         // First: where an error comes into this, the next look gives it back.
         abandoned = true;
-        leases.owing = true;
+        owedReleases.any = true;
         minHold = Duration.ZERO;
         closeAsync();
     }
@@ -366,7 +372,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
             synchronized (this) {
                 // Its owner does not release it again: the next look does.
                 state = state == State.HELD ? State.OWED : state;
-                leases.owing = true;
+                owedReleases.any = true;
             }
             throw error;
         }
@@ -386,7 +392,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
             }
             state = before == State.LOST ? State.LOST_AND_RELEASED : room ? State.RELEASED : State.OWED;
             if (!room) {
-                leases.owing = true;
+                owedReleases.any = true;
             }
             return room ? null : ReleaseResult.UNKNOWN;
         }
