@@ -24,10 +24,10 @@ final class ReleaseScale {
                 "release with waiting instances",
                 "Redis' time for the script of a release that hands the lock over, medians of " + releases
                         + "; of it: reading the record, writing it, PUBLISH, and what is left for the script itself (Lua:"
-                        + " searching and copying the queue, replies of commands). The waiting instances are client ids that"
-                        + " wait in the lock's queue and have a subscribed connection each; commands go through one store of"
-                        + " the library. Beside it the scripts of one that joins the queue's end, and of a sign of life.",
-                "waiting instances",
+                        + " and the replies of commands). The waiters are attempts in the lock's queue, up to 1,000 of them with"
+                        + " a client id and a subscribed connection each; commands go through one store of the library."
+                        + " Beside it the scripts of one that joins the queue's end, of a sign of life, and of a status.",
+                "waiters",
                 "release, Redis us",
                 "of it reading",
                 "writing",
@@ -37,8 +37,9 @@ final class ReleaseScale {
                 "answer, us",
                 "next knows, us",
                 "joining, Redis us",
-                "sign of life, Redis us");
-        for (int instances : settings.numbers("--instances", "0,1,10,100,1000")) {
+                "sign of life, Redis us",
+                "status, Redis us");
+        for (int instances : settings.numbers("--instances", "0,10,100,250,600,10000")) {
             try (RedisServer redis = RedisServer.start();
                     WaitingInstances waiting = new WaitingInstances(redis, instances)) {
                 row(redis, waiting, instances, releases, table);
@@ -51,6 +52,7 @@ final class ReleaseScale {
         List<ServerFigures> released = new ArrayList<>();
         List<ServerFigures> joined = new ArrayList<>();
         List<ServerFigures> polled = new ArrayList<>();
+        List<ServerFigures> looked = new ArrayList<>();
         List<long[]> times = new ArrayList<>();
         for (int i = -WARM; i < releases; i++) {
             ServerFigures before = ServerFigures.of(redis);
@@ -59,11 +61,14 @@ final class ReleaseScale {
             waiting.askAgain();
             ServerFigures asked = ServerFigures.of(redis);
             waiting.poll();
+            ServerFigures told = ServerFigures.of(redis);
+            waiting.look();
             if (i >= 0) {
                 times.add(time);
                 released.add(free.since(before));
                 joined.add(asked.since(free));
-                polled.add(ServerFigures.of(redis).since(asked));
+                polled.add(told.since(asked));
+                looked.add(ServerFigures.of(redis).since(told));
             }
         }
         table.row(
@@ -83,7 +88,8 @@ final class ReleaseScale {
                 median(joined, one -> one.scripts().micros()),
                 instances == 0
                         ? Double.NaN
-                        : median(polled, one -> one.scripts().micros()));
+                        : median(polled, one -> one.scripts().micros()),
+                median(looked, one -> one.scripts().micros()));
     }
 
     private static double micros(ServerFigures figures, List<String> commands) {

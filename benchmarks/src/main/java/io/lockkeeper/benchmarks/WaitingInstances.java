@@ -19,6 +19,7 @@ import java.util.Deque;
 import java.util.List;
 import java.util.Locale;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 
 /**
@@ -30,6 +31,9 @@ final class WaitingInstances implements AutoCloseable {
     private static final Duration LEASE = Duration.ofSeconds(60);
     private static final int TOKENS = 17;
 
+    /** Further waiters share their connections: a server takes 10,000. */
+    private static final int MOST_CLIENTS = 1_000;
+
     private final List<String> lock;
     private final RedisConnectionFactory connections;
     private final RedisLockStore store;
@@ -39,13 +43,20 @@ final class WaitingInstances implements AutoCloseable {
 
     private static final class Instance {
 
-        final String id = ClientIds.next();
+        final String id;
         final RespConnection channel;
         String attempt = "";
 
         Instance(RedisServer redis) {
+            id = ClientIds.next();
             channel = redis.connect();
             channel.command("SUBSCRIBE", "lockkeeper:grants:" + id);
+        }
+
+        /** One more who waits, with the client id and the connection of another. */
+        Instance(Instance client) {
+            id = client.id;
+            channel = client.channel;
         }
     }
 
@@ -60,7 +71,12 @@ final class WaitingInstances implements AutoCloseable {
         store.open(StoredInstance.ofThisProcess(ClientIds.next(), "benchmark", ""), LEASE, new Silence());
         holder = new Instance(redis);
         ask(holder);
-        IntStream.range(0, waiting).forEach(i -> queue.add(new Instance(redis)));
+        List<Instance> clients = Stream.generate(() -> new Instance(redis))
+                .limit(Math.min(waiting, MOST_CLIENTS))
+                .toList();
+        IntStream.range(0, waiting)
+                .forEach(i ->
+                        queue.add(i < clients.size() ? clients.get(i) : new Instance(clients.get(i % clients.size()))));
         queue.forEach(this::ask);
     }
 
@@ -121,6 +137,11 @@ final class WaitingInstances implements AutoCloseable {
         if (!queue.isEmpty()) {
             send(queue.getLast());
         }
+    }
+
+    /** Looks at the lock, as an operator does. */
+    void look() {
+        store.inspect(lock.get(0)).join();
     }
 
     @Override
