@@ -211,6 +211,8 @@ final class LocalLock {
         AcquireAttempt asking = attempt;
         if (asking == null || asking.asked == null) {
             return false;
+        } else if (waiter.triesAtOnce) {
+            return true;
         }
         boolean heardSince = heardNanos - waiter.tried.nanos() >= 0;
         long last = asking.gated && heardSince ? heardNanos : asking.asked.nanos();

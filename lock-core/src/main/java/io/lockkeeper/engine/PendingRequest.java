@@ -38,6 +38,9 @@ final class PendingRequest extends CompletableFuture<ManagedLease> {
     /** How long one try may take, in nanoseconds; {@link Long#MAX_VALUE}: without limit. */
     final long patienceNanos;
 
+    /** Whether each of its tries is to have an answer within the time of one command. */
+    final boolean triesAtOnce;
+
     /** When the present try began: the first one, or a retry. Guarded by the local lock. */
     ClockReading tried;
 
@@ -84,6 +87,7 @@ final class PendingRequest extends CompletableFuture<ManagedLease> {
         this.blocking = result == null && request.retryCount() == 0;
         Duration wait = request.retryCount() > 0 || request.waitTime() == null ? Duration.ZERO : request.waitTime();
         this.waits = !wait.isZero();
+        this.triesAtOnce = !waits;
         this.patienceNanos =
                 !waits ? commandTimeout.toNanos() : wait.compareTo(WITHOUT_LIMIT) > 0 ? Long.MAX_VALUE : wait.toNanos();
         this.endNanos = isLimited() ? asked.nanos() + patienceNanos : ClockReading.NEVER;

@@ -475,6 +475,20 @@ class LocalLockTest {
         assertThat(fixture.failed()).contains(new Retire());
     }
 
+    /** Also where the question was late, and an older answer came later still: no answer has come to the question. */
+    @Test
+    void aTryWithoutAnAnswerIsNotRefusedAsHeldByOthers() {
+        PendingRequest caller = fixture.impatient();
+        time.pass(Duration.ofNanos(COMMAND_NANOS).minusMillis(100));
+        fixture.enter(caller);
+        fixture.heardNanos = time.nanoTime();
+        time.pass(Duration.ofMillis(100));
+        assertThat(fixture.timedOut(caller)).isEmpty();
+        time.pass(Duration.ofMillis(50));
+
+        assertThat(fixture.timedOut(caller)).singleElement().isInstanceOf(Fail.class);
+    }
+
     /** What came meanwhile must be heard first. */
     @Test
     void alsoAWaitWhoseEndComesLateLeavesTimeForAnAnswer() {
