@@ -6,10 +6,12 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.core.NativeDetector;
 import org.springframework.expression.BeanResolver;
@@ -29,17 +31,11 @@ import org.springframework.expression.common.LiteralExpression;
 import org.springframework.expression.spel.SpelEvaluationException;
 import org.springframework.expression.spel.SpelMessage;
 import org.springframework.expression.spel.standard.SpelExpression;
-import org.springframework.expression.spel.support.StandardEvaluationContext;
 import org.springframework.util.ObjectUtils;
 
-/**
- * The names that a method locks, prepared for its calls.
- *
- * @param templates the names as they are written; at least one
- * @param shared what the evaluations of all calls share
- */
+/** The names that a method locks, at least one, prepared for its calls; shared: what the evaluations of all calls share. */
 record LockNames(
-        AnnotatedMethod owner, List<Template> templates, ParameterNames parameters, StandardEvaluationContext shared) {
+        AnnotatedMethod owner, List<Template> templates, Map<String, Integer> indexes, EvaluationContext shared) {
 
     private static final Pattern VARIABLE =
             Pattern.compile("#(\\p{javaJavaIdentifierStart}\\p{javaJavaIdentifierPart}*)");
@@ -61,11 +57,9 @@ record LockNames(
         }
     }
 
-    /**
-     * The arguments of one call as variables; everything else, with its caches, is shared by all calls. A context of
-     * Spring's own would make a map and copy the arguments into it at each call.
-     */
-    private record Call(EvaluationContext shared, ParameterNames parameters, Root root) implements EvaluationContext {
+    /** The arguments of one call as variables. Spring's own contexts would copy all the rest at each call, too. */
+    private record Call(EvaluationContext shared, Map<String, Integer> indexes, Root root)
+            implements EvaluationContext {
 
         @Override
         public TypedValue getRootObject() {
@@ -74,7 +68,7 @@ record LockNames(
 
         @Override
         public @Nullable Object lookupVariable(String name) {
-            Integer index = parameters.indexes().get(name);
+            Integer index = indexes.get(name);
             return index == null ? null : root.args()[index];
         }
 
@@ -138,14 +132,11 @@ record LockNames(
         return templates.stream().allMatch(template -> template.parts().stream().allMatch(NameExpression::isLiteral));
     }
 
-    /**
-     * Returns the names as they are written, but each parameter by its position: alike in methods that name them
-     * otherwise.
-     */
+    /** Returns the names as they are written, but each parameter by its position, whatever a method calls it. */
     List<String> written() {
         return templates.stream()
                 .map(template -> VARIABLE.matcher(template.text()).replaceAll(variable -> {
-                    Integer index = parameters.indexes().get(variable.group(1));
+                    Integer index = indexes.get(variable.group(1));
                     return Matcher.quoteReplacement(index == null ? variable.group() : "#p" + index);
                 }))
                 .toList();
@@ -153,7 +144,7 @@ record LockNames(
 
     /** Returns the names for a call; an IllegalArgumentException says which expression failed or has no value. */
     List<String> of(@Nullable Object target, @Nullable Object[] args) {
-        Call call = new Call(shared, parameters, new Root(owner.method(), args, target, owner.targetClass()));
+        Call call = new Call(shared, indexes, new Root(owner.method(), args, target, owner.targetClass()));
         if (templates.size() == 1) {
             return names(templates.get(0), call);
         }
@@ -175,16 +166,12 @@ record LockNames(
                 name = name.isEmpty() ? text : name.concat(text);
             } else {
                 List<String> endings = isSeveral ? texts(template, part, value) : List.of(text);
-                several = combine(several == null ? List.of(name) : several, endings);
+                several = (several == null ? Stream.of(name) : several.stream())
+                        .flatMap(beginning -> endings.stream().map(beginning::concat))
+                        .toList();
             }
         }
         return several == null ? List.of(name) : several;
-    }
-
-    private static List<String> combine(List<String> beginnings, List<String> endings) {
-        return beginnings.stream()
-                .flatMap(beginning -> endings.stream().map(beginning::concat))
-                .toList();
     }
 
     private @Nullable Object value(Template template, NameExpression part, Call call) {
@@ -209,11 +196,8 @@ record LockNames(
 
     private String text(Template template, NameExpression part, @Nullable Object value) {
         String text = value == null ? null : value.toString();
-        if (value == null) {
-            throw wrong(template, part, "is null", null);
-        }
-        if (text == null || text.isBlank()) {
-            throw wrong(template, part, "is blank", null);
+        if (value == null || text == null || text.isBlank()) {
+            throw wrong(template, part, value == null ? "is null" : "is blank", null);
         }
         String type = value.getClass().getName();
         if (text.startsWith(type) && text.startsWith("@", type.length())) {
@@ -263,11 +247,7 @@ record LockNames(
             return expression instanceof LiteralExpression;
         }
 
-        /**
-         * Evaluates the expression, which is compiled after some calls: that halves the time and the garbage of a call.
-         * Compiled code fits the types of its first calls only, and each piece of it is a class: after some calls of other
-         * types the expression is never compiled again, where Spring would compile it for ever.
-         */
+        /** Evaluates; compiles after some calls, but never again after some misfits, where Spring would for ever. */
         @Nullable
         Object value(Call call) {
             if (!(expression instanceof SpelExpression spel)) {

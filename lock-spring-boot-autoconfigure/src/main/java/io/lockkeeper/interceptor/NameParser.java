@@ -3,22 +3,46 @@ package io.lockkeeper.interceptor;
 
 import io.lockkeeper.interceptor.LockNames.NameExpression;
 import io.lockkeeper.interceptor.LockNames.Template;
+import java.beans.Introspector;
+import java.lang.reflect.Field;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
 import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.springframework.core.DefaultParameterNameDiscoverer;
+import org.springframework.core.ParameterNameDiscoverer;
+import org.springframework.core.ResolvableType;
 import org.springframework.expression.Expression;
 import org.springframework.expression.ParseException;
 import org.springframework.expression.ParserContext;
 import org.springframework.expression.common.CompositeStringExpression;
 import org.springframework.expression.common.LiteralExpression;
+import org.springframework.expression.spel.SpelNode;
+import org.springframework.expression.spel.ast.BeanReference;
+import org.springframework.expression.spel.ast.CompoundExpression;
+import org.springframework.expression.spel.ast.FunctionReference;
+import org.springframework.expression.spel.ast.Indexer;
+import org.springframework.expression.spel.ast.InlineMap;
+import org.springframework.expression.spel.ast.MethodReference;
+import org.springframework.expression.spel.ast.Projection;
+import org.springframework.expression.spel.ast.PropertyOrFieldReference;
+import org.springframework.expression.spel.ast.Selection;
+import org.springframework.expression.spel.ast.VariableReference;
 import org.springframework.expression.spel.standard.SpelExpression;
 import org.springframework.expression.spel.standard.SpelExpressionParser;
+import org.springframework.expression.spel.support.ReflectivePropertyAccessor;
 import org.springframework.expression.spel.support.StandardEvaluationContext;
 
 /** Reads lock names and finds what is wrong with them. */
@@ -58,14 +82,12 @@ record NameParser(
                 templates.add(template);
             }
         }
-        return templates.size() < texts.length
-                ? null
-                : new LockNames(method, List.copyOf(templates), parameters, shared);
+        return templates.size() < texts.length ? null : new LockNames(method, templates, parameters.indexes(), shared);
     }
 
     private @Nullable Template parse(AnnotatedMethod method, String text, ParameterNames parameters, Faults faults) {
-        int before = faults.found().size();
         List<NameExpression> parts = List.of();
+        int before = faults.found().size();
         if (text.isBlank()) {
             faults.add(ATTRIBUTE, "is blank", "Write a name, or leave it out for '" + method.defaultName() + "'");
         } else if (text.stripLeading().startsWith("'") || text.stripLeading().startsWith("\"")) {
@@ -78,8 +100,7 @@ record NameParser(
             checkLiterals(text, parts, parameters, faults);
             for (NameExpression part : parts) {
                 if (part.expression() instanceof SpelExpression expression) {
-                    new NameExpressionCheck(part.text(), parameters, beans, faults)
-                            .check(expression.getAST(), true, true);
+                    new Check(part.text(), parameters, beans, faults).check(expression.getAST(), true, true);
                 }
             }
         }
@@ -129,5 +150,197 @@ record NameParser(
                                         ? "#{" + found.group() + "}"
                                         : found.group()))
                 : part.text();
+    }
+
+    /** Finds in a parsed expression what would be null, or fail, at every call. */
+    record Check(String text, ParameterNames parameters, Predicate<String> beans, Faults faults) {
+
+        private static final Properties PROPERTIES = new Properties();
+
+        /** Checks a node with its children; the flags say whether arguments, and properties, are read from the root. */
+        void check(SpelNode node, boolean scopeIsRoot, boolean activeIsRoot) {
+            boolean scope = scopeIsRoot;
+            boolean active = activeIsRoot;
+            if (node instanceof VariableReference variable) {
+                checkVariable(variable.toStringAST().substring(1));
+            } else if (node instanceof FunctionReference) {
+                fault(
+                        true,
+                        node.toStringAST() + " calls a function, and there are none",
+                        "Call a method of a bean, as in @bean.method(..)");
+            } else if (node instanceof BeanReference) {
+                String name = node.toStringAST().replaceAll("[@'\"]", "");
+                fault(
+                        !beans.test(name),
+                        "uses the bean '" + name + "', which does not exist",
+                        "Write the name of a bean");
+            } else if (node instanceof PropertyOrFieldReference property) {
+                fault(
+                        active && !LockNames.Root.hasProperty(property.getName()),
+                        "uses '" + property.getName()
+                                + "' without '#', which is neither a parameter nor a property of #root",
+                        "Write #" + property.getName() + " for a parameter; known are: " + parameters.listed());
+            } else if (node instanceof MethodReference method) {
+                fault(
+                        active,
+                        "calls " + method.getName() + "(..) on nothing",
+                        "Call it on a parameter, on a bean as in @bean." + method.getName()
+                                + "(..), or on #root.target");
+                active = scope;
+            } else if (node instanceof Projection || node instanceof Selection) {
+                scope = false;
+                active = false;
+            } else if (node instanceof Indexer) {
+                active = scope;
+            }
+            if (node instanceof CompoundExpression path) {
+                checkPath(path);
+            }
+            for (int i = 0; i < node.getChildCount(); i++) {
+                if (!isKey(node, i)) {
+                    check(node.getChild(i), scope, active && !(node instanceof CompoundExpression && i > 0));
+                }
+            }
+        }
+
+        /** Follows a path from a parameter as long as the types on it can have no subtype, which might know more. */
+        private void checkPath(CompoundExpression path) {
+            @Nullable
+            ResolvableType type = path.getChild(0) instanceof VariableReference variable
+                    ? parameters.typeOf(variable.toStringAST().substring(1))
+                    : ResolvableType.NONE;
+            for (int i = 1; type != null && i < path.getChildCount(); i++) {
+                Class<?> known = type.resolve();
+                if (known == null
+                        || !Modifier.isFinal(known.getModifiers())
+                        || known.isArray()
+                        || known == Optional.class) {
+                    return;
+                }
+                if (path.getChild(i) instanceof PropertyOrFieldReference property) {
+                    type = PROPERTIES.typeOf(property.getName(), known);
+                    checkKnown(type, path, property.getName(), "property", known, PROPERTIES.names(known));
+                } else if (path.getChild(i) instanceof MethodReference method) {
+                    List<Method> named = Arrays.stream(known.getMethods())
+                            .filter(each -> each.getName().equals(method.getName()))
+                            .toList();
+                    type = named.isEmpty() ? null : ResolvableType.forMethodReturnType(named.get(0));
+                    Stream<String> names = Arrays.stream(known.getMethods()).map(Method::getName);
+                    checkKnown(type, path, method.getName(), "method", known, names);
+                    type = named.size() > 1 ? null : type;
+                } else {
+                    return;
+                }
+            }
+        }
+
+        private void checkKnown(
+                @Nullable ResolvableType found,
+                CompoundExpression path,
+                String name,
+                String kind,
+                Class<?> type,
+                Stream<String> known) {
+            if (found == null) {
+                String problem = "uses " + path.toStringAST() + ", but " + type.getSimpleName() + " has no " + kind
+                        + " '" + name + "'";
+                fault(
+                        true,
+                        problem + Faults.similar(name, known),
+                        "Write the name of a " + kind + " of " + type.getSimpleName());
+            }
+        }
+
+        /** What expressions can read of a type. */
+        private static final class Properties extends ReflectivePropertyAccessor {
+
+            /** Returns the type of a property; null: there is no such property. */
+            @Nullable
+            ResolvableType typeOf(String name, Class<?> type) {
+                Method getter = findGetterForProperty(name, type, false);
+                if (getter != null) {
+                    return ResolvableType.forMethodReturnType(getter);
+                }
+                Field field = findField(name, type, false);
+                return field == null ? null : ResolvableType.forField(field);
+            }
+
+            Stream<String> names(Class<?> type) {
+                return Arrays.stream(type.getMethods())
+                        .filter(method -> method.getParameterCount() == 0 && method.getDeclaringClass() != Object.class)
+                        .map(Method::getName)
+                        .map(name -> name.matches("get[A-Z].*") ? Introspector.decapitalize(name.substring(3)) : name);
+            }
+        }
+
+        /** A bare word in an index or before a colon is the key itself, not a property. */
+        private static boolean isKey(SpelNode node, int child) {
+            boolean keys = node instanceof Indexer || (node instanceof InlineMap && child % 2 == 0);
+            return keys && node.getChild(child) instanceof PropertyOrFieldReference;
+        }
+
+        private void checkVariable(String name) {
+            boolean isUnknown = !parameters.isVariable(name);
+            fault(
+                    isUnknown && parameters.missing(),
+                    "uses #" + name + ", but the class was compiled without the names of its parameters",
+                    "Compile with -parameters (javac) or -java-parameters (kotlinc), or write #p0 for the first parameter");
+            fault(
+                    isUnknown && !parameters.missing(),
+                    "uses #" + name + ", which is no parameter",
+                    "Known are: " + parameters.listed());
+        }
+
+        private void fault(boolean isWrong, String problem, String remedy) {
+            if (isWrong) {
+                faults.add(ATTRIBUTE, text + " " + problem, remedy);
+            }
+        }
+    }
+
+    /** Under which names a method's expressions find its arguments; missing: it was compiled without such names. */
+    record ParameterNames(Map<String, Integer> indexes, List<ResolvableType> types, boolean missing) {
+
+        private static final ParameterNameDiscoverer DISCOVERER = new DefaultParameterNameDiscoverer();
+
+        static ParameterNames of(AnnotatedMethod method) {
+            int count = SuspendingMethods.parameterCount(method.method());
+            Map<String, Integer> indexes = new LinkedHashMap<>();
+            for (Method named : List.of(method.declaration(), method.method())) {
+                @Nullable String @Nullable [] names = DISCOVERER.getParameterNames(named);
+                for (int i = 0; names != null && i < Math.min(names.length, count); i++) {
+                    indexes.putIfAbsent(Objects.requireNonNullElse(names[i], "p" + i), i);
+                }
+            }
+            boolean missing = count > 0 && indexes.isEmpty();
+            for (int i = 0; i < count; i++) {
+                indexes.putIfAbsent("p" + i, i);
+                indexes.putIfAbsent("a" + i, i);
+            }
+            List<ResolvableType> types = IntStream.range(0, count)
+                    .mapToObj(index -> ResolvableType.forMethodParameter(method.method(), index, method.targetClass()))
+                    .toList();
+            return new ParameterNames(indexes, types, missing);
+        }
+
+        boolean isVariable(String name) {
+            return name.equals("root") || name.equals("this") || indexes.containsKey(name);
+        }
+
+        ResolvableType typeOf(String name) {
+            Integer index = indexes.get(name);
+            return index == null ? ResolvableType.NONE : types.get(index);
+        }
+
+        boolean isMeantAsVariable(String name) {
+            return name.equals("root") || indexes.containsKey(name) || (!types.isEmpty() && name.matches("[pa]\\d+"));
+        }
+
+        String listed() {
+            return indexes.keySet().stream()
+                    .map(name -> "#" + name)
+                    .collect(Collectors.joining(", ", "", ", #root"))
+                    .replaceFirst("^, ", "");
+        }
     }
 }
