@@ -15,6 +15,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.core.KotlinDetector;
+import org.springframework.core.MethodClassKey;
 import org.springframework.core.MethodIntrospector;
 import org.springframework.core.annotation.AnnotationConfigurationException;
 import org.springframework.core.annotation.MergedAnnotation;
@@ -98,9 +99,13 @@ record AnnotatedMethod(Method method, Method declaration, Class<?> targetClass, 
     /** Returns the annotations on the declaration that are ours or composed of it: one, in a method that is right. */
     List<Annotation> written() {
         return Arrays.stream(declaration.getDeclaredAnnotations())
-                .filter(each -> each.annotationType() == DistributedLocked.class
-                        || MergedAnnotations.from(each.annotationType()).isPresent(DistributedLocked.class))
+                .filter(each -> isLocking(each.annotationType()))
                 .toList();
+    }
+
+    static boolean isLocking(Class<?> annotation) {
+        return annotation == DistributedLocked.class
+                || MergedAnnotations.from(annotation).isPresent(DistributedLocked.class);
     }
 
     /** Returns the class that declares the method, by a name that is the same in every process: that of a lambda is not. */
@@ -114,6 +119,10 @@ record AnnotatedMethod(Method method, Method declaration, Class<?> targetClass, 
         return KotlinDetector.isKotlinType(method.getDeclaringClass())
                 ? KOTLIN_SUFFIX.matcher(method.getName()).replaceFirst("")
                 : method.getName();
+    }
+
+    MethodClassKey key() {
+        return new MethodClassKey(method, targetClass);
     }
 
     /** Returns the name of the lock where the annotation gives none. */

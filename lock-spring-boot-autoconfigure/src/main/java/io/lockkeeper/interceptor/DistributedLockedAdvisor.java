@@ -2,12 +2,12 @@
 package io.lockkeeper.interceptor;
 
 import io.lockkeeper.annotation.DistributedLocked;
-import java.lang.annotation.Annotation;
-import java.lang.reflect.AnnotatedElement;
 import java.lang.reflect.Method;
+import java.util.Arrays;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.Advisor;
 import org.springframework.aop.framework.Advised;
@@ -16,7 +16,6 @@ import org.springframework.aop.support.StaticMethodMatcherPointcutAdvisor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.core.MethodClassKey;
 import org.springframework.core.annotation.AnnotationUtils;
-import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.util.ReflectionUtils;
 import org.springframework.validation.beanvalidation.MethodValidationInterceptor;
 
@@ -36,8 +35,7 @@ public final class DistributedLockedAdvisor extends StaticMethodMatcherPointcutA
     private final transient Map<MethodClassKey, Optional<AnnotatedMethod>> methods = new ConcurrentHashMap<>();
 
     private final transient Map<Class<?>, Boolean> candidates = new ConcurrentHashMap<>();
-    private final transient Map<Class<?>, Boolean> declaring = new ConcurrentHashMap<>();
-    private final transient Map<Class<? extends Annotation>, Boolean> locking = new ConcurrentHashMap<>();
+    private final transient Map<Class<?>, Boolean> locking = new ConcurrentHashMap<>();
 
     /**
      * Creates the advisor.
@@ -65,12 +63,12 @@ public final class DistributedLockedAdvisor extends StaticMethodMatcherPointcutA
      */
     static void validateOutside(Advised proxy) {
         Advisor[] advisors = proxy.getAdvisors();
-        int lock = 0;
-        while (lock < advisors.length && !(advisors[lock] instanceof DistributedLockedAdvisor)) {
-            lock++;
-        }
-        for (int i = lock + 1; i < advisors.length; i++) {
-            if (advisors[i] instanceof DefaultPointcutAdvisor added
+        int lock = -1;
+        for (int i = 0; i < advisors.length; i++) {
+            if (lock < 0 && advisors[i] instanceof DistributedLockedAdvisor) {
+                lock = i;
+            } else if (lock >= 0
+                    && advisors[i] instanceof DefaultPointcutAdvisor added
                     && added.getAdvice() instanceof MethodValidationInterceptor
                     && !proxy.isFrozen()) {
                 proxy.removeAdvisor(i);
@@ -87,7 +85,10 @@ public final class DistributedLockedAdvisor extends StaticMethodMatcherPointcutA
     boolean isCandidate(Class<?> type) {
         Boolean known = candidates.get(type);
         if (known == null) {
-            known = isDeclaredAbove(type);
+            Class<?> parent = type.getSuperclass();
+            known = isDeclaredIn(type)
+                    || (parent != null && isCandidate(parent))
+                    || Arrays.stream(type.getInterfaces()).anyMatch(this::isCandidate);
             candidates.put(type, known);
         }
         return known;
@@ -102,46 +103,17 @@ public final class DistributedLockedAdvisor extends StaticMethodMatcherPointcutA
                 .orElse(null);
     }
 
-    private boolean isDeclaredAbove(Class<?> type) {
-        for (Class<?> each = type; each != null; each = each.getSuperclass()) {
-            if (declaring.computeIfAbsent(each, this::isDeclaredIn)) {
-                return true;
-            }
-            for (Class<?> parent : each.getInterfaces()) {
-                if (isDeclaredAbove(parent)) {
-                    return true;
-                }
-            }
-        }
-        return false;
-    }
-
     private boolean isDeclaredIn(Class<?> type) {
         if (!AnnotationUtils.isCandidateClass(type, DistributedLocked.class)) {
             return false;
         }
         try {
-            boolean found = isAnnotated(type);
-            for (Method method : ReflectionUtils.getDeclaredMethods(type)) {
-                found = found || isAnnotated(method);
-            }
-            return found;
+            return Stream.concat(Stream.of(type), Arrays.stream(ReflectionUtils.getDeclaredMethods(type)))
+                    .flatMap(each -> Arrays.stream(each.getDeclaredAnnotations()))
+                    .anyMatch(each -> locking.computeIfAbsent(each.annotationType(), AnnotatedMethod::isLocking));
         } catch (IllegalStateException | LinkageError unreadable) {
             // The check of its methods says so.
             return true;
         }
-    }
-
-    private boolean isAnnotated(AnnotatedElement element) {
-        for (Annotation annotation : element.getDeclaredAnnotations()) {
-            if (locking.computeIfAbsent(annotation.annotationType(), DistributedLockedAdvisor::isLocking)) {
-                return true;
-            }
-        }
-        return false;
-    }
-
-    private static boolean isLocking(Class<? extends Annotation> type) {
-        return type == DistributedLocked.class || MergedAnnotations.from(type).isPresent(DistributedLocked.class);
     }
 }

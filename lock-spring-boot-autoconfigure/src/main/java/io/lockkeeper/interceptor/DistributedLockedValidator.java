@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.interceptor;
 
+import io.lockkeeper.LockOperations;
 import io.lockkeeper.annotation.DistributedLocked;
 import java.lang.reflect.Proxy;
 import java.util.ArrayList;
@@ -18,6 +19,7 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.springframework.aop.config.AopConfigUtils;
 import org.springframework.aop.framework.Advised;
 import org.springframework.aop.framework.AopInfrastructureBean;
 import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
@@ -97,19 +99,17 @@ public final class DistributedLockedValidator
      */
     @Override
     public void afterSingletonsInstantiated() {
-        Map<BeanType, List<String>> names = new LinkedHashMap<>();
+        Map<BeanType, Beans> types = new LinkedHashMap<>();
         for (String name : beans.getBeanDefinitionNames()) {
             BeanType type = typeOf(name);
             if (type != null && advisor.isCandidate(type.type())) {
-                names.computeIfAbsent(type, unknown -> new ArrayList<>(1)).add(name);
+                types.computeIfAbsent(
+                                type, unknown -> new Beans(type, new ArrayList<>(1), annotatedMethods(type.type())))
+                        .names()
+                        .add(name);
             }
         }
-        List<Beans> all = names.entrySet().stream()
-                .map(each -> new Beans(
-                        each.getKey(),
-                        each.getValue(),
-                        annotatedMethods(each.getKey().type())))
-                .toList();
+        Collection<Beans> all = types.values();
         all.forEach(each -> each.methods().forEach(advisor.specs()::announce));
         methods = all.stream().mapToInt(each -> each.methods().size()).sum();
         boolean isOff = switchedOff.getAsBoolean();
@@ -151,28 +151,45 @@ public final class DistributedLockedValidator
         }
     }
 
-    private void requireParts(List<Beans> all) {
+    private void requireParts(Collection<Beans> all) {
         if (!woven) {
             proxies.requireLockedParents(this::hasAnnotatedMethods);
         }
         if (methods == 0) {
             return;
         }
-        proxies.requireOperations(methods);
-        if (!woven) {
-            proxies.requireProxies(methods, () -> all.stream()
-                    .filter(each -> !each.methods().isEmpty())
-                    .flatMap(each -> each.names().stream())
-                    .allMatch(proxies::isAttached));
-        } else if (all.stream()
-                .flatMap(each -> each.methods().stream())
-                .noneMatch(method -> WeavingCheck.isWoven(method.method()))) {
-            throw new LockingMissingException(
-                    methods,
-                    "lockkeeper.mode is aspectj, but the AspectJ weaver does not run, or does not weave Lockkeeper's"
-                            + " aspect into them.",
-                    "Start the JVM with -javaagent:aspectjweaver.jar, the jar of org.aspectj:aspectjweaver, or remove"
-                            + " lockkeeper.mode=aspectj.");
+        requirePart(
+                proxies.exists(LockOperations.class),
+                "there is no LockOperations bean.",
+                "Define a LockTemplate bean, or let the auto-configuration of Lockkeeper define it.");
+        requirePart(
+                woven || proxies.exists(DistributedLockedAdvisor.class),
+                "there is no DistributedLockedAdvisor bean.",
+                "Do not remove or replace the bean 'distributedLockedAdvisor' of Lockkeeper's auto-configuration.");
+        requirePart(
+                woven
+                        || proxies.isProxying()
+                        || all.stream()
+                                .filter(each -> !each.methods().isEmpty())
+                                .flatMap(each -> each.names().stream())
+                                .allMatch(proxies::isAttached),
+                "no auto-proxy creator puts proxies around beans.",
+                "Do not remove or replace the bean '" + AopConfigUtils.AUTO_PROXY_CREATOR_BEAN_NAME
+                        + "', or add @EnableAspectJAutoProxy.");
+        requirePart(
+                !woven
+                        || all.stream()
+                                .flatMap(each -> each.methods().stream())
+                                .anyMatch(method -> WeavingCheck.isWoven(method.method())),
+                "lockkeeper.mode is aspectj, but the AspectJ weaver does not run, or does not weave Lockkeeper's"
+                        + " aspect into them.",
+                "Start the JVM with -javaagent:aspectjweaver.jar, the jar of org.aspectj:aspectjweaver, or remove"
+                        + " lockkeeper.mode=aspectj.");
+    }
+
+    private void requirePart(boolean isThere, String reason, String remedy) {
+        if (!isThere) {
+            throw new LockingMissingException(methods, reason, remedy);
         }
     }
 

@@ -6,6 +6,7 @@ import io.lockkeeper.annotation.DistributedLocked;
 import java.lang.reflect.Method;
 import java.util.ArrayDeque;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.Deque;
 import java.util.HashSet;
 import java.util.List;
@@ -98,7 +99,9 @@ record MethodCheck(MethodLockSpecs specs, boolean woven) {
 
     private boolean waitsAgain(AnnotatedMethod fallback, MethodLockSpec spec) {
         MethodLockSpec second = specs.check(fallback, new Faults(fallback));
-        return second != null && second.sharesLockWith(spec) && !specs.isTriedOnce(fallback, second);
+        return second != null
+                && !Collections.disjoint(second.written(), spec.written())
+                && !specs.isTriedOnce(fallback, second);
     }
 
     /** Fallbacks that are locked themselves must not lead back to a method that they stand for: no call would end. */

@@ -12,11 +12,8 @@ import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the annotation of a method means, resolved once.
- *
- * @param names the names, prepared; null where they are the same at every call
- * @param settings the request of every call, but for such names; times that are null are left to the template
- * @param suspendsTransaction whether the method suspends the transaction of its caller
+ * What the annotation of a method means, resolved once: the request of every call, but for names that are not null, which
+ * depend on the call. Times that are null are left to the template.
  */
 record MethodLockSpec(
         @Nullable LockNames names,
@@ -36,10 +33,7 @@ record MethodLockSpec(
         Object run(MethodLockSpec spec, MethodInvocation call) throws Throwable;
     }
 
-    /**
-     * Returns the request for a call. It is made in one step: the methods of {@link LockRequest} would check and copy it for
-     * each setting, and cannot leave the delay of retries to the template.
-     */
+    /** Makes the request in one step: its methods would copy it each, and cannot leave the delay to the template. */
     LockRequest request(@Nullable Object target, @Nullable Object[] args) {
         return names == null
                 ? settings
@@ -54,13 +48,8 @@ record MethodLockSpec(
                         settings.label());
     }
 
-    /** Returns whether a method that takes the same arguments asks for a lock that this one asks for, too. */
-    boolean sharesLockWith(MethodLockSpec other) {
-        List<String> others = other.written();
-        return written().stream().anyMatch(others::contains);
-    }
-
-    private List<String> written() {
+    /** Returns the names as a method that takes the same arguments would write them. */
+    List<String> written() {
         return names == null ? settings.names() : names.written();
     }
 

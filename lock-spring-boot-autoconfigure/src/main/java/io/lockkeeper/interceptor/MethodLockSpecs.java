@@ -5,11 +5,14 @@ import io.lockkeeper.LockOperations;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.annotation.DistributedLocked;
 import java.lang.reflect.Method;
+import java.time.DateTimeException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
 import java.util.function.Supplier;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
@@ -21,6 +24,7 @@ import org.springframework.expression.spel.SpelParserConfiguration;
 import org.springframework.expression.spel.standard.SpelExpressionParser;
 import org.springframework.expression.spel.support.StandardEvaluationContext;
 import org.springframework.expression.spel.support.StandardTypeLocator;
+import org.springframework.format.datetime.standard.DurationFormatterUtils;
 import org.springframework.util.function.SingletonSupplier;
 
 /** Resolves what annotations mean, once for each method of each bean class. */
@@ -31,9 +35,6 @@ final class MethodLockSpecs {
 
     private static final String TEMPLATE = "lockTemplate";
     private static final String DEFAULT_WAIT = "${lockkeeper.wait-time:}";
-
-    /** Stands where the names depend on the call. */
-    private static final List<String> ANY_NAME = List.of("?");
 
     private final Map<MethodClassKey, MethodLockSpec> specs = new ConcurrentHashMap<>();
 
@@ -56,10 +57,7 @@ final class MethodLockSpecs {
         this.names = new NameParser(new SpelExpressionParser(parsing), shared, attributes, beans::containsBean);
     }
 
-    /**
-     * Returns what the annotation of a called method means. A woven one runs also where the class of the object
-     * overrides it.
-     */
+    /** Returns what the annotation of a called method means. A woven one runs also where a subclass overrides it. */
     MethodLockSpec of(Method invoked, Class<?> targetClass, boolean woven) {
         MethodClassKey key = new MethodClassKey(invoked, targetClass);
         MethodLockSpec known = specs.get(key);
@@ -82,7 +80,7 @@ final class MethodLockSpecs {
         if (resolved == null) {
             throw new DistributedLockedConfigurationException(faults.found());
         }
-        MethodLockSpec spec = specs.getOrDefault(key(method), resolved);
+        MethodLockSpec spec = specs.getOrDefault(method.key(), resolved);
         specs.put(key, spec);
         return spec;
     }
@@ -92,15 +90,12 @@ final class MethodLockSpecs {
     MethodLockSpec check(AnnotatedMethod method, Faults faults) {
         MethodLockSpec spec = resolve(method, faults);
         if (spec != null) {
-            specs.putIfAbsent(key(method), spec);
+            specs.putIfAbsent(method.key(), spec);
         }
         return spec;
     }
 
-    /**
-     * Returns whether calls that find the lock held give up at once, as the annotation says or {@code
-     * lockkeeper.wait-time}.
-     */
+    /** Returns whether calls that find the lock held give up at once: the annotation or the property says so. */
     boolean isTriedOnce(AnnotatedMethod method, MethodLockSpec spec) {
         Duration waitTime = spec.settings().waitTime();
         if (waitTime == null) {
@@ -112,7 +107,7 @@ final class MethodLockSpecs {
     /** Returns the spec of a method that was checked; null where it was not, or is wrong. */
     @Nullable
     MethodLockSpec checked(AnnotatedMethod method) {
-        return specs.get(key(method));
+        return specs.get(method.key());
     }
 
     /** Tells of a method, so that methods of other classes which look the same to a reader have longer labels. */
@@ -123,10 +118,6 @@ final class MethodLockSpecs {
     private String label(AnnotatedMethod method) {
         announce(method);
         return labels.get(method.label()) == method.declaringClass() ? method.label() : method.defaultName();
-    }
-
-    private static MethodClassKey key(AnnotatedMethod method) {
-        return new MethodClassKey(method.method(), method.targetClass());
     }
 
     private @Nullable MethodLockSpec resolve(AnnotatedMethod method, Faults faults) {
@@ -171,7 +162,7 @@ final class MethodLockSpecs {
                     annotation.retryCount() + " is negative",
                     "Write the number of further attempts after the first, or leave it out");
         }
-        List<String> constant = ANY_NAME;
+        List<String> constant = List.of("?");
         if (lockNames != null && lockNames.isConstant()) {
             try {
                 constant = LockRequest.of(lockNames.of(null, new Object[0])).names();
@@ -199,8 +190,8 @@ final class MethodLockSpecs {
         if (!beans.containsBean(name)) {
             faults.add(TEMPLATE, "there is no bean '" + name + "'", "Write the name of a bean: " + templates());
         } else if (!beans.isTypeMatch(name, LockOperations.class)) {
-            faults.add(
-                    TEMPLATE, "the bean '" + name + "' is no LockOperations", "Write the name of one: " + templates());
+            String problem = "the bean '" + name + "' is no LockOperations";
+            faults.add(TEMPLATE, problem, "Write the name of one: " + templates());
         }
         return SingletonSupplier.of(() -> beans.getBean(name, LockOperations.class));
     }
@@ -209,22 +200,17 @@ final class MethodLockSpecs {
         List<BeanDefinition> candidates = templates().stream()
                 .filter(beans::containsBeanDefinition)
                 .map(beans::getMergedBeanDefinition)
-                .filter(MethodLockSpecs::isDefaultCandidate)
+                .filter(bean -> bean.isAutowireCandidate()
+                        && (!(bean instanceof AbstractBeanDefinition definition) || definition.isDefaultCandidate()))
                 .toList();
         long primary = candidates.stream().filter(BeanDefinition::isPrimary).count();
-        long regular =
-                candidates.stream().filter(candidate -> !candidate.isFallback()).count();
-        if (candidates.size() > 1 && primary != 1 && regular != 1) {
+        long fallback = candidates.stream().filter(BeanDefinition::isFallback).count();
+        if (candidates.size() > 1 && primary != 1 && candidates.size() - fallback != 1) {
             faults.add(
                     TEMPLATE,
                     "is not set, and there are several beans to lock with",
                     "Write the name of one, or make one of them @Primary: " + templates());
         }
-    }
-
-    private static boolean isDefaultCandidate(BeanDefinition bean) {
-        return bean.isAutowireCandidate()
-                && !(bean instanceof AbstractBeanDefinition definition && !definition.isDefaultCandidate());
     }
 
     private List<String> templates() {
@@ -237,5 +223,76 @@ final class MethodLockSpecs {
             }
         }
         return names;
+    }
+
+    /** Reads the text attributes of the annotation: resolves their placeholders, and parses durations. */
+    record AttributeReader(Function<String, @Nullable String> resolver) {
+
+        private static final Pattern NUMBER = Pattern.compile("[+-]?\\d+");
+
+        /** Returns a text with its placeholders resolved; null after a fault. */
+        @Nullable
+        String text(String attribute, String written, Faults faults) {
+            if (!written.contains("${")) {
+                return written;
+            }
+            String reason = "'" + written + "' has a placeholder without a value";
+            try {
+                String resolved = resolver.apply(written);
+                if (resolved == null) {
+                    return "";
+                }
+                // An escaped placeholder is meant as text.
+                if (!resolved.contains("${") || written.contains("\\${")) {
+                    return resolved;
+                }
+            } catch (IllegalArgumentException unresolved) {
+                reason = "'" + written + "' cannot be resolved (" + unresolved.getMessage() + ")";
+            }
+            faults.add(attribute, reason, "Set the property, or give a default as in ${some.property:default}");
+            return null;
+        }
+
+        /** Returns the name of a method or bean; empty where none is written, or after a fault. */
+        String name(String attribute, String written, Faults faults) {
+            String resolved = text(attribute, written, faults);
+            return resolved == null ? "" : resolved.strip();
+        }
+
+        /** Returns a duration; null where none is written, or after a fault. */
+        @Nullable
+        Duration duration(String attribute, String written, Duration least, Faults faults) {
+            String resolved = name(attribute, written, faults);
+            if (resolved.isEmpty()) {
+                return null;
+            }
+            String shown =
+                    resolved.equals(written) ? "'" + written + "'" : "'" + written + "', which is '" + resolved + "',";
+            if (NUMBER.matcher(resolved).matches() && !resolved.equals("0") && !resolved.startsWith("-")) {
+                faults.add(
+                        attribute,
+                        shown + " has no unit",
+                        "Write " + resolved + "ms for milliseconds or " + resolved + "s for seconds");
+                return null;
+            }
+            try {
+                // Of a bare number, only the sign matters here: the -1 of other libraries is too short in every unit.
+                Duration duration = DurationFormatterUtils.detectAndParse(resolved);
+                if (duration.compareTo(least) >= 0) {
+                    return duration;
+                }
+                faults.add(
+                        attribute,
+                        shown + " is too short",
+                        least.isZero()
+                                ? "Write zero or more, or leave it out"
+                                : "Write " + least.toMillis() + "ms or more, or leave it out: the lease is then renewed"
+                                        + " until the method ends");
+            } catch (IllegalArgumentException | ArithmeticException | DateTimeException unreadable) {
+                faults.add(
+                        attribute, shown + " is not a duration", "Write a number with a unit, as in 2s, 500ms or PT2S");
+            }
+            return null;
+        }
     }
 }

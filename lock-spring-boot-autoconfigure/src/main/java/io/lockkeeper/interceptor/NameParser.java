@@ -49,7 +49,7 @@ import org.springframework.expression.spel.support.StandardEvaluationContext;
 record NameParser(
         SpelExpressionParser parser,
         StandardEvaluationContext shared,
-        AttributeReader attributes,
+        MethodLockSpecs.AttributeReader attributes,
         Predicate<String> beans) {
 
     private static final String ATTRIBUTE = "name";

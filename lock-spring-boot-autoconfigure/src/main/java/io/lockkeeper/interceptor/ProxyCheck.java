@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.interceptor;
 
-import io.lockkeeper.LockOperations;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.lang.reflect.Proxy;
 import java.util.Arrays;
 import java.util.List;
-import java.util.function.BooleanSupplier;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.SpringProxy;
@@ -28,13 +26,9 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.util.ClassUtils;
 
-/**
- * Foretells how beans are proxied, by their interfaces or by a subclass, and finds methods that no such proxy locks, beans
- * that exist without their locks, and what is missing without which no bean has any.
- */
+/** Foretells how beans are proxied, and finds methods that no such proxy locks, and beans that exist without locks. */
 record ProxyCheck(ConfigurableListableBeanFactory beans) {
 
-    /** Returns whether beans of a class are proxied by their interfaces. */
     boolean isByInterfaces(Class<?> beanClass) {
         return beanClass.isInterface()
                 || Proxy.isProxyClass(beanClass)
@@ -52,7 +46,6 @@ record ProxyCheck(ConfigurableListableBeanFactory beans) {
         return !isSubclassProxy && isByInterfaces(beanClass) && !AutoProxyUtils.shouldProxyTargetClass(beans, name);
     }
 
-    /** Returns whether beans of a class can be proxied at all. */
     boolean isPossible(Class<?> beanClass) {
         return isExtensible(beanClass) || isByInterfaces(beanClass);
     }
@@ -132,7 +125,6 @@ record ProxyCheck(ConfigurableListableBeanFactory beans) {
         return bean != null && !isAdvised(bean) && (bean instanceof Advised || wasProxied(name) == null);
     }
 
-    /** Returns whether a bean is there, and locked. */
     boolean isAttached(String name) {
         return beans.containsSingleton(name) && !isMissing(name);
     }
@@ -155,33 +147,10 @@ record ProxyCheck(ConfigurableListableBeanFactory beans) {
         return bean instanceof SpringProxy;
     }
 
-    /** Requires a bean that locks this many methods, and does not create it. */
-    void requireOperations(int methods) {
-        if (!exists(LockOperations.class)) {
-            throw new LockingMissingException(
-                    methods,
-                    "there is no LockOperations bean.",
-                    "Define a LockTemplate bean, or let the auto-configuration of Lockkeeper define it.");
-        }
-    }
-
-    /** Requires what puts locks around this many methods, unless all beans that have them are there, and locked. */
-    void requireProxies(int methods, BooleanSupplier allLocked) {
-        if (!exists(DistributedLockedAdvisor.class)) {
-            throw new LockingMissingException(
-                    methods,
-                    "there is no DistributedLockedAdvisor bean.",
-                    "Do not remove or replace the bean 'distributedLockedAdvisor' of Lockkeeper's auto-configuration.");
-        }
-        boolean isProxying = !(beans instanceof AbstractBeanFactory factory)
+    /** Returns whether something puts proxies around beans. */
+    boolean isProxying() {
+        return !(beans instanceof AbstractBeanFactory factory)
                 || factory.getBeanPostProcessors().stream().anyMatch(AbstractAdvisorAutoProxyCreator.class::isInstance);
-        if (!isProxying && !allLocked.getAsBoolean()) {
-            throw new LockingMissingException(
-                    methods,
-                    "no auto-proxy creator puts proxies around beans.",
-                    "Do not remove or replace the bean '" + AopConfigUtils.AUTO_PROXY_CREATOR_BEAN_NAME
-                            + "', or add @EnableAspectJAutoProxy.");
-        }
     }
 
     /** Requires that annotated beans of parent contexts are locked by what is there: the start checks only this context. */
@@ -216,7 +185,7 @@ record ProxyCheck(ConfigurableListableBeanFactory beans) {
         }
     }
 
-    private boolean exists(Class<?> type) {
+    boolean exists(Class<?> type) {
         return BeanFactoryUtils.beanNamesForTypeIncludingAncestors(beans, type, true, false).length > 0;
     }
 }

@@ -3,17 +3,17 @@ package io.lockkeeper.interceptor;
 
 import io.lockkeeper.annotation.DistributedLocked;
 import java.io.IOException;
-import java.io.InputStream;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
-import java.net.URL;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collections;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.springframework.core.annotation.MergedAnnotations;
+import org.springframework.core.io.ClassPathResource;
+import org.springframework.core.io.Resource;
+import org.springframework.core.io.support.PathMatchingResourcePatternResolver;
+import org.springframework.core.io.support.ResourcePatternResolver;
 import org.springframework.util.ClassUtils;
 import org.springframework.util.StringUtils;
 
@@ -45,7 +45,12 @@ final class WeavingCheck {
                             + annotated.declaration().getDeclaringClass().getSimpleName()
                             + ", and the weaver looks only at the method that runs",
                     "Write the annotation on this method");
-        } else if (!isWoven(annotated.method()) || isTooDeep(annotated.method())) {
+        } else if (!isWoven(annotated.method())
+                // Only Spring sees the annotation, and something else may have been woven into the method.
+                || MergedAnnotations.from(annotated.method())
+                                .get(DistributedLocked.class)
+                                .getDistance()
+                        > DEEPEST) {
             faults.add(
                     "has no lock woven into it",
                     "Let aop.xml include its class, let the weaver start before the class is loaded, and nest composed"
@@ -87,22 +92,16 @@ final class WeavingCheck {
 
     /** The object comes first, then the parameters: methods of the same name have bodies of their own. */
     private static boolean isBodyOf(Method method, Method body) {
-        List<Class<?>> parameters = List.of(method.getParameterTypes());
-        List<Class<?>> all = List.of(body.getParameterTypes());
-        return all.size() > parameters.size()
-                && all.subList(1, parameters.size() + 1).equals(parameters);
-    }
-
-    /** Returns whether only Spring sees the annotation; something else may have been woven into the method. */
-    private static boolean isTooDeep(Method method) {
-        return MergedAnnotations.from(method).get(DistributedLocked.class).getDistance() > DEEPEST;
+        int end = method.getParameterCount() + 1;
+        return body.getParameterCount() >= end
+                && Arrays.equals(body.getParameterTypes(), 1, end, method.getParameterTypes(), 0, end - 1);
     }
 
     /** Returns whether our aspect is among those that weavers have put into a class, whose bodies they moved. */
     static boolean isWovenInto(Class<?> type, List<String> bodies) {
         try {
-            URL file = type.getResource(ClassUtils.getClassFileName(type));
-            String compiled = file == null ? "" : text(file);
+            Resource file = new ClassPathResource(ClassUtils.getClassFileName(type), type);
+            String compiled = file.exists() ? file.getContentAsString(StandardCharsets.ISO_8859_1) : "";
             return compiled.contains(ClassUtils.convertClassNameToResourcePath(ASPECT))
                     || (bodies.stream().anyMatch(body -> !compiled.contains(body)) && isConfigured(type));
         } catch (IOException unreadable) {
@@ -111,29 +110,14 @@ final class WeavingCheck {
     }
 
     private static boolean isConfigured(Class<?> type) throws IOException {
-        for (URL file : configuration(type.getClassLoader())) {
-            if (text(file).contains(ASPECT)) {
-                return true;
+        ResourcePatternResolver files = new PathMatchingResourcePatternResolver(type.getClassLoader());
+        for (String name : StringUtils.tokenizeToStringArray(System.getProperty(FILES, USUAL_FILES), ";")) {
+            for (Resource file : files.getResources(name.startsWith("file:") ? name : "classpath*:" + name)) {
+                if (file.getContentAsString(StandardCharsets.ISO_8859_1).contains(ASPECT)) {
+                    return true;
+                }
             }
         }
         return false;
-    }
-
-    private static List<URL> configuration(@Nullable ClassLoader loader) throws IOException {
-        List<URL> files = new ArrayList<>();
-        for (String file : StringUtils.tokenizeToStringArray(System.getProperty(FILES, USUAL_FILES), ";")) {
-            if (file.startsWith("file:")) {
-                files.add(new URL(file));
-            } else if (loader != null) {
-                files.addAll(Collections.list(loader.getResources(file)));
-            }
-        }
-        return files;
-    }
-
-    private static String text(URL file) throws IOException {
-        try (InputStream content = file.openStream()) {
-            return new String(content.readAllBytes(), StandardCharsets.ISO_8859_1);
-        }
     }
 }
