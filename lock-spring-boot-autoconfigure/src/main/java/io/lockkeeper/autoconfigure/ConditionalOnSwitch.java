@@ -17,16 +17,12 @@ import org.springframework.context.annotation.ConditionContext;
 import org.springframework.context.annotation.Conditional;
 import org.springframework.core.type.AnnotatedTypeMetadata;
 
-/**
- * Matches where the properties choose something. Decided on bound values, as in {@link LockkeeperProperties}: a value may
- * be written in several ways, an empty one is an unset one, and one that does not bind stops the start.
- */
+/** Decided on bound values: each may be written in several ways, and an empty one is an unset one. */
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)
 @Conditional(ConditionalOnSwitch.OnSwitch.class)
 @interface ConditionalOnSwitch {
 
-    /** What must be chosen. */
     Switch value();
 
     /** What the properties choose; quorum: masters are named, in one value or in an element for each. */
@@ -41,36 +37,24 @@ import org.springframework.core.type.AnnotatedTypeMetadata;
 
         boolean isOn(Binder values) {
             return switch (this) {
-                case ENABLED -> isEnabled(values);
-                case DISABLED -> !isEnabled(values);
-                case PROXY -> mode(values) == Mode.PROXY;
-                case ASPECTJ -> mode(values) == Mode.ASPECTJ;
-                case REDIS -> store(values) == StoreType.REDIS;
-                case QUORUM -> store(values) == StoreType.REDIS && hasNodes(values);
-                case MEMORY -> store(values) == StoreType.MEMORY;
+                case ENABLED, DISABLED -> bound(values, "enabled", true) == (this == ENABLED);
+                case PROXY, ASPECTJ -> bound(values, "mode", Mode.PROXY) == Mode.valueOf(name());
+                case REDIS, MEMORY -> bound(values, "store", StoreType.REDIS) == StoreType.valueOf(name());
+                case QUORUM ->
+                    REDIS.isOn(values)
+                            && !values.bind("lockkeeper.redis.quorum.nodes", Bindable.listOf(String.class))
+                                    .orElse(List.of())
+                                    .isEmpty();
             };
         }
 
-        private static boolean isEnabled(Binder values) {
-            return values.bind("lockkeeper.enabled", Boolean.class).orElse(true);
-        }
-
-        private static boolean hasNodes(Binder values) {
-            return !values.bind("lockkeeper.redis.quorum.nodes", Bindable.listOf(String.class))
-                    .orElse(List.of())
-                    .isEmpty();
-        }
-
-        private static Mode mode(Binder values) {
-            return values.bind("lockkeeper.mode", Mode.class).orElse(Mode.PROXY);
-        }
-
-        private static StoreType store(Binder values) {
-            return values.bind("lockkeeper.store", StoreType.class).orElse(StoreType.REDIS);
+        @SuppressWarnings("unchecked")
+        private static <T> T bound(Binder values, String property, T unset) {
+            return values.bind("lockkeeper." + property, (Class<T>) unset.getClass())
+                    .orElse(unset);
         }
     }
 
-    /** The condition. */
     final class OnSwitch extends SpringBootCondition {
 
         @Override

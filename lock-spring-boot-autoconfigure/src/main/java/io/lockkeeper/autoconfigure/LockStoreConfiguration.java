@@ -40,7 +40,6 @@ final class LockStoreConfiguration {
                         + ".");
     }
 
-    /** Locks in Redis, over a connection factory of the application. */
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnClass(RedisConnectionFactory.class)
     @ConditionalOnSwitch(Switch.REDIS)
@@ -99,7 +98,6 @@ final class LockStoreConfiguration {
         }
     }
 
-    /** Locks in the memory of this process. */
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnSwitch(Switch.MEMORY)
     @ConditionalOnMissingBean(LockStore.class)
@@ -115,7 +113,6 @@ final class LockStoreConfiguration {
         }
     }
 
-    /** Locks on a majority of independent Redis masters, over connections of our own. */
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnClass({RedisConnectionFactory.class, QuorumLockStore.class})
     @ConditionalOnSwitch(Switch.QUORUM)
@@ -163,10 +160,7 @@ final class LockStoreConfiguration {
         }
     }
 
-    /**
-     * The connections to the masters of a quorum. Not beans of their own: they would be in the way of the application's
-     * connection factory.
-     */
+    /** Not beans of their own: they would be in the way of the application's connection factory. */
     static final class QuorumConnections implements AutoCloseable {
 
         /** As many as a store has threads for commands, and some for its subscription. */

@@ -9,11 +9,7 @@ import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.SmartLifecycle;
 import org.springframework.context.event.ContextClosedEvent;
 
-/**
- * Closes the templates when the application ends: after web servers, task executors and message listeners have stopped,
- * and before connection factories stop, which they do long before beans are destroyed. A context that is merely stopped,
- * to be started again, keeps its templates.
- */
+/** Closes the templates when the application ends, before connection factories stop; not when it is merely stopped. */
 final class LockTemplateShutdown implements SmartLifecycle, ApplicationListener<ContextClosedEvent> {
 
     /** Connection factories have phase 0; web servers and executors stand near the largest integer. */

@@ -8,19 +8,27 @@ import io.lockkeeper.LockOperations;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.autoconfigure.ConditionalOnSwitch.Switch;
 import io.lockkeeper.autoconfigure.LockkeeperProperties.StoreType;
+import io.lockkeeper.interceptor.DistributedLockedAdvisor;
+import io.lockkeeper.interceptor.DistributedLockedValidator;
 import io.lockkeeper.interceptor.LockingMissingException;
 import io.lockkeeper.store.LockStore;
+import io.lockkeeper.weaving.WovenLocks;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.Executor;
 import java.util.function.UnaryOperator;
+import org.aopalliance.intercept.MethodInterceptor;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.springframework.aop.config.AopConfigUtils;
 import org.springframework.beans.factory.BeanFactoryUtils;
+import org.springframework.beans.factory.DisposableBean;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.annotation.Qualifier;
+import org.springframework.beans.factory.config.BeanDefinition;
+import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.support.BeanDefinitionRegistry;
 import org.springframework.beans.factory.support.RootBeanDefinition;
@@ -28,11 +36,14 @@ import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
 import org.springframework.context.annotation.ImportBeanDefinitionRegistrar;
 import org.springframework.context.annotation.Lazy;
+import org.springframework.context.annotation.Role;
+import org.springframework.core.Ordered;
 import org.springframework.core.env.Environment;
 import org.springframework.core.task.TaskDecorator;
 import org.springframework.core.task.support.ContextPropagatingTaskDecorator;
@@ -51,8 +62,8 @@ import org.springframework.util.ClassUtils;
         })
 @EnableConfigurationProperties(LockkeeperProperties.class)
 @Import({
-    LockedMethodsConfiguration.Proxies.class,
-    LockedMethodsConfiguration.WovenClasses.class,
+    LockkeeperAutoConfiguration.Proxies.class,
+    LockkeeperAutoConfiguration.WovenClasses.class,
     TransactionGuard.GuardConfiguration.class,
     LockkeeperAutoConfiguration.InspectorRegistrar.class
 })
@@ -108,7 +119,6 @@ public final class LockkeeperAutoConfiguration {
                 > 0;
     }
 
-    /** A template that does not lock. */
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnMissingBean(LockOperations.class)
     @ConditionalOnSwitch(Switch.DISABLED)
@@ -134,13 +144,8 @@ public final class LockkeeperAutoConfiguration {
         if (CONTEXT_PROPAGATION && decorators.stream().noneMatch(ContextPropagatingTaskDecorator.class::isInstance)) {
             decorators.add(new ContextPropagatingTaskDecorator());
         }
-        return body -> {
-            Runnable decorated = body;
-            for (TaskDecorator decorator : decorators) {
-                decorated = decorator.decorate(decorated);
-            }
-            return decorated;
-        };
+        return body -> decorators.stream()
+                .reduce(body, (decorated, decorator) -> decorator.decorate(decorated), (one, other) -> other);
     }
 
     /** The template, where the application has none. */
@@ -189,6 +194,86 @@ public final class LockkeeperAutoConfiguration {
             executor.ifAvailable(builder::executor);
             builder.taskDecorator(decorator(decorators));
             return builder.build();
+        }
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    @ConditionalOnSwitch(Switch.PROXY)
+    @Import(AutoProxyCreatorRegistrar.class)
+    static class Proxies {
+
+        private static final int ADVISOR_ORDER = Ordered.LOWEST_PRECEDENCE - 100;
+
+        @Bean
+        @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+        static DistributedLockedAdvisor distributedLockedAdvisor(
+                ConfigurableListableBeanFactory beans, Environment environment) {
+            // Advisors are made before all other beans: the properties bean would come too early.
+            int order = Binder.get(environment)
+                    .bind("lockkeeper.advisor-order", Integer.class)
+                    .orElse(ADVISOR_ORDER);
+            return new DistributedLockedAdvisor(beans, order);
+        }
+
+        @Bean
+        @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+        static DistributedLockedValidator distributedLockedValidator(
+                ConfigurableListableBeanFactory beans, ObjectProvider<DistributedLockedAdvisor> advisors) {
+            // Whether the advisor is still there when beans are made is for the validator to see.
+            DistributedLockedAdvisor advisor =
+                    advisors.stream().findFirst().orElseGet(() -> new DistributedLockedAdvisor(beans, ADVISOR_ORDER));
+            return new DistributedLockedValidator(beans, advisor, false, () -> isSwitchedOff(beans));
+        }
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    @ConditionalOnSwitch(Switch.ASPECTJ)
+    static class WovenClasses {
+
+        @Bean
+        @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+        static WovenLocksAttachment wovenLocksAttachment(ConfigurableListableBeanFactory beans) {
+            return new WovenLocksAttachment(new DistributedLockedAdvisor(beans, 0));
+        }
+
+        @Bean
+        @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+        static DistributedLockedValidator distributedLockedValidator(
+                ConfigurableListableBeanFactory beans, WovenLocksAttachment attachment) {
+            return new DistributedLockedValidator(beans, attachment.advisor(), true, () -> isSwitchedOff(beans));
+        }
+
+        /** Attaches before the first bean is made. The advisor is no bean, so that no proxy is made for it. */
+        record WovenLocksAttachment(DistributedLockedAdvisor advisor)
+                implements BeanFactoryPostProcessor, DisposableBean {
+
+            @Override
+            public void postProcessBeanFactory(ConfigurableListableBeanFactory beans) {
+                WovenLocks.attach((MethodInterceptor) advisor.getAdvice());
+            }
+
+            @Override
+            public void destroy() {
+                WovenLocks.detach((MethodInterceptor) advisor.getAdvice());
+            }
+        }
+    }
+
+    /** Spring Boot registers an auto-proxy creator only with {@code spring.aop.auto}. */
+    static final class AutoProxyCreatorRegistrar implements ImportBeanDefinitionRegistrar {
+
+        private final Environment environment;
+
+        AutoProxyCreatorRegistrar(Environment environment) {
+            this.environment = environment;
+        }
+
+        @Override
+        public void registerBeanDefinitions(AnnotationMetadata importing, BeanDefinitionRegistry registry) {
+            AopConfigUtils.registerAutoProxyCreatorIfNecessary(registry);
+            if (environment.getProperty("spring.aop.proxy-target-class", Boolean.class, true)) {
+                AopConfigUtils.forceAutoProxyCreatorToUseClassProxying(registry);
+            }
         }
     }
 }

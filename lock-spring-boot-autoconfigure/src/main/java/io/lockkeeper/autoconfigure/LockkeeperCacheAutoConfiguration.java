@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.autoconfigure;
 
-import java.util.LinkedHashMap;
-import java.util.Map;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -48,7 +46,6 @@ public final class LockkeeperCacheAutoConfiguration {
         };
     }
 
-    /** Returns whether the cache manager is the one of Spring Boot 4 or 3, and not one of the application. */
     private static boolean isMadeByBoot(ListableBeanFactory beans) {
         return Stream.of(
                         "org.springframework.boot.cache.autoconfigure.RedisCacheConfiguration",
@@ -56,22 +53,18 @@ public final class LockkeeperCacheAutoConfiguration {
                 .anyMatch(beans::containsBean);
     }
 
-    /**
-     * Returns the {@code spring.cache.type} that Spring Boot would take without Redis; null: there is no other cache library.
-     * Those that it prefers to Redis could not be used, or it would have taken them: a map takes their place.
-     */
+    /** Returns the {@code spring.cache.type} without Redis. Of those that Boot prefers to it, none can have been usable. */
     private static @Nullable String otherLibrary(@Nullable ClassLoader loader) {
-        Map<String, String> libraries = new LinkedHashMap<>();
-        libraries.put("org.cache2k.Cache2kBuilder", "cache2k");
-        libraries.put("com.github.benmanes.caffeine.cache.Caffeine", "caffeine");
-        libraries.put("javax.cache.Caching", "simple");
-        libraries.put("com.hazelcast.core.HazelcastInstance", "simple");
-        libraries.put("org.infinispan.spring.embedded.provider.SpringEmbeddedCacheManager", "simple");
-        libraries.put("com.couchbase.client.java.Cluster", "simple");
-        return libraries.entrySet().stream()
-                .filter(library -> ClassUtils.isPresent(library.getKey(), loader))
-                .map(Map.Entry::getValue)
-                .findFirst()
-                .orElse(null);
+        if (ClassUtils.isPresent("org.cache2k.Cache2kBuilder", loader)) {
+            return "cache2k";
+        }
+        boolean simple = Stream.of(
+                        "javax.cache.Caching",
+                        "com.hazelcast.core.HazelcastInstance",
+                        "org.infinispan.spring.embedded.provider.SpringEmbeddedCacheManager",
+                        "com.couchbase.client.java.Cluster")
+                .anyMatch(library -> ClassUtils.isPresent(library, loader));
+        boolean caffeine = ClassUtils.isPresent("com.github.benmanes.caffeine.cache.Caffeine", loader);
+        return caffeine ? "caffeine" : simple ? "simple" : null;
     }
 }

@@ -5,11 +5,12 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.aot.hint.RuntimeHints;
 import org.springframework.aot.hint.RuntimeHintsRegistrar;
 
-/** Keeps the scripts in a native image. */
+/** Keeps the scripts and the page in a native image. */
 final class LockkeeperHints implements RuntimeHintsRegistrar {
 
     @Override
     public void registerHints(RuntimeHints hints, @Nullable ClassLoader classLoader) {
         hints.resources().registerPattern("io/lockkeeper/redis/*.lua");
+        hints.resources().registerPattern("io/lockkeeper/autoconfigure/actuate/locks.html");
     }
 }

@@ -23,10 +23,7 @@ record QuorumNode(
     private static final int DEFAULT_PORT = 6379;
     private static final int FEWEST = 3;
 
-    /**
-     * Reads a URI such as {@code redis://user:password@host:6379/0}, or {@code rediss://} for TLS. The message of an
-     * IllegalArgumentException contains nothing of the URI, which may have a password in it.
-     */
+    /** Reads a URI, {@code rediss://} for TLS. Messages contain nothing of it: it may have a password in it. */
     static QuorumNode parse(String text) {
         URI uri;
         try {
@@ -65,7 +62,6 @@ record QuorumNode(
         return host + ":" + port;
     }
 
-    /** Returns what is wrong with the URIs of the masters of a quorum, and what to change; null: nothing is. */
     static @Nullable String fault(List<String> nodes) {
         int count = nodes.size();
         if (count < FEWEST || count % 2 == 0) {

@@ -20,10 +20,7 @@ import org.springframework.transaction.TransactionExecutionListener;
 import org.springframework.transaction.TransactionManager;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
-/**
- * Lets no transaction commit that must not succeed without its lock, when the lock is lost. A bean, so that Spring Boot adds
- * it to the managers that it makes.
- */
+/** Lets no transaction commit that must not without its lock. A bean, so that Boot adds it to its managers. */
 final class TransactionGuard implements TransactionExecutionListener {
 
     /** Called as late as can be: an exception from here makes the manager roll back. */
@@ -71,7 +68,7 @@ final class TransactionGuard implements TransactionExecutionListener {
         @Bean
         @ConditionalOnMissingBean
         AcquisitionInterceptor acquisitionInterceptor(LockkeeperProperties properties) {
-            return new TransactionSurroundings(properties.insideTransaction());
+            return new TransactionLocks.Surroundings(properties.insideTransaction());
         }
 
         @Bean

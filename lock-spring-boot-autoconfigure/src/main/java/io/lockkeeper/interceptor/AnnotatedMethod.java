@@ -23,17 +23,11 @@ import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
 import org.springframework.util.ClassUtils;
 
-/**
- * A method under the annotation, or under one composed of it.
- *
- * @param method the method that runs: not of an interface where the class has it, not a bridge
- * @param declaration the method on which the annotation was found
- */
+/** A method that runs, no bridge and not of an interface where the class has it, and where its annotation was found. */
 record AnnotatedMethod(Method method, Method declaration, Class<?> targetClass, DistributedLocked annotation) {
 
     private static final Pattern KOTLIN_SUFFIX = Pattern.compile("(?<=.)(-[A-Za-z0-9_-]{7})?(\\$[^$]+)?$");
 
-    /** Looks for the annotation on a method of a class or of its interfaces; null where it is not there. */
     static @Nullable AnnotatedMethod find(Method invoked, Class<?> beanClass) {
         Class<?> targetClass = ClassUtils.getUserClass(beanClass);
         Method method = AopUtils.getMostSpecificMethod(invoked, targetClass);
@@ -125,22 +119,18 @@ record AnnotatedMethod(Method method, Method declaration, Class<?> targetClass, 
         return new MethodClassKey(method, targetClass);
     }
 
-    /** Returns the name of the lock where the annotation gives none. */
     String defaultName() {
         return declaringClass().getName() + "." + sourceName(method);
     }
 
-    /** Returns the short name for metrics. */
     String label() {
         return declaringClass().getSimpleName() + "." + sourceName(method);
     }
 
-    /** Returns the method's name and parameter types. */
     String signature() {
         return signature(method.getName(), SuspendingMethods.parameterTypes(method));
     }
 
-    /** Writes a method as a reader of its source would. */
     static String signature(String name, Class<?>... parameterTypes) {
         return Arrays.stream(parameterTypes)
                 .map(Class::getSimpleName)

@@ -27,7 +27,6 @@ final class BlockingExecution implements MethodLockSpec.Execution {
     private final AtomicBoolean warnedOfThread = new AtomicBoolean();
     private final AtomicBoolean warnedOfResult = new AtomicBoolean();
 
-    /** Creates the execution of one method, of which perhaps only the returned value tells whether it goes on. */
     BlockingExecution(boolean isOpen) {
         this.isOpen = isOpen;
     }

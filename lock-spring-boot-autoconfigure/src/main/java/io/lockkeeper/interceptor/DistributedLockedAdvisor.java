@@ -57,10 +57,7 @@ public final class DistributedLockedAdvisor extends StaticMethodMatcherPointcutA
         return find(method, targetClass) != null && proxies.isPossible(targetClass);
     }
 
-    /**
-     * Moves the validation of arguments, which Spring adds to a proxy that is there, from the inside of the lock to its
-     * outside: an invalid call need not wait.
-     */
+    /** Moves the validation of arguments, which Spring adds inside of the lock: an invalid call need not wait. */
     static void validateOutside(Advised proxy) {
         Advisor[] advisors = proxy.getAdvisors();
         int lock = -1;
@@ -81,7 +78,6 @@ public final class DistributedLockedAdvisor extends StaticMethodMatcherPointcutA
         return specs;
     }
 
-    /** Returns whether beans of a class may have annotated methods. */
     boolean isCandidate(Class<?> type) {
         Boolean known = candidates.get(type);
         if (known == null) {
@@ -94,7 +90,6 @@ public final class DistributedLockedAdvisor extends StaticMethodMatcherPointcutA
         return known;
     }
 
-    /** Finds as {@link AnnotatedMethod#find}. */
     @Nullable
     AnnotatedMethod find(Method invoked, Class<?> beanClass) {
         return methods.computeIfAbsent(

@@ -21,10 +21,7 @@ import org.springframework.core.annotation.MergedAnnotation;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.util.ClassUtils;
 
-/**
- * Keeps in a native image what is read by reflection: the annotation, what expressions see as their root, and of each bean
- * its annotated methods, their fallbacks, composed annotations, and the properties of parameters that names may use.
- */
+/** Keeps in a native image what is read by reflection. */
 final class DistributedLockedHints implements RuntimeHintsRegistrar, BeanRegistrationAotProcessor {
 
     @Override

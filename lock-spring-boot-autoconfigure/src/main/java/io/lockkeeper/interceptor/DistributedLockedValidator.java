@@ -380,6 +380,5 @@ public final class DistributedLockedValidator
     /** The class of a bean; not exact where the bean may be of one below it. */
     private record BeanType(Class<?> type, boolean isExact, boolean isByInterfaces) {}
 
-    /** The beans of one class, and its methods. */
     private record Beans(BeanType type, List<String> names, Collection<AnnotatedMethod> methods) {}
 }

@@ -21,11 +21,7 @@ import org.springframework.core.ResolvableType;
 import org.springframework.util.ClassUtils;
 import org.springframework.util.ReflectionUtils;
 
-/**
- * What runs instead of a method whose lock was not acquired.
- *
- * @param candidates the methods that may run, the one for the most specific failure first
- */
+/** What may run instead of a method whose lock was not acquired, the method for the most specific failure first. */
 record Fallback(List<Candidate> candidates) {
 
     static final String ATTRIBUTE = "fallbackMethod";
@@ -132,7 +128,6 @@ record Fallback(List<Candidate> candidates) {
                         .resolve(method.getReturnType());
     }
 
-    /** Returns the method for a failure; null where the caller gets the failure. */
     @Nullable
     Candidate forFailure(LockException failure) {
         return candidates.stream()
@@ -167,9 +162,7 @@ record Fallback(List<Candidate> candidates) {
             return AnnotatedMethod.signature(method.getName(), SuspendingMethods.parameterTypes(method));
         }
 
-        /**
-         * Runs the method, through the proxy of the bean where that can call it: the method may have advice of its own.
-         */
+        /** Runs the method, through the proxy of the bean where that can call it: it may have advice of its own. */
         @Nullable
         Object invoke(MethodInvocation call, @Nullable Object[] args, LockException failure) throws Throwable {
             boolean suspending = SuspendingMethods.isSuspending(method);
@@ -192,10 +185,7 @@ record Fallback(List<Candidate> candidates) {
             }
         }
 
-        /**
-         * Returns the method by which a proxy calls this one; null where it would run on the proxy itself, without
-         * advice.
-         */
+        /** Returns what a proxy calls; null where the method would run on the proxy itself, without advice. */
         private @Nullable Method callable(Object proxy) {
             if (AopUtils.isJdkDynamicProxy(proxy)) {
                 Method declared = ClassUtils.getInterfaceMethodIfPossible(method, AopUtils.getTargetClass(proxy));

@@ -18,7 +18,6 @@ final class Faults {
         this.method = method;
     }
 
-    /** Adds a fault of the method itself. */
     void add(String problem, String remedy) {
         add("", problem, remedy);
     }

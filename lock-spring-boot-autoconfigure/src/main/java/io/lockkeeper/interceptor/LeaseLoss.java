@@ -37,7 +37,6 @@ final class LeaseLoss {
         this.interrupts = policy == LossPolicy.INTERRUPT;
     }
 
-    /** Runs a body, or the beginning of one, on this thread. */
     @Nullable
     Object run(Body body) throws Throwable {
         boolean wasInterrupted = thread.isInterrupted();
@@ -60,7 +59,6 @@ final class LeaseLoss {
         }
     }
 
-    /** Returns the watch that was there when this one was created on the same thread; null: none was. */
     @Nullable
     LeaseLoss outer() {
         return outer;
@@ -128,7 +126,6 @@ final class LeaseLoss {
         }
     }
 
-    /** Adds a loss to what a body threw, unless that is the loss itself. */
     static void addTo(Throwable failure, @Nullable LockLostException lost) {
         if (lost != null && !isIn(lost, failure)) {
             failure.addSuppressed(lost);

@@ -12,10 +12,7 @@ import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.interceptor.ExposeInvocationInterceptor;
 
-/**
- * One call of an annotated method: asks for the lock, runs the body under it, and knows what the caller gets in its place
- * where there is no lock. What fails once the body has started is the body's own failure.
- */
+/** One call of an annotated method. What fails once the body has started is the body's own failure. */
 final class LockedCall {
 
     private final MethodLockSpec spec;
@@ -86,7 +83,6 @@ final class LockedCall {
         return returned;
     }
 
-    /** Returns the lease under which the body has started. */
     LockLease lease() {
         return Objects.requireNonNull(lease, "The body has not started");
     }
@@ -97,12 +93,10 @@ final class LockedCall {
         return spec.onLost() == LossPolicy.REPORT ? null : LeaseLoss.of(lease());
     }
 
-    /** Returns whether a failure may be replaced by what runs without the lock. */
     boolean hasNoLock(@Nullable Throwable failure) {
         return failure instanceof LockException && lease == null;
     }
 
-    /** Returns what the caller gets without the lock: the result of a skipped call, or of the fallback. */
     @Nullable
     Object withoutLock(Throwable failure) throws Throwable {
         if (failure instanceof LockException noLock && lease == null) {

@@ -34,7 +34,6 @@ record MethodCheck(MethodLockSpecs specs, boolean woven) {
             "jakarta.transaction.Transactional",
             DistributedLocked.class.getName());
 
-    /** Adds a fault where calls of a method pass its lock by. */
     void checkCalls(AnnotatedMethod method, boolean byInterfaces, Faults faults) {
         if (woven) {
             WeavingCheck.check(method, faults);

@@ -26,7 +26,6 @@ record MethodLockSpec(
         Supplier<LockOperations> operations,
         Execution execution) {
 
-    /** How a kind of result is run under a lock, or replaced where there is none. */
     interface Execution {
 
         @Nullable

@@ -104,7 +104,6 @@ final class MethodLockSpecs {
         return Duration.ZERO.equals(waitTime) && spec.settings().retryCount() == 0;
     }
 
-    /** Returns the spec of a method that was checked; null where it was not, or is wrong. */
     @Nullable
     MethodLockSpec checked(AnnotatedMethod method) {
         return specs.get(method.key());

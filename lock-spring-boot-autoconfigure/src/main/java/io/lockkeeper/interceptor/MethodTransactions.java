@@ -34,10 +34,7 @@ import org.springframework.transaction.interceptor.TransactionInterceptor;
 import org.springframework.util.ClassUtils;
 import org.springframework.util.ReflectionUtils;
 
-/**
- * The transactions that annotated methods begin themselves, and whether they can be rolled back when a lock is lost. What
- * is not static is only for applications that have transactions.
- */
+/** The transactions that annotated methods begin. What is not static is only for applications that have transactions. */
 final class MethodTransactions {
 
     private static final Logger log = LoggerFactory.getLogger(DistributedLocked.class);
@@ -53,12 +50,10 @@ final class MethodTransactions {
         this.beans = beans;
     }
 
-    /** Returns what checks the transactions of an application; null where there are none. */
     static @Nullable MethodTransactions in(ConfigurableListableBeanFactory beans) {
         return PRESENT ? new MethodTransactions(beans) : null;
     }
 
-    /** Returns whether a method is annotated to run outside of the transaction of its caller. */
     static boolean suspendsOthers(AnnotatedMethod method) {
         return PRESENT
                 && Annotations.isPropagation(
@@ -67,7 +62,6 @@ final class MethodTransactions {
                         TransactionDefinition.PROPAGATION_NOT_SUPPORTED);
     }
 
-    /** Returns whether the transaction of a called method begins after its lock was acquired. */
     static boolean isInside(MethodInvocation call) {
         if (!(call instanceof ProxyMethodInvocation proxied) || !(proxied.getProxy() instanceof Advised advised)) {
             return false;
@@ -78,9 +72,7 @@ final class MethodTransactions {
                 .anyMatch(TransactionInterceptor.class::isInstance);
     }
 
-    /**
-     * Checks that a transaction inside the lock of a method does not commit when the lock is lost, where the method says so.
-     */
+    /** Checks that a transaction inside the lock does not commit when the lock is lost, where the method says so. */
     void check(AnnotatedMethod method, Faults faults) {
         LossPolicy onLost = method.annotation().onLost();
         if (onLost == LossPolicy.REPORT) {
@@ -123,7 +115,6 @@ final class MethodTransactions {
         return beans.containsSingleton(name) || !beans.containsLocalBean(name);
     }
 
-    /** A bean was made. */
     void made(Object bean) {
         if (promised && bean instanceof TransactionManager manager) {
             warnOf(manager);

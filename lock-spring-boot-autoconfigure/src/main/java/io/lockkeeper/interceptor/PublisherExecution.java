@@ -18,15 +18,11 @@ import reactor.core.publisher.Mono;
 import reactor.core.publisher.SignalType;
 import reactor.util.context.ContextView;
 
-/**
- * Runs a method that returns a publisher, or a suspend function: nothing happens before the subscription, and each
- * subscription runs the method under the lock anew. Only loaded where Reactor is there.
- */
+/** Runs a method that returns a publisher, or a suspend function, anew under the lock at each subscription. */
 record PublisherExecution(
         boolean multiple, Function<Object, Publisher<?>> toPublisher, Function<Publisher<?>, Object> fromPublisher)
         implements MethodLockSpec.Execution {
 
-    /** Runs methods that return a reactive type. */
     static PublisherExecution of(ReactiveAdapter type) {
         return new PublisherExecution(type.isMultiValue(), type::toPublisher, type::fromPublisher);
     }
@@ -50,15 +46,11 @@ record PublisherExecution(
         return fromPublisher.apply(multiple ? signals : signals.singleOrEmpty());
     }
 
-    /** Returns what a method returned as a publisher; an empty one for null. */
     private Publisher<?> publisher(@Nullable Object returned) {
         return returned == null ? Mono.empty() : toPublisher.apply(returned);
     }
 
-    /**
-     * One subscription to a locked publisher. Its signals are those of the body; the last one comes after the release, on a
-     * thread of the template's executor. A cancellation starts the release, and no thread waits for it.
-     */
+    /** Signals are those of the body; the last comes after the release. A cancellation waits for no release. */
     private final class Subscription {
 
         /** Under which the Reactor context has all leases; the innermost is under {@code LockLease.class}. */

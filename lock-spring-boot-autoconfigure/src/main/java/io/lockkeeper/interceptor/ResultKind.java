@@ -28,10 +28,7 @@ import org.springframework.http.HttpEntity;
 import org.springframework.stereotype.Controller;
 import org.springframework.util.ClassUtils;
 
-/**
- * What a method's return type says: how the method is run, what a skipped call returns, and which part of the result goes
- * on without the lock. Types are compared by name where their library may not be there.
- */
+/** What a method's return type says. Types are compared by name where their library may not be there. */
 final class ResultKind {
 
     private static final Map<Class<?>, Object> SKIPPED = Map.of(
@@ -126,7 +123,6 @@ final class ResultKind {
                 : "Return a type that Spring's ReactiveAdapterRegistry knows, with reactor-core on the class path";
     }
 
-    /** Whether Spring runs the method on another thread, outside of its lock. */
     private boolean isAsync() {
         return Stream.of(method.method(), method.targetClass())
                 .anyMatch(element -> MergedAnnotations.from(element, SearchStrategy.TYPE_HIERARCHY)
@@ -137,7 +133,6 @@ final class ResultKind {
         return returnType.getName().equals(FLOW);
     }
 
-    /** Returns what goes on without the lock, and may be meant to; null: nothing does. */
     @Nullable
     String warning() {
         return ongoing == null || ongoing.remedy() != null ? null : problem(ongoing);
@@ -149,10 +144,7 @@ final class ResultKind {
                 + " goes on after the method, without the lock";
     }
 
-    /**
-     * Returns the value that a skipped call has: null, or an empty optional. A skipped stage has the value null, and a
-     * skipped publisher has none.
-     */
+    /** Returns what a skipped call has, also as the value of a stage; null for a publisher that has none. */
     @Nullable
     Object skippedResult(Faults faults) {
         ReactiveAdapter adapter = suspending ? null : adapter(returnType);
@@ -210,7 +202,6 @@ final class ResultKind {
         return found;
     }
 
-    /** Returns what a result consists of, where its type says so. */
     private static List<ResolvableType> parts(ResolvableType type, Class<?> raw) {
         if (type.isArray()) {
             return List.of(type.getComponentType());
@@ -281,7 +272,6 @@ final class ResultKind {
         return names.stream().anyMatch(name -> isOf(type, name));
     }
 
-    /** Returns whether a class is, or extends, a type of this name. */
     static boolean isOf(@Nullable Class<?> type, String name) {
         return type != null
                 && (type.getName().equals(name)

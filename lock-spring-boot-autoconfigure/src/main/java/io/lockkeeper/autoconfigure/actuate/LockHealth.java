@@ -107,7 +107,6 @@ final class LockHealth implements LockListener {
         }
     }
 
-    /** Returns the number of holds whose last renewal failed. */
     private int failing(Collection<LockStatus> held, long now) {
         if (failing.isEmpty()) {
             return 0;

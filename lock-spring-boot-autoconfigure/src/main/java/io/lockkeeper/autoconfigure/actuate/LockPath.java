@@ -25,10 +25,7 @@ import org.springframework.web.util.UriComponentsBuilder;
 import org.springframework.web.util.UriUtils;
 import reactor.core.publisher.Mono;
 
-/**
- * The name of a lock in the path of a request. Spring Boot splits a path at its slashes and drops empty parts and what follows
- * a semicolon, so that the name of another lock would be left.
- */
+/** The name of a lock in the path of a request, from which Spring Boot drops empty parts and what follows a semicolon. */
 final class LockPath {
 
     private static final String PATTERN = "org.springframework.web.servlet.HandlerMapping.bestMatchingPattern";
@@ -74,11 +71,7 @@ final class LockPath {
         return name == null ? null : UriUtils.decode(name.toString(), StandardCharsets.UTF_8);
     }
 
-    /**
-     * Makes a parameter of the name of a lock that stands in the path of a reactive request, where Spring Boot would not keep it
-     * as it is: {@code /actuator/locks/a//b} becomes {@code /actuator/locks?name=a//b}; without the page, which a lock in the
-     * path does not have.
-     */
+    /** Makes a parameter of a name in the path that Spring Boot would not keep: {@code /a//b} becomes {@code ?name=a//b}. */
     record ReactiveFilter(ObjectProvider<PathMappedEndpoints> endpoints) implements WebFilter {
 
         private static final EndpointId LOCKS = EndpointId.of("locks");

@@ -26,7 +26,6 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnWebApplicat
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
-import org.springframework.context.annotation.ImportRuntimeHints;
 import org.springframework.core.env.Environment;
 
 /** Auto-configuration of the endpoint {@code locks}; it releases a lock by force only where that is wanted. */
@@ -66,7 +65,6 @@ public final class LockkeeperEndpointAutoConfiguration {
                 : Map.of(each.size() == 1 ? each.keySet().iterator().next() : "lockTemplate", unique);
     }
 
-    /** Returns the name of the primary template; null: there is none. */
     private static @Nullable String primary(ListableBeanFactory beans, Map<String, LockInspector> inspectors) {
         LockInspector unique = beans.getBeanProvider(LockInspector.class).getIfUnique();
         return inspectors.entrySet().stream()
@@ -76,11 +74,9 @@ public final class LockkeeperEndpointAutoConfiguration {
                 .orElse(null);
     }
 
-    /** The page, and the endpoint over HTTP. */
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnWebApplication
     @ConditionalOnAvailableEndpoint(endpoint = LocksEndpoint.class, exposure = EndpointExposure.WEB)
-    @ImportRuntimeHints(LocksPage.Hints.class)
     static class LocksWebConfiguration {
 
         @Bean
@@ -89,7 +85,8 @@ public final class LockkeeperEndpointAutoConfiguration {
                 LocksEndpoint endpoint, EndpointAccessResolver accessResolver, Environment environment) {
             Access access = accessResolver.accessFor(EndpointId.of("locks"), Access.UNRESTRICTED);
             return new LocksWebExtension(
-                    endpoint, new LocksPage(access == Access.UNRESTRICTED && isForceReleaseOn(environment)));
+                    endpoint,
+                    new LocksWebExtension.Page(access == Access.UNRESTRICTED && isForceReleaseOn(environment)));
         }
 
         @Bean

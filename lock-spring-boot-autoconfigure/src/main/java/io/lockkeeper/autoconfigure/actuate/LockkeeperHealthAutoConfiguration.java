@@ -39,10 +39,7 @@ public final class LockkeeperHealthAutoConfiguration {
 
     private static final String BEAN = "lockkeeperHealthIndicator";
 
-    /**
-     * {@code management.health.lockkeeper.enabled}, or what {@code management.health.defaults.enabled} says. Spring Boot has
-     * a condition for it, but under another name in each line.
-     */
+    /** Spring Boot has a condition for these properties, but under another name in each line. */
     static final class OnHealthEnabled implements Condition {
 
         @Override
@@ -58,7 +55,6 @@ public final class LockkeeperHealthAutoConfiguration {
                 () -> LockkeeperEndpointAutoConfiguration.inspectors(beans).values());
     }
 
-    /** Spring Boot 4. */
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnClass(HealthIndicator.class)
     @ConditionalOnMissingBean(name = BEAN)
@@ -81,9 +77,7 @@ public final class LockkeeperHealthAutoConfiguration {
         }
     }
 
-    /**
-     * Spring Boot 3. Its types have other names, and both cannot be on one class path, so that they are reached by name.
-     */
+    /** Spring Boot 3: its types have other names, and cannot be on the same class path, so they are reached by name. */
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnClass(name = Boot3HealthConfiguration.TYPE)
     @ConditionalOnMissingClass("org.springframework.boot.health.contributor.HealthIndicator")

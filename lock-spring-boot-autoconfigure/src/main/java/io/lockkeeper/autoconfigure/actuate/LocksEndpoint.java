@@ -48,11 +48,7 @@ public class LocksEndpoint {
     private final @Nullable String primary;
     private final boolean forceRelease;
 
-    /**
-     * Creates it; the names of the templates are shown where there are several.
-     *
-     * @param primary the name of the template that answers where several have a lock of one name; null: none
-     */
+    /** Creates it; primary: the template that answers where several have a lock of one name; null: none. */
     LocksEndpoint(Map<String, LockInspector> inspectors, @Nullable String primary, boolean forceRelease) {
         this.inspectors = inspectors;
         this.primary = primary;
@@ -88,7 +84,6 @@ public class LocksEndpoint {
                 Instant.now().toString());
     }
 
-    /** Finds locks; own: only those that instances of this application hold or wait for. */
     Found found(String pattern, @Nullable Integer limit, boolean own, @Nullable String template) {
         int most = limit == null ? DEFAULT_LIMIT : Math.min(limit, MAX_LIMIT);
         List<Found> found = each(
@@ -216,7 +211,6 @@ public class LocksEndpoint {
                 .toList();
     }
 
-    /** A name or number that makes no sense is the fault of the request. */
     private static <T> T checked(Supplier<T> request) {
         try {
             return request.get();

@@ -2,6 +2,9 @@
 package io.lockkeeper.autoconfigure.actuate;
 
 import io.lockkeeper.LockStoreException;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.util.Collection;
 import java.util.Set;
 import java.util.function.Supplier;
@@ -16,8 +19,15 @@ import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 import org.springframework.boot.actuate.endpoint.web.annotation.EndpointWebExtension;
 import org.springframework.core.convert.TypeDescriptor;
 import org.springframework.core.convert.converter.GenericConverter;
+import org.springframework.core.io.ClassPathResource;
+import org.springframework.core.io.Resource;
+import org.springframework.security.web.csrf.CsrfToken;
+import org.springframework.util.ClassUtils;
 import org.springframework.util.MimeType;
 import org.springframework.util.MimeTypeUtils;
+import org.springframework.web.context.request.RequestAttributes;
+import org.springframework.web.context.request.RequestContextHolder;
+import org.springframework.web.util.HtmlUtils;
 
 /** The endpoint {@code locks} over HTTP: a page for people, the same as JSON for programs, and names as a parameter. */
 @EndpointWebExtension(endpoint = LocksEndpoint.class)
@@ -25,10 +35,10 @@ import org.springframework.util.MimeTypeUtils;
 class LocksWebExtension {
 
     private final LocksEndpoint endpoint;
-    private final LocksPage page;
+    private final Page page;
 
     /** No record: an aspect on actuator operations makes a subclass of it. */
-    LocksWebExtension(LocksEndpoint endpoint, LocksPage page) {
+    LocksWebExtension(LocksEndpoint endpoint, Page page) {
         this.endpoint = endpoint;
         this.page = page;
     }
@@ -162,6 +172,49 @@ class LocksWebExtension {
         @Override
         public MimeType getProducedMimeType() {
             return MimeTypeUtils.parseMimeType(type);
+        }
+    }
+
+    /** The page of the endpoint {@code locks}: one file, into which it writes what the page may do. */
+    static final class Page {
+
+        private static final Resource FILE = new ClassPathResource("locks.html", LocksWebExtension.class);
+        private static final boolean SECURITY = ClassUtils.isPresent(
+                "org.springframework.security.web.csrf.CsrfToken", LocksWebExtension.class.getClassLoader());
+
+        private final boolean forceRelease;
+        private final String text;
+
+        Page(boolean forceRelease) {
+            this.forceRelease = forceRelease;
+            try {
+                this.text = FILE.getContentAsString(StandardCharsets.US_ASCII);
+            } catch (IOException unreadable) {
+                throw new UncheckedIOException(unreadable);
+            }
+        }
+
+        String render() {
+            String page = text.replace("{{force-release}}", Boolean.toString(forceRelease));
+            return SECURITY ? CsrfHeader.write(page) : fill(page, "", "");
+        }
+
+        private static String fill(String page, String header, String token) {
+            return page.replace("{{csrf-header}}", HtmlUtils.htmlEscape(header))
+                    .replace("{{csrf-token}}", HtmlUtils.htmlEscape(token));
+        }
+
+        /** The header without which Spring Security refuses what the page asks for; loaded only where that is present. */
+        private static final class CsrfHeader {
+
+            static String write(String page) {
+                RequestAttributes request = RequestContextHolder.getRequestAttributes();
+                return request != null
+                                && request.getAttribute(CsrfToken.class.getName(), RequestAttributes.SCOPE_REQUEST)
+                                        instanceof CsrfToken token
+                        ? fill(page, token.getHeaderName(), token.getToken())
+                        : fill(page, "", "");
+            }
         }
     }
 }

@@ -252,7 +252,8 @@ class LocksOverHttpTest {
 
     @Test
     void thePageIsOneFileWhosePolicyPermitsItsOwnScriptAlone() throws Exception {
-        String page = new ClassPathResource("locks.html", LocksPage.class).getContentAsString(StandardCharsets.UTF_8);
+        String page =
+                new ClassPathResource("locks.html", LocksWebExtension.class).getContentAsString(StandardCharsets.UTF_8);
         assertThat(page).isASCII();
         assertThat(page)
                 .contains("default-src 'none'")
