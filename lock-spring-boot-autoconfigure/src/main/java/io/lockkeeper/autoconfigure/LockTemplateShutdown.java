@@ -4,32 +4,20 @@ package io.lockkeeper.autoconfigure;
 import io.lockkeeper.LockTemplate;
 import java.util.Arrays;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
-import org.springframework.context.ApplicationListener;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.SmartLifecycle;
-import org.springframework.context.event.ContextClosedEvent;
 
 /** Closes the templates when the application ends, before connection factories stop; not when it is merely stopped. */
-final class LockTemplateShutdown implements SmartLifecycle, ApplicationListener<ContextClosedEvent> {
+final class LockTemplateShutdown implements SmartLifecycle {
 
     /** Connection factories have phase 0; web servers and executors stand near the largest integer. */
     static final int PHASE = 1024;
 
-    private final ConfigurableListableBeanFactory beans;
+    private final ConfigurableApplicationContext context;
     private volatile boolean running;
-    private volatile boolean closing;
 
-    LockTemplateShutdown(ConfigurableListableBeanFactory beans) {
-        this.beans = beans;
-    }
-
-    @Override
-    public void onApplicationEvent(ContextClosedEvent event) {
-        // The event of a child context arrives here too.
-        if (event.getApplicationContext() instanceof ConfigurableApplicationContext context
-                && context.getBeanFactory() == beans) {
-            closing = true;
-        }
+    LockTemplateShutdown(ConfigurableApplicationContext context) {
+        this.context = context;
     }
 
     @Override
@@ -39,7 +27,8 @@ final class LockTemplateShutdown implements SmartLifecycle, ApplicationListener<
 
     @Override
     public void stop() {
-        if (closing) {
+        if (context.isClosed()) {
+            ConfigurableListableBeanFactory beans = context.getBeanFactory();
             Arrays.stream(beans.getBeanNamesForType(LockTemplate.class, false, false))
                     .filter(beans::containsSingleton)
                     .map(name -> beans.getBean(name, LockTemplate.class))

@@ -37,6 +37,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean
 import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
@@ -75,8 +76,8 @@ public final class LockkeeperAutoConfiguration {
             "io.micrometer.context.ContextSnapshot", LockkeeperAutoConfiguration.class.getClassLoader());
 
     @Bean
-    LockTemplateShutdown lockTemplateShutdown(ConfigurableListableBeanFactory beans) {
-        return new LockTemplateShutdown(beans);
+    LockTemplateShutdown lockTemplateShutdown(ConfigurableApplicationContext context) {
+        return new LockTemplateShutdown(context);
     }
 
     @Bean

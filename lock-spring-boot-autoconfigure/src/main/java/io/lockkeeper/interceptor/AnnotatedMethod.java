@@ -31,11 +31,15 @@ record AnnotatedMethod(Method method, Method declaration, Class<?> targetClass, 
     static @Nullable AnnotatedMethod find(Method invoked, Class<?> beanClass) {
         Class<?> targetClass = ClassUtils.getUserClass(beanClass);
         Method method = AopUtils.getMostSpecificMethod(invoked, targetClass);
-        AnnotatedMethod found = on(method, method, targetClass);
-        if (found == null && !invoked.equals(method)) {
-            found = on(invoked, method, targetClass);
-        }
-        return found == null ? onInterface(method, targetClass) : found;
+        // A superclass may have the method and know nothing of the interface that the bean's class gives it.
+        Stream<Method> inherited = Stream.of(method)
+                .filter(found -> found.getDeclaringClass() != targetClass && found.getDeclaringClass() != Object.class)
+                .flatMap(found -> implementedBy(found, targetClass));
+        return Stream.concat(Stream.of(method, invoked).distinct(), inherited)
+                .map(annotated -> on(annotated, method, targetClass))
+                .filter(Objects::nonNull)
+                .findFirst()
+                .orElse(null);
     }
 
     /** Returns the annotated methods of a class, private and inherited ones included. */
@@ -43,18 +47,6 @@ record AnnotatedMethod(Method method, Method declaration, Class<?> targetClass, 
         return MethodIntrospector.selectMethods(
                         type, (MethodIntrospector.MetadataLookup<AnnotatedMethod>) method -> find(method, type))
                 .values();
-    }
-
-    /** A superclass may have the method and know nothing of the interface that the bean's class gives it. */
-    private static @Nullable AnnotatedMethod onInterface(Method method, Class<?> targetClass) {
-        if (method.getDeclaringClass() == targetClass || method.getDeclaringClass() == Object.class) {
-            return null;
-        }
-        return implementedBy(method, targetClass)
-                .map(declared -> on(declared, method, targetClass))
-                .filter(Objects::nonNull)
-                .findFirst()
-                .orElse(null);
     }
 
     /** Returns the methods of interfaces that a method of a class implements, generic ones included. */
@@ -128,13 +120,13 @@ record AnnotatedMethod(Method method, Method declaration, Class<?> targetClass, 
     }
 
     String signature() {
-        return signature(method.getName(), SuspendingMethods.parameterTypes(method));
+        return signature(method);
     }
 
-    static String signature(String name, Class<?>... parameterTypes) {
-        return Arrays.stream(parameterTypes)
+    static String signature(Method method) {
+        return Arrays.stream(SuspendingMethods.parameterTypes(method))
                 .map(Class::getSimpleName)
-                .collect(Collectors.joining(", ", name + "(", ")"));
+                .collect(Collectors.joining(", ", method.getName() + "(", ")"));
     }
 
     @Override

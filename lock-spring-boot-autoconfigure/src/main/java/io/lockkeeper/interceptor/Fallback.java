@@ -52,13 +52,11 @@ record Fallback(List<Candidate> candidates) {
         }
         Class<?> needed = returnType(owner.method(), owner);
         for (Candidate candidate : candidates) {
-            if (!fits(returnType(candidate.method(), owner), needed)) {
+            Method method = candidate.method();
+            if (!fits(returnType(method, owner), needed)) {
+                String returned = method.getReturnType().getSimpleName() + " where " + needed.getSimpleName();
                 faults.add(
-                        ATTRIBUTE,
-                        candidate.signature() + " returns "
-                                + candidate.method().getReturnType().getSimpleName() + " where "
-                                + needed.getSimpleName() + " is needed",
-                        remedy);
+                        ATTRIBUTE, AnnotatedMethod.signature(method) + " returns " + returned + " is needed", remedy);
                 return null;
             }
         }
@@ -93,16 +91,13 @@ record Fallback(List<Candidate> candidates) {
 
     private static String missing(AnnotatedMethod owner, String name, List<Method> named) {
         if (named.isEmpty()) {
+            Stream<String> names = methods(owner)
+                    .filter(method -> method.getDeclaringClass() != Object.class)
+                    .map(AnnotatedMethod::sourceName);
             return "there is no method '" + name + "' in " + owner.targetClass().getSimpleName() + " or above it"
-                    + Faults.similar(
-                            name,
-                            methods(owner)
-                                    .filter(method -> method.getDeclaringClass() != Object.class)
-                                    .map(AnnotatedMethod::sourceName));
+                    + Faults.similar(name, names);
         }
-        return named.stream()
-                        .map(method -> new Candidate(method, null).signature())
-                        .collect(Collectors.joining(", "))
+        return named.stream().map(AnnotatedMethod::signature).collect(Collectors.joining(", "))
                 + (named.size() == 1 ? " has" : " have") + " other parameters than " + owner.signature();
     }
 
@@ -122,10 +117,7 @@ record Fallback(List<Candidate> candidates) {
     }
 
     private static Class<?> returnType(Method method, AnnotatedMethod owner) {
-        return SuspendingMethods.isSuspending(method)
-                ? SuspendingMethods.resultType(method).resolve(Object.class)
-                : ResolvableType.forMethodReturnType(method, owner.targetClass())
-                        .resolve(method.getReturnType());
+        return SuspendingMethods.resultType(method, owner.targetClass()).resolve(method.getReturnType());
     }
 
     @Nullable
@@ -158,14 +150,9 @@ record Fallback(List<Candidate> candidates) {
                     .count();
         }
 
-        String signature() {
-            return AnnotatedMethod.signature(method.getName(), SuspendingMethods.parameterTypes(method));
-        }
-
         /** Runs the method, through the proxy of the bean where that can call it: it may have advice of its own. */
         @Nullable
         Object invoke(MethodInvocation call, @Nullable Object[] args, LockException failure) throws Throwable {
-            boolean suspending = SuspendingMethods.isSuspending(method);
             @Nullable Object[] all = Arrays.copyOf(args, method.getParameterCount());
             if (failureType != null) {
                 all[args.length] = failure;
@@ -174,7 +161,7 @@ record Fallback(List<Candidate> candidates) {
             Method declared = proxy == null ? null : callable(proxy);
             Method called = declared == null ? method : declared;
             Object bean = declared == null ? call.getThis() : proxy;
-            if (suspending) {
+            if (SuspendingMethods.isSuspending(method)) {
                 all[all.length - 1] = call.getArguments()[call.getArguments().length - 1];
                 return SuspendingMethods.Coroutine.call(called, bean, all);
             }
@@ -191,10 +178,8 @@ record Fallback(List<Candidate> candidates) {
                 Method declared = ClassUtils.getInterfaceMethodIfPossible(method, AopUtils.getTargetClass(proxy));
                 return declared.getDeclaringClass().isInstance(proxy) ? declared : null;
             }
-            int modifiers = method.getModifiers();
-            return !Modifier.isPrivate(modifiers)
-                            && !Modifier.isStatic(modifiers)
-                            && !Modifier.isFinal(modifiers)
+            int unseen = Modifier.PRIVATE | Modifier.STATIC | Modifier.FINAL;
+            return (method.getModifiers() & unseen) == 0
                             && ProxyCheck.isVisible(method, proxy.getClass())
                             && AopUtils.isCglibProxy(proxy)
                             && method.getDeclaringClass().isInstance(proxy)

@@ -81,7 +81,7 @@ record MethodCheck(MethodLockSpecs specs, boolean woven) {
                 log.warn(
                         "{}, the fallback of {}, runs without its own annotations, because no proxy can call it: make it"
                                 + " public, let it not be final, and declare it in the interface where there is one",
-                        candidate.signature(),
+                        AnnotatedMethod.signature(method),
                         owner);
             }
             AnnotatedMethod locked = faults.isEmpty() ? AnnotatedMethod.find(method, owner.targetClass()) : null;
@@ -90,7 +90,7 @@ record MethodCheck(MethodLockSpecs specs, boolean woven) {
                         "{}, the fallback of {}, asks again for the lock that was not acquired, and waits for it a second"
                                 + " time: write waitTime = \"0s\" or another name there, or leave its @DistributedLocked"
                                 + " out",
-                        candidate.signature(),
+                        AnnotatedMethod.signature(method),
                         owner);
             }
         }

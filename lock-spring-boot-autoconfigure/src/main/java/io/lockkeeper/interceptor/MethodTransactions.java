@@ -11,6 +11,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Stream;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -101,14 +102,17 @@ final class MethodTransactions {
                             + " onLost = INTERRUPT",
                     method);
         }
-        Arrays.stream(managers())
-                .filter(this::isMade)
-                .map(name -> beans.getBean(name, TransactionManager.class))
-                .forEach(this::warnOf);
+        made().forEach(this::warnOf);
     }
 
     private String[] managers() {
         return BeanFactoryUtils.beanNamesForTypeIncludingAncestors(beans, TransactionManager.class, true, false);
+    }
+
+    private Stream<TransactionManager> made() {
+        return Arrays.stream(managers())
+                .filter(this::isMade)
+                .map(name -> beans.getBean(name, TransactionManager.class));
     }
 
     private boolean isMade(String name) {
@@ -141,13 +145,9 @@ final class MethodTransactions {
             return delegating != null;
         }
         List<Object> delegates = delegates(delegating);
-        List<Object> guarded = Arrays.stream(managers())
-                .filter(this::isMade)
-                .<Object>map(beans::getBean)
-                .filter(ConfigurableTransactionManager.class::isInstance)
-                .toList();
         return !delegates.isEmpty()
-                && delegates.stream().allMatch(each -> guarded.stream().anyMatch(known -> known == each));
+                && delegates.stream().allMatch(each -> made().anyMatch(
+                                known -> known == each && known instanceof ConfigurableTransactionManager));
     }
 
     private static List<Object> delegates(Object manager) {

@@ -75,9 +75,7 @@ final class ResultKind {
         Method declared = method.method();
         this.method = method;
         this.suspending = SuspendingMethods.isSuspending(declared);
-        this.type = suspending
-                ? SuspendingMethods.resultType(declared)
-                : ResolvableType.forMethodReturnType(declared, method.targetClass());
+        this.type = SuspendingMethods.resultType(declared, method.targetClass());
         this.returnType = type.resolve(declared.getReturnType());
         this.ongoing = findOngoing();
     }
@@ -115,12 +113,11 @@ final class ResultKind {
     }
 
     private String remedy() {
-        if (isOf(returnType, JOB)) {
-            return "Make it a suspend function, or return the value itself";
-        }
-        return isRunning(returnType)
-                ? "Return CompletableFuture or CompletionStage, or the value itself"
-                : "Return a type that Spring's ReactiveAdapterRegistry knows, with reactor-core on the class path";
+        return isOf(returnType, JOB)
+                ? "Make it a suspend function, or return the value itself"
+                : isRunning(returnType)
+                        ? "Return CompletableFuture or CompletionStage, or the value itself"
+                        : "Return a type that Spring's ReactiveAdapterRegistry knows, with reactor-core on the class path";
     }
 
     private boolean isAsync() {

@@ -42,8 +42,10 @@ final class SuspendingMethods {
     }
 
     /** Returns the type of the value, not that of a function which may be suspended before it has one. */
-    static ResolvableType resultType(Method method) {
-        return ResolvableType.forType(new MethodParameter(method, -1).getGenericParameterType());
+    static ResolvableType resultType(Method method, Class<?> type) {
+        return isSuspending(method)
+                ? ResolvableType.forType(new MethodParameter(method, -1).getGenericParameterType())
+                : ResolvableType.forMethodReturnType(method, type);
     }
 
     /** Returns whether the type of the value has a question mark. */

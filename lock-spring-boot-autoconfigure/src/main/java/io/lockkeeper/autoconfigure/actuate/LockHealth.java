@@ -16,9 +16,9 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.ListableBeanFactory;
 
 /**
  * Whether locks work, found out by looking: no lock is taken for it, and nothing is written. Takes the command timeout at
@@ -39,8 +39,7 @@ final class LockHealth implements LockListener {
     /** Remaining times are partly counted on a clock of milliseconds. */
     private static final long TOLERANCE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
-    /** Asked for at each look: the templates are made after their listeners. */
-    private final Supplier<Collection<LockInspector>> inspectors;
+    private final ListableBeanFactory beans;
 
     /** When the holds end whose last renewal failed, in nanoseconds; each under all of its names. */
     private final Map<Set<String>, Long> failing = new ConcurrentHashMap<>();
@@ -50,12 +49,14 @@ final class LockHealth implements LockListener {
     /** What was found, under the names that Spring Boot gives to it. */
     record Report(String status, Map<String, Object> details) {}
 
-    LockHealth(Supplier<Collection<LockInspector>> inspectors) {
-        this.inspectors = inspectors;
+    LockHealth(ListableBeanFactory beans) {
+        this.beans = beans;
     }
 
     Report look() {
-        Collection<LockInspector> all = inspectors.get();
+        // At each look: the templates are made after their listeners.
+        Collection<LockInspector> all =
+                LockkeeperEndpointAutoConfiguration.inspectors(beans).values();
         Map<String, Object> details = new LinkedHashMap<>();
         List<GrantChannel> channels = all.stream()
                 .map(LockInspector::grantChannel)

@@ -50,11 +50,6 @@ public final class LockkeeperHealthAutoConfiguration {
         }
     }
 
-    private static LockHealth health(ListableBeanFactory beans) {
-        return new LockHealth(
-                () -> LockkeeperEndpointAutoConfiguration.inspectors(beans).values());
-    }
-
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnClass(HealthIndicator.class)
     @ConditionalOnMissingBean(name = BEAN)
@@ -62,7 +57,7 @@ public final class LockkeeperHealthAutoConfiguration {
 
         @Bean
         LockHealth lockHealth(ListableBeanFactory beans) {
-            return health(beans);
+            return new LockHealth(beans);
         }
 
         @Bean(BEAN)
@@ -91,7 +86,7 @@ public final class LockkeeperHealthAutoConfiguration {
 
         @Bean
         LockHealth lockHealth(ListableBeanFactory beans) {
-            return health(beans);
+            return new LockHealth(beans);
         }
 
         @Bean(BEAN)

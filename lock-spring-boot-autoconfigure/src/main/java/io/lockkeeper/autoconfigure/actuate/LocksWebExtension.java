@@ -95,8 +95,6 @@ class LocksWebExtension {
     /** Answers with what was found, or with the reason why nothing was. */
     private static WebEndpointResponse<Object> answer(
             @Nullable MediaType type, Supplier<@Nullable LocksDescription> request) {
-        int status;
-        String reason;
         try {
             LocksDescription found = request.get();
             if (found == null) {
@@ -104,17 +102,17 @@ class LocksWebExtension {
             }
             return type == null ? new WebEndpointResponse<>(found) : new WebEndpointResponse<>(found, type);
         } catch (InvalidEndpointRequestException refused) {
-            status = WebEndpointResponse.STATUS_BAD_REQUEST;
-            reason = String.valueOf(refused.getReason());
+            return refused(WebEndpointResponse.STATUS_BAD_REQUEST, refused.getReason());
         } catch (UnsupportedOperationException off) {
-            status = 405;
-            reason = String.valueOf(off.getMessage());
+            return refused(405, off.getMessage());
         } catch (LockStoreException failure) {
             // Worth another try.
-            status = WebEndpointResponse.STATUS_SERVICE_UNAVAILABLE;
-            reason = String.valueOf(failure.getMessage());
+            return refused(WebEndpointResponse.STATUS_SERVICE_UNAVAILABLE, failure.getMessage());
         }
-        return new WebEndpointResponse<>(new LocksDescription.Refused(reason), status);
+    }
+
+    private static WebEndpointResponse<Object> refused(int status, @Nullable String reason) {
+        return new WebEndpointResponse<>(new LocksDescription.Refused(String.valueOf(reason)), status);
     }
 
     /** A parameter as it was sent. Spring Boot joins several of one name with commas, which may be the name of another lock. */

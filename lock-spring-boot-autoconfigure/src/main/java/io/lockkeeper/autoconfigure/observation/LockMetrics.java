@@ -47,11 +47,12 @@ final class LockMetrics implements LockListener {
 
     private void begin(long acquisition, @Nullable LongTaskTimer timer) {
         if (timer != null) {
-            end(underWay.put(acquisition, timer.start()));
+            underWay.put(acquisition, timer.start());
         }
     }
 
-    private static void end(LongTaskTimer.@Nullable Sample sample) {
+    private void end(long acquisition) {
+        LongTaskTimer.Sample sample = underWay.remove(acquisition);
         if (sample != null) {
             sample.stop();
         }
@@ -59,7 +60,8 @@ final class LockMetrics implements LockListener {
 
     @Override
     public void onAcquired(Acquired event) {
-        Meters own = asked(event.request(), LockAcquireContext.Outcome.ACQUIRED, null, event.waited());
+        Meters own =
+                asked(event.acquisition(), event.request(), LockAcquireContext.Outcome.ACQUIRED, null, event.waited());
         own.held.incrementAndGet();
         begin(event.acquisition(), own.holding);
         switch (event.way()) {
@@ -74,18 +76,21 @@ final class LockMetrics implements LockListener {
     public void onNotAcquired(NotAcquired event) {
         LockAcquireContext.Outcome outcome = LockAcquireContext.Outcome.of(event);
         Throwable error = outcome == LockAcquireContext.Outcome.ERROR ? event.reason() : null;
-        asked(event.request(), outcome, error, event.waited());
-        end(underWay.remove(event.acquisition()));
+        asked(event.acquisition(), event.request(), outcome, error, event.waited());
     }
 
     @Override
     public void onGivenUp(GivenUp event) {
-        asked(event.request(), LockAcquireContext.Outcome.INTERRUPTED, null, event.waited());
-        end(underWay.remove(event.acquisition()));
+        asked(event.acquisition(), event.request(), LockAcquireContext.Outcome.INTERRUPTED, null, event.waited());
     }
 
     private Meters asked(
-            LockRequest request, LockAcquireContext.Outcome outcome, @Nullable Throwable error, Duration waited) {
+            long acquisition,
+            LockRequest request,
+            LockAcquireContext.Outcome outcome,
+            @Nullable Throwable error,
+            Duration waited) {
+        end(acquisition);
         Meters own = of(request);
         own.waiting.decrementAndGet();
         own.record("lockkeeper.acquire", outcome, error, waited);
@@ -102,24 +107,28 @@ final class LockMetrics implements LockListener {
     public void onReleased(Released event) {
         // A lost lease is told as such, before or after its release.
         if (event.result() != ReleaseResult.LOST) {
-            Meters own = of(event.request());
-            own.held.decrementAndGet();
-            own.record("lockkeeper.hold", LockObservations.outcome(event.result()), null, event.held());
-            end(underWay.remove(event.acquisition()));
+            ReleaseResult outcome = LockObservations.outcome(event.result());
+            held(event.acquisition(), event.request(), outcome, null, event.held());
         }
     }
 
     @Override
     public void onLost(Lost event) {
-        Meters own = of(event.request());
-        own.held.decrementAndGet();
-        own.lost.increment();
-        own.record(
-                "lockkeeper.hold",
+        of(event.request()).lost.increment();
+        held(
+                event.acquisition(),
+                event.request(),
                 ReleaseResult.LOST,
                 event.loss(),
                 event.loss().heldFor());
-        end(underWay.remove(event.acquisition()));
+    }
+
+    private void held(
+            long acquisition, LockRequest request, ReleaseResult outcome, @Nullable Throwable error, Duration held) {
+        end(acquisition);
+        Meters own = of(request);
+        own.held.decrementAndGet();
+        own.record("lockkeeper.hold", outcome, error, held);
     }
 
     @Override

@@ -129,10 +129,7 @@ public final class LockkeeperObservationAutoConfiguration {
         }
     }
 
-    /**
-     * Finds out whether observations would only be timed. Timers of our own say the same at a fraction of the cost; so each
-     * thing that could make more of an observation must be known to be absent.
-     */
+    /** Timers of our own cost less than observations, wherever nothing is there that could make more of those. */
     private static final class ObservationUse {
 
         private static final boolean METERS = isPresent("io.micrometer.core.instrument.MeterRegistry");
