@@ -153,7 +153,7 @@ public final class DistributedLockedValidator
 
     private void requireParts(Collection<Beans> all) {
         if (!woven) {
-            proxies.requireLockedParents(this::hasAnnotatedMethods);
+            requireLockedParents();
         }
         if (methods == 0) {
             return;
@@ -180,11 +180,35 @@ public final class DistributedLockedValidator
                 !woven
                         || all.stream()
                                 .flatMap(each -> each.methods().stream())
-                                .anyMatch(method -> WeavingCheck.isWoven(method.method())),
+                                .anyMatch(method -> MethodCheck.WeavingCheck.isWoven(method.method())),
                 "lockkeeper.mode is aspectj, but the AspectJ weaver does not run, or does not weave Lockkeeper's"
                         + " aspect into them.",
                 "Start the JVM with -javaagent:aspectjweaver.jar, the jar of org.aspectj:aspectjweaver, or remove"
                         + " lockkeeper.mode=aspectj.");
+    }
+
+    /** The start checks only the beans of this context, and those of parents may be locked by what is there. */
+    private void requireLockedParents() {
+        if (!(beans.getParentBeanFactory() instanceof ConfigurableListableBeanFactory above)) {
+            return;
+        }
+        DistributedLockedValidator parent = new DistributedLockedValidator(above, advisor, false, switchedOff);
+        if (parent.proxies.exists(DistributedLockedAdvisor.class)) {
+            return;
+        }
+        List<String> unlocked = Arrays.stream(above.getBeanDefinitionNames())
+                .filter(name -> {
+                    BeanType known = parent.typeOf(name);
+                    return known != null && hasAnnotatedMethods(known.type()) && !parent.proxies.isAttached(name);
+                })
+                .toList();
+        if (!unlocked.isEmpty()) {
+            throw new LockingMissingException(
+                    "The methods with @DistributedLocked of " + unlocked + " would not be locked: these beans are in"
+                            + " a parent context, in which Lockkeeper's auto-configuration does not run.",
+                    "Define these beans in the context that has the auto-configuration, or let it run in the parent.");
+        }
+        parent.requireLockedParents();
     }
 
     private void requirePart(boolean isThere, String reason, String remedy) {

@@ -31,11 +31,11 @@ record Fallback(List<Candidate> candidates) {
         if (name.isEmpty()) {
             return null;
         }
-        boolean suspending = SuspendingMethods.isSuspending(owner.method());
+        boolean suspending = AnnotatedMethod.isSuspending(owner.method());
         List<Method> named = methods(owner)
                 .filter(method -> method.getName().equals(name)
                         || AnnotatedMethod.sourceName(method).equals(name))
-                .filter(method -> suspending || !SuspendingMethods.isSuspending(method))
+                .filter(method -> suspending || !AnnotatedMethod.isSuspending(method))
                 .toList();
         List<Candidate> candidates = named.stream()
                 .filter(method -> hasParameters(method, owner))
@@ -70,8 +70,8 @@ record Fallback(List<Candidate> candidates) {
 
     private static Candidate candidate(Method method, AnnotatedMethod owner) {
         ReflectionUtils.makeAccessible(method);
-        Class<?>[] types = SuspendingMethods.parameterTypes(method);
-        boolean takesFailure = types.length > SuspendingMethods.parameterCount(owner.method());
+        Class<?>[] types = AnnotatedMethod.parameterTypes(method);
+        boolean takesFailure = types.length > AnnotatedMethod.parameterCount(owner.method());
         return new Candidate(method, takesFailure ? types[types.length - 1] : null);
     }
 
@@ -110,14 +110,14 @@ record Fallback(List<Candidate> candidates) {
     }
 
     private static Class<?>[] parameterTypes(Method method, AnnotatedMethod owner) {
-        return IntStream.range(0, SuspendingMethods.parameterCount(method))
+        return IntStream.range(0, AnnotatedMethod.parameterCount(method))
                 .mapToObj(index -> ResolvableType.forMethodParameter(method, index, owner.targetClass())
                         .resolve(method.getParameterTypes()[index]))
                 .toArray(Class<?>[]::new);
     }
 
     private static Class<?> returnType(Method method, AnnotatedMethod owner) {
-        return SuspendingMethods.resultType(method, owner.targetClass()).resolve(method.getReturnType());
+        return AnnotatedMethod.resultType(method, owner.targetClass()).resolve(method.getReturnType());
     }
 
     @Nullable
@@ -161,9 +161,9 @@ record Fallback(List<Candidate> candidates) {
             Method declared = proxy == null ? null : callable(proxy);
             Method called = declared == null ? method : declared;
             Object bean = declared == null ? call.getThis() : proxy;
-            if (SuspendingMethods.isSuspending(method)) {
+            if (AnnotatedMethod.isSuspending(method)) {
                 all[all.length - 1] = call.getArguments()[call.getArguments().length - 1];
-                return SuspendingMethods.Coroutine.call(called, bean, all);
+                return AnnotatedMethod.Coroutine.call(called, bean, all);
             }
             try {
                 return called.invoke(bean, all);

@@ -25,7 +25,7 @@ final class LockedCall {
     LockedCall(MethodLockSpec spec, MethodInvocation call) {
         this.spec = spec;
         this.call = call;
-        this.args = SuspendingMethods.arguments(call.getMethod(), call.getArguments());
+        this.args = AnnotatedMethod.arguments(call.getMethod(), call.getArguments());
     }
 
     /** Asks for a lock in one of the forms of the template. */

@@ -74,7 +74,7 @@ final class MethodLockSpecs {
         }
         Faults faults = new Faults(method);
         if (woven) {
-            WeavingCheck.check(method, faults);
+            MethodCheck.WeavingCheck.check(method, faults);
         }
         MethodLockSpec resolved = check(method, faults);
         if (resolved == null) {

@@ -304,7 +304,7 @@ record NameParser(
         private static final ParameterNameDiscoverer DISCOVERER = new DefaultParameterNameDiscoverer();
 
         static ParameterNames of(AnnotatedMethod method) {
-            int count = SuspendingMethods.parameterCount(method.method());
+            int count = AnnotatedMethod.parameterCount(method.method());
             Map<String, Integer> indexes = new LinkedHashMap<>();
             for (Method named : List.of(method.declaration(), method.method())) {
                 @Nullable String @Nullable [] names = DISCOVERER.getParameterNames(named);

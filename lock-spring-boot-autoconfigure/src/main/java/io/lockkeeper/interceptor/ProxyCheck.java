@@ -5,8 +5,6 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.lang.reflect.Proxy;
 import java.util.Arrays;
-import java.util.List;
-import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.SpringProxy;
 import org.springframework.aop.config.AopConfigUtils;
@@ -18,7 +16,6 @@ import org.springframework.aop.framework.ProxyProcessorSupport;
 import org.springframework.aop.framework.autoproxy.AbstractAdvisorAutoProxyCreator;
 import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
 import org.springframework.aop.support.AopUtils;
-import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.support.AbstractBeanFactory;
@@ -151,38 +148,6 @@ record ProxyCheck(ConfigurableListableBeanFactory beans) {
     boolean isProxying() {
         return !(beans instanceof AbstractBeanFactory factory)
                 || factory.getBeanPostProcessors().stream().anyMatch(AbstractAdvisorAutoProxyCreator.class::isInstance);
-    }
-
-    /** Requires that annotated beans of parent contexts are locked by what is there: the start checks only this context. */
-    void requireLockedParents(Predicate<@Nullable Class<?>> annotated) {
-        BeanFactory parent = beans.getParentBeanFactory();
-        while (parent instanceof ConfigurableListableBeanFactory above) {
-            ProxyCheck parents = new ProxyCheck(above);
-            if (parents.exists(DistributedLockedAdvisor.class)) {
-                return;
-            }
-            List<String> unlocked = Arrays.stream(above.getBeanDefinitionNames())
-                    .filter(name -> annotated.test(parents.typeOf(name)) && !parents.isAttached(name))
-                    .toList();
-            if (!unlocked.isEmpty()) {
-                throw new LockingMissingException(
-                        "The methods with @DistributedLocked of " + unlocked
-                                + " would not be locked: these beans are in"
-                                + " a parent context, in which Lockkeeper's auto-configuration does not run.",
-                        "Define these beans in the context that has the auto-configuration, or let it run in the"
-                                + " parent.");
-            }
-            parent = above.getParentBeanFactory();
-        }
-    }
-
-    private @Nullable Class<?> typeOf(String name) {
-        try {
-            return beans.getMergedBeanDefinition(name).isAbstract() ? null : beans.getType(name, false);
-        } catch (RuntimeException | LinkageError unreadable) {
-            // The parent has started without it.
-            return null;
-        }
     }
 
     boolean exists(Class<?> type) {

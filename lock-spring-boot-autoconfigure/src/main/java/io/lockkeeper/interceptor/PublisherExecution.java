@@ -106,8 +106,8 @@ record PublisherExecution(
         private LockedCall begin(LockLease lease) throws Throwable {
             leases = Stream.concat(enclosing.stream(), Stream.of(lease)).toList();
             MethodInvocation invocation = call.invocation();
-            if (SuspendingMethods.isSuspending(invocation.getMethod())) {
-                SuspendingMethods.Coroutine.enter(invocation.getArguments(), leases);
+            if (AnnotatedMethod.isSuspending(invocation.getMethod())) {
+                AnnotatedMethod.Coroutine.enter(invocation.getArguments(), leases);
             }
             return call.run(lease);
         }

@@ -74,8 +74,8 @@ final class ResultKind {
     ResultKind(AnnotatedMethod method) {
         Method declared = method.method();
         this.method = method;
-        this.suspending = SuspendingMethods.isSuspending(declared);
-        this.type = SuspendingMethods.resultType(declared, method.targetClass());
+        this.suspending = AnnotatedMethod.isSuspending(declared);
+        this.type = AnnotatedMethod.resultType(declared, method.targetClass());
         this.returnType = type.resolve(declared.getReturnType());
         this.ongoing = findOngoing();
     }
@@ -88,7 +88,7 @@ final class ResultKind {
             faults.add(problem(ongoing), ongoing.remedy());
         }
         ReactiveAdapter adapter = adapter(returnType);
-        if (suspending && SuspendingMethods.RUNNABLE) {
+        if (suspending && AnnotatedMethod.RUNNABLE) {
             return PublisherExecution.ofSuspending(isFlow() ? adapter : null);
         } else if (suspending) {
             faults.add(
@@ -154,7 +154,7 @@ final class ResultKind {
         }
         Object skipped = SKIPPED.get(returnType);
         boolean mayBeNull =
-                !suspending || returnType == void.class || isFlow() || SuspendingMethods.mayReturnNull(method.method());
+                !suspending || returnType == void.class || isFlow() || AnnotatedMethod.mayReturnNull(method.method());
         if (!mayBeNull && skipped == null) {
             faults.add(
                     "skipWhenLocked",

@@ -85,7 +85,7 @@ class SuspendTest {
                 .findFirst()
                 .orElseThrow();
         Faults faults = new Faults(method);
-        WeavingCheck.check(method, faults);
+        MethodCheck.WeavingCheck.check(method, faults);
         assertThat(faults.found()).singleElement().satisfies(fault -> assertThat(fault.toString())
                 .contains("token(String): is a suspend function", "CompletableFuture or a Mono"));
     }
