@@ -144,7 +144,6 @@ final class LockStoreConfiguration {
         }
     }
 
-    /** Stops the start where masters of a quorum are named, and the module that locks on them is absent. */
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnMissingClass("io.lockkeeper.quorum.QuorumLockStore")
     @ConditionalOnSwitch(Switch.QUORUM)

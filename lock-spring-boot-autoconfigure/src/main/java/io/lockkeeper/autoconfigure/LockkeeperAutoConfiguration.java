@@ -139,7 +139,6 @@ public final class LockkeeperAutoConfiguration {
         }
     }
 
-    /** Returns what gives a body on another thread the context of its caller. */
     private static UnaryOperator<Runnable> decorator(ObjectProvider<TaskDecorator> beans) {
         List<TaskDecorator> decorators = new ArrayList<>(beans.orderedStream().toList());
         if (CONTEXT_PROPAGATION && decorators.stream().noneMatch(ContextPropagatingTaskDecorator.class::isInstance)) {
@@ -149,7 +148,6 @@ public final class LockkeeperAutoConfiguration {
                 .reduce(body, (decorated, decorator) -> decorator.decorate(decorated), (one, other) -> other);
     }
 
-    /** The template, where the application has none. */
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnMissingBean(LockOperations.class)
     @ConditionalOnSwitch(Switch.ENABLED)

@@ -60,7 +60,6 @@ final class TransactionGuard implements TransactionExecutionListener {
         }
     }
 
-    /** What locks and transactions have to do with each other, in applications that have transactions. */
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnClass(TransactionSynchronizationManager.class)
     static class GuardConfiguration {

@@ -58,7 +58,6 @@ record AnnotatedMethod(Method method, Method declaration, Class<?> targetClass, 
                 .orElse(null);
     }
 
-    /** Returns the annotated methods of a class, private and inherited ones included. */
     static Collection<AnnotatedMethod> allOf(Class<?> type) {
         return MethodIntrospector.selectMethods(
                         type, (MethodIntrospector.MetadataLookup<AnnotatedMethod>) method -> find(method, type))

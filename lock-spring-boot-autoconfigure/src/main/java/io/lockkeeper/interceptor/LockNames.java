@@ -40,7 +40,6 @@ record LockNames(
     private static final Pattern VARIABLE =
             Pattern.compile("#(\\p{javaJavaIdentifierStart}\\p{javaJavaIdentifierPart}*)");
 
-    /** A name as it is written: text and expressions in turn, at least one. */
     record Template(String text, List<NameExpression> parts) {}
 
     /** What expressions see as {@code #root}: the method and the class are those of the bean, not of its proxy. */

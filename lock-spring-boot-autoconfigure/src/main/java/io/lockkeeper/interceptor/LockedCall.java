@@ -6,10 +6,19 @@ import io.lockkeeper.LockLease;
 import io.lockkeeper.LockLostException;
 import io.lockkeeper.LockOperations;
 import io.lockkeeper.LockRequest;
+import io.lockkeeper.annotation.DistributedLocked;
 import io.lockkeeper.annotation.LossPolicy;
+import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.springframework.aop.interceptor.ExposeInvocationInterceptor;
 
 /** One call of an annotated method. What fails once the body has started is the body's own failure. */
@@ -28,7 +37,6 @@ final class LockedCall {
         this.args = AnnotatedMethod.arguments(call.getMethod(), call.getArguments());
     }
 
-    /** Asks for a lock in one of the forms of the template. */
     interface Question<T extends @Nullable Object, X extends Throwable> {
         T ask(LockOperations operations, LockRequest request) throws X;
     }
@@ -52,7 +60,6 @@ final class LockedCall {
         }
     }
 
-    /** Runs the method; its result may go on when it returns. */
     LockedCall run(LockLease held) throws Throwable {
         lease = held;
         if (spec.onLost() == LossPolicy.REPORT) {
@@ -103,5 +110,187 @@ final class LockedCall {
             return spec.withoutLock(call, args, noLock);
         }
         throw failure;
+    }
+
+    /** Runs a method that has ended when it returns: on the caller's thread, which waits for the lock. */
+    static final class BlockingExecution implements MethodLockSpec.Execution {
+
+        private static final Logger log = LoggerFactory.getLogger(DistributedLocked.class);
+        private static final String REACTOR = "reactor.core.scheduler.NonBlocking";
+        private static final String NETTY = "io.netty.util.concurrent.FastThreadLocalThread";
+
+        private static final ClassValue<Boolean> MAY_BE_EVENT_LOOP = new ClassValue<>() {
+            @Override
+            protected Boolean computeValue(Class<?> thread) {
+                return ResultKind.isOf(thread, REACTOR) || ResultKind.isOf(thread, NETTY);
+            }
+        };
+
+        private final boolean isOpen;
+        private final AtomicBoolean warnedOfThread = new AtomicBoolean();
+        private final AtomicBoolean warnedOfResult = new AtomicBoolean();
+
+        BlockingExecution(boolean isOpen) {
+            this.isOpen = isOpen;
+        }
+
+        @Override
+        public @Nullable Object run(MethodLockSpec spec, MethodInvocation call) throws Throwable {
+            if (!warnedOfThread.get() && isOnEventLoop() && warnedOfThread.compareAndSet(false, true)) {
+                log.warn(
+                        "{} was called on the event loop thread '{}', which it blocks while it waits for the lock and runs."
+                                + " Return a Mono, Flux or CompletableFuture, or call it on another thread, as with"
+                                + " subscribeOn(Schedulers.boundedElastic()). Said once for each method",
+                        spec.label(),
+                        Thread.currentThread().getName());
+            }
+            LockedCall locked = new LockedCall(spec, call);
+            Object result;
+            try {
+                result = locked.ask((operations, request) -> {
+                    operations.run(request, locked::runToEnd);
+                    return locked.returned();
+                });
+            } catch (LockException failure) {
+                result = locked.withoutLock(failure);
+            }
+            return warned(result, spec, call);
+        }
+
+        private static boolean isOnEventLoop() {
+            Class<?> thread = Thread.currentThread().getClass();
+            return MAY_BE_EVENT_LOOP.get(thread) && (ResultKind.isOf(thread, REACTOR) || isRunByNettyEventLoop(thread));
+        }
+
+        /** Such threads also run timers and the work of pools, which may block. */
+        private static boolean isRunByNettyEventLoop(Class<?> thread) {
+            try {
+                Object executor = Class.forName(
+                                "io.netty.util.internal.ThreadExecutorMap", false, thread.getClassLoader())
+                        .getMethod("currentExecutor")
+                        .invoke(null);
+                return executor != null && ResultKind.isOf(executor.getClass(), "io.netty.channel.EventLoop");
+            } catch (ReflectiveOperationException unknown) {
+                return false;
+            }
+        }
+
+        private @Nullable Object warned(@Nullable Object result, MethodLockSpec spec, MethodInvocation call) {
+            Object ongoing = !isOpen || result == null || warnedOfResult.get() ? null : ResultKind.findOngoing(result);
+            if (ongoing != null && warnedOfResult.compareAndSet(false, true)) {
+                log.warn(
+                        "{} returned a {}, which goes on without the lock, because {} is declared as its return type. Declare"
+                                + " CompletableFuture, Mono or Flux, and the lock is held until the end. Said once for each"
+                                + " method",
+                        spec.label(),
+                        ongoing.getClass().getSimpleName(),
+                        call.getMethod().getReturnType().getSimpleName());
+            }
+            return result;
+        }
+    }
+
+    /** Runs a method that returns a stage: held until the stage is completed, without a thread that waits. */
+    static CompletableFuture<Object> runStage(MethodLockSpec spec, MethodInvocation call) {
+        LockedCall locked = new LockedCall(spec, call);
+        CompletableFuture<Object> body;
+        try {
+            body = locked.ask((operations, request) -> operations.executeUntil(
+                    request, List.of(), locked::run, begun -> watch(stage(begun.returned()), begun)));
+        } catch (RuntimeException noRequest) {
+            // A caller with a stage looks for failures nowhere else.
+            return CompletableFuture.failedFuture(noRequest);
+        }
+        return spec.hasAlternative() ? orInstead(body, locked) : body;
+    }
+
+    /** A method that returns null instead of a stage has ended. */
+    @SuppressWarnings({"unchecked", "NullAway"}) // The method's return type says so.
+    private static CompletionStage<Object> stage(@Nullable Object returned) {
+        return returned == null ? CompletableFuture.completedFuture(null) : (CompletionStage<Object>) returned;
+    }
+
+    private static CompletableFuture<Object> orInstead(CompletableFuture<Object> body, LockedCall locked) {
+        CompletableFuture<Object> result = new CompletableFuture<>();
+        body.whenComplete((value, failure) -> {
+            if (failure == null || !locked.hasNoLock(failure) || result.isDone()) {
+                complete(result, value, failure);
+                return;
+            }
+            CompletionStage<Object> instead = withoutLock(locked, failure);
+            instead.whenComplete((other, failed) -> complete(result, other, failed));
+            result.whenComplete((ended, reason) -> cancel(instead));
+        });
+        result.whenComplete((value, failure) -> body.cancel(true));
+        return result;
+    }
+
+    private static CompletionStage<Object> withoutLock(LockedCall locked, Throwable failure) {
+        try {
+            return stage(locked.withoutLock(failure));
+        } catch (Throwable thrown) {
+            return CompletableFuture.failedFuture(thrown);
+        }
+    }
+
+    /** Returns a stage that does not succeed when its lock was lost meanwhile, and which INTERRUPT ends at once. */
+    private static CompletionStage<Object> watch(CompletionStage<Object> work, LockedCall locked) {
+        LossPolicy onLost = locked.spec().onLost();
+        if (onLost == LossPolicy.REPORT) {
+            return work;
+        }
+        CompletableFuture<Object> watched = new CompletableFuture<>() {
+            @Override
+            public boolean cancel(boolean mayInterrupt) {
+                boolean cancelled = super.cancel(mayInterrupt);
+                LockedCall.cancel(work);
+                return cancelled;
+            }
+        };
+        work.whenComplete((value, failure) -> {
+            LockLostException lost = locked.loss();
+            if (failure != null) {
+                Throwable cause = failure instanceof CompletionException ? failure.getCause() : null;
+                LeaseLoss.addTo(cause == null ? failure : cause, lost);
+            }
+            complete(watched, value, failure == null ? lost : failure);
+        });
+        if (onLost == LossPolicy.INTERRUPT) {
+            locked.lease().onLost(lost -> {
+                watched.completeExceptionally(lost);
+                // The work itself hears of the loss where it looks at its own future.
+                if (work instanceof CompletableFuture<?> future) {
+                    end(() -> future.completeExceptionally(lost));
+                }
+            });
+        }
+        return watched;
+    }
+
+    private static void cancel(CompletionStage<?> stage) {
+        // One caller does not end a stage for which others wait, too.
+        if (stage instanceof Future<?> work
+                && !work.isDone()
+                && !(stage instanceof CompletableFuture<?> future && future.getNumberOfDependents() > 1)) {
+            end(() -> work.cancel(true));
+        }
+    }
+
+    private static void end(Runnable ending) {
+        try {
+            ending.run();
+        } catch (UnsupportedOperationException minimal) {
+            // A stage that only its maker completes.
+            return;
+        }
+    }
+
+    @SuppressWarnings("NullAway") // Any future may be completed with null.
+    static void complete(CompletableFuture<Object> future, @Nullable Object value, @Nullable Throwable failure) {
+        if (failure == null) {
+            future.complete(value);
+        } else {
+            future.completeExceptionally(failure);
+        }
     }
 }

@@ -144,7 +144,6 @@ record ProxyCheck(ConfigurableListableBeanFactory beans) {
         return bean instanceof SpringProxy;
     }
 
-    /** Returns whether something puts proxies around beans. */
     boolean isProxying() {
         return !(beans instanceof AbstractBeanFactory factory)
                 || factory.getBeanPostProcessors().stream().anyMatch(AbstractAdvisorAutoProxyCreator.class::isInstance);

@@ -84,7 +84,7 @@ record PublisherExecution(
                 if (failure != null) {
                     body.complete(withoutLock(failure));
                 }
-                StageExecution.complete(released, null, null);
+                LockedCall.complete(released, null, null);
             });
             return Mono.fromFuture(body, true)
                     .<Object>flatMapMany(publisher -> publisher)
@@ -132,7 +132,7 @@ record PublisherExecution(
             CompletableFuture<Object> ending = new CompletableFuture<>();
             call.lease().onLost(lost -> {
                 interruption = lost;
-                StageExecution.complete(ending, null, null);
+                LockedCall.complete(ending, null, null);
             });
             return Mono.fromFuture(ending, true);
         }
@@ -148,7 +148,7 @@ record PublisherExecution(
         }
 
         private Mono<Object> release() {
-            StageExecution.complete(ended, null, null);
+            LockedCall.complete(ended, null, null);
             return Mono.fromFuture(released, true);
         }
     }

@@ -95,21 +95,21 @@ final class ResultKind {
                     "is a suspend function, and Spring needs kotlinx-coroutines-reactor and kotlin-reflect to run it",
                     "Add them to the class path");
         } else if (returnType == CompletableFuture.class || returnType == CompletionStage.class) {
-            return new StageExecution();
+            return LockedCall::runStage;
         } else if (adapter != null
                 && returnType.isAssignableFrom(adapter.getReactiveType())
                 && !isRunning(returnType)) {
             return PublisherExecution.of(adapter);
         } else if (returnType == Future.class && isAsync()) {
             // Completed when it is returned, on the thread of the task: the caller's future is Spring's.
-            return new BlockingExecution(true);
+            return new LockedCall.BlockingExecution(true);
         } else if (goesOn(returnType)) {
             faults.add(
                     "returns a " + returnType.getSimpleName()
                             + ", which ends after the method, and of whose end nothing tells",
                     remedy());
         }
-        return new BlockingExecution(isOpen(type));
+        return new LockedCall.BlockingExecution(isOpen(type));
     }
 
     private String remedy() {

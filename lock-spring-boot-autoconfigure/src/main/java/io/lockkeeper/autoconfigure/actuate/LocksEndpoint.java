@@ -198,7 +198,6 @@ public class LocksEndpoint {
         Stream<T> ask(@Nullable String template, LockInspector inspector);
     }
 
-    /** Asks the inspector of a template; null: of each. */
     private <T> List<T> each(@Nullable String template, Question<T> question) {
         if (template != null && !inspectors.containsKey(template)) {
             throw new InvalidEndpointRequestException(

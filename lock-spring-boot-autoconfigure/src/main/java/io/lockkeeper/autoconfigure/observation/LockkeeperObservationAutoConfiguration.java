@@ -49,7 +49,6 @@ import org.springframework.util.ClassUtils;
         })
 public final class LockkeeperObservationAutoConfiguration {
 
-    /** Observations, for spans; and with them the timers of acquisitions and holds. */
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnClass(ObservationRegistry.class)
     @ConditionalOnBean(ObservationRegistry.class)
@@ -70,15 +69,29 @@ public final class LockkeeperObservationAutoConfiguration {
         }
     }
 
-    /** Gauges and counters; and timers where locks are not observed. */
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnClass(MeterRegistry.class)
     @ConditionalOnBean(MeterRegistry.class)
     static class MetricsConfiguration {
 
+        private static final Map<String, String> TEXTS = Map.of(
+                "lockkeeper.acquire", "Time from a call for a lock to its end, by outcome",
+                "lockkeeper.acquire.active", "Calls for a lock that have no answer yet",
+                "lockkeeper.hold", "Time from a grant to the release or loss, by outcome",
+                "lockkeeper.hold.active", "Locks that are held now",
+                "lockkeeper.hold.lost", "Holds that were observed and lost");
+
+        /** Describes the timers of locks, which observations make without a description. */
         @Bean
         static MeterFilter lockMeterDescriptions() {
-            return new TimerDescriptions();
+            return new MeterFilter() {
+                @Override
+                public Meter.Id map(Meter.Id id) {
+                    String text = id.getDescription() == null ? TEXTS.get(id.getName()) : null;
+                    Tags tags = Tags.of(id.getTagsAsIterable());
+                    return text == null ? id : new Meter.Id(id.getName(), tags, id.getBaseUnit(), text, id.getType());
+                }
+            };
         }
 
         @Bean
@@ -87,7 +100,6 @@ public final class LockkeeperObservationAutoConfiguration {
         }
     }
 
-    /** Events for the Flight Recorder. */
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnClass(name = "jdk.jfr.Event")
     static class FlightRecorderConfiguration {
@@ -107,25 +119,6 @@ public final class LockkeeperObservationAutoConfiguration {
             return Binder.get(context.getEnvironment())
                     .bind("lockkeeper.observations.enabled", Boolean.class)
                     .orElse(true);
-        }
-    }
-
-    /** Describes the timers of locks, which observations make without a description. */
-    private static final class TimerDescriptions implements MeterFilter {
-
-        private static final Map<String, String> TEXTS = Map.of(
-                "lockkeeper.acquire", "Time from a call for a lock to its end, by outcome",
-                "lockkeeper.acquire.active", "Calls for a lock that have no answer yet",
-                "lockkeeper.hold", "Time from a grant to the release or loss, by outcome",
-                "lockkeeper.hold.active", "Locks that are held now",
-                "lockkeeper.hold.lost", "Holds that were observed and lost");
-
-        @Override
-        public Meter.Id map(Meter.Id id) {
-            String text = id.getDescription() == null ? TEXTS.get(id.getName()) : null;
-            return text == null
-                    ? id
-                    : new Meter.Id(id.getName(), Tags.of(id.getTagsAsIterable()), id.getBaseUnit(), text, id.getType());
         }
     }
 
