@@ -65,7 +65,7 @@ import org.springframework.util.ClassUtils;
 @Import({
     LockkeeperAutoConfiguration.Proxies.class,
     LockkeeperAutoConfiguration.WovenClasses.class,
-    TransactionGuard.GuardConfiguration.class,
+    TransactionLocks.GuardConfiguration.class,
     LockkeeperAutoConfiguration.InspectorRegistrar.class
 })
 public final class LockkeeperAutoConfiguration {

@@ -5,7 +5,6 @@ import io.lockkeeper.annotation.DistributedLocked;
 import java.util.Arrays;
 import java.util.Collection;
 import org.jspecify.annotations.Nullable;
-import org.springframework.aot.generate.GenerationContext;
 import org.springframework.aot.hint.BindingReflectionHintsRegistrar;
 import org.springframework.aot.hint.ExecutableMode;
 import org.springframework.aot.hint.MemberCategory;
@@ -14,7 +13,6 @@ import org.springframework.aot.hint.RuntimeHints;
 import org.springframework.aot.hint.RuntimeHintsRegistrar;
 import org.springframework.beans.factory.aot.BeanRegistrationAotContribution;
 import org.springframework.beans.factory.aot.BeanRegistrationAotProcessor;
-import org.springframework.beans.factory.aot.BeanRegistrationCode;
 import org.springframework.beans.factory.support.RegisteredBean;
 import org.springframework.core.annotation.AnnotationUtils;
 import org.springframework.core.annotation.MergedAnnotation;
@@ -39,41 +37,34 @@ final class DistributedLockedHints implements RuntimeHintsRegistrar, BeanRegistr
             return null;
         }
         Collection<AnnotatedMethod> methods = AnnotatedMethod.allOf(type);
-        return methods.isEmpty() ? null : new Contribution(type, methods);
+        return methods.isEmpty()
+                ? null
+                : (generation, code) -> {
+                    ReflectionHints hints = generation.getRuntimeHints().reflection();
+                    // The startup check looks at all methods, also for one that a misspelt fallback may have meant.
+                    for (Class<?> each = type; each != null && each != Object.class; each = each.getSuperclass()) {
+                        hints.registerType(each, MemberCategory.INVOKE_DECLARED_METHODS);
+                    }
+                    methods.forEach(method -> register(method, hints));
+                };
     }
 
-    private record Contribution(Class<?> type, Collection<AnnotatedMethod> methods)
-            implements BeanRegistrationAotContribution {
-
-        @Override
-        public void applyTo(GenerationContext generation, BeanRegistrationCode code) {
-            ReflectionHints hints = generation.getRuntimeHints().reflection();
-            // The startup check looks at all methods, also for one that a misspelt fallback may have meant.
-            for (Class<?> each = type; each != null && each != Object.class; each = each.getSuperclass()) {
-                hints.registerType(each, MemberCategory.INVOKE_DECLARED_METHODS);
-            }
-            methods.forEach(method -> register(method, hints));
+    private static void register(AnnotatedMethod annotated, ReflectionHints hints) {
+        hints.registerMethod(annotated.method(), ExecutableMode.INVOKE);
+        hints.registerMethod(annotated.declaration(), ExecutableMode.INVOKE);
+        // The annotation on the method, and all that lead from it to ours.
+        MergedAnnotation<?> annotation =
+                MergedAnnotations.from(annotated.declaration()).get(DistributedLocked.class);
+        for (MergedAnnotation<?> each = annotation; each != null; each = each.getMetaSource()) {
+            hints.registerType(each.getType(), MemberCategory.INVOKE_DECLARED_METHODS);
         }
-
-        private static void register(AnnotatedMethod annotated, ReflectionHints hints) {
-            hints.registerMethod(annotated.method(), ExecutableMode.INVOKE);
-            hints.registerMethod(annotated.declaration(), ExecutableMode.INVOKE);
-            // The annotation on the method, and all that lead from it to ours.
-            MergedAnnotation<?> annotation =
-                    MergedAnnotations.from(annotated.declaration()).get(DistributedLocked.class);
-            for (MergedAnnotation<?> each = annotation; each != null; each = each.getMetaSource()) {
-                hints.registerType(each.getType(), MemberCategory.INVOKE_DECLARED_METHODS);
-            }
-            Fallback fallback =
-                    Fallback.find(annotated, annotated.annotation().fallbackMethod(), new Faults(annotated));
-            if (fallback != null) {
-                fallback.candidates()
-                        .forEach(candidate -> hints.registerMethod(candidate.method(), ExecutableMode.INVOKE));
-            }
-            if (Arrays.stream(annotated.annotation().name()).anyMatch(name -> name.contains("#{"))) {
-                new BindingReflectionHintsRegistrar()
-                        .registerReflectionHints(hints, annotated.method().getGenericParameterTypes());
-            }
+        Fallback fallback = Fallback.find(annotated, annotated.annotation().fallbackMethod(), new Faults(annotated));
+        if (fallback != null) {
+            fallback.candidates().forEach(candidate -> hints.registerMethod(candidate.method(), ExecutableMode.INVOKE));
+        }
+        if (Arrays.stream(annotated.annotation().name()).anyMatch(name -> name.contains("#{"))) {
+            new BindingReflectionHintsRegistrar()
+                    .registerReflectionHints(hints, annotated.method().getGenericParameterTypes());
         }
     }
 }

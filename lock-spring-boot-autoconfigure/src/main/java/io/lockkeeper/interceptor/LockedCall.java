@@ -28,7 +28,7 @@ final class LockedCall {
     private final MethodInvocation call;
     private final @Nullable Object[] args;
     private volatile @Nullable LockLease lease;
-    private @Nullable LeaseLoss watch;
+    private CommitGuard.@Nullable LeaseLoss watch;
     private @Nullable Object returned;
 
     LockedCall(MethodLockSpec spec, MethodInvocation call) {
@@ -66,7 +66,7 @@ final class LockedCall {
             returned = proceed();
         } else {
             // The method may commit a transaction before it returns: the watch refuses that without the lock.
-            watch = new LeaseLoss(held, spec.onLost());
+            watch = new CommitGuard.LeaseLoss(held, spec.onLost());
             returned = watch.run(this::proceed);
         }
         return this;
@@ -97,7 +97,7 @@ final class LockedCall {
     /** Returns the loss that takes the place of the result of a body which has ended; null: there is none. */
     @Nullable
     LockLostException loss() {
-        return spec.onLost() == LossPolicy.REPORT ? null : LeaseLoss.of(lease());
+        return spec.onLost() == LossPolicy.REPORT ? null : CommitGuard.LeaseLoss.of(lease());
     }
 
     boolean hasNoLock(@Nullable Throwable failure) {
@@ -251,7 +251,7 @@ final class LockedCall {
             LockLostException lost = locked.loss();
             if (failure != null) {
                 Throwable cause = failure instanceof CompletionException ? failure.getCause() : null;
-                LeaseLoss.addTo(cause == null ? failure : cause, lost);
+                CommitGuard.LeaseLoss.addTo(cause == null ? failure : cause, lost);
             }
             complete(watched, value, failure == null ? lost : failure);
         });

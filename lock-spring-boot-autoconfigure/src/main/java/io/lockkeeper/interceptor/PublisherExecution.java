@@ -118,7 +118,7 @@ record PublisherExecution(
             Flux<Object> watched =
                     call.spec().onLost() == LossPolicy.INTERRUPT ? signals.takeUntilOther(loss()) : signals;
             Flux<Object> failing = watched.onErrorResume(failure -> {
-                LeaseLoss.addTo(failure, lossOfBody());
+                CommitGuard.LeaseLoss.addTo(failure, lossOfBody());
                 return release().then(Mono.error(failure));
             });
             // Of one value, the value is the last signal to the subscriber, so it comes after the release.

@@ -34,7 +34,7 @@ class LeaseLossTest {
     }
 
     private @Nullable Object run(LossPolicy policy) throws Throwable {
-        LeaseLoss loss = new LeaseLoss(lease, policy);
+        CommitGuard.LeaseLoss loss = new CommitGuard.LeaseLoss(lease, policy);
         Object result = loss.run(body::proceed);
         loss.ensureHeld();
         return result;
