@@ -26,9 +26,9 @@ import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.transaction.ConfigurableTransactionManager;
 import org.springframework.transaction.ReactiveTransactionManager;
-import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.TransactionManager;
 import org.springframework.transaction.annotation.AnnotationTransactionAttributeSource;
+import org.springframework.transaction.annotation.Propagation;
 import org.springframework.transaction.interceptor.TransactionAspectSupport;
 import org.springframework.transaction.interceptor.TransactionAttribute;
 import org.springframework.transaction.interceptor.TransactionInterceptor;
@@ -56,11 +56,7 @@ final class MethodTransactions {
     }
 
     static boolean suspendsOthers(AnnotatedMethod method) {
-        return PRESENT
-                && Annotations.isPropagation(
-                        method,
-                        TransactionDefinition.PROPAGATION_REQUIRES_NEW,
-                        TransactionDefinition.PROPAGATION_NOT_SUPPORTED);
+        return PRESENT && Annotations.isPropagation(method, Propagation.REQUIRES_NEW, Propagation.NOT_SUPPORTED);
     }
 
     static boolean isInside(MethodInvocation call) {
@@ -80,13 +76,9 @@ final class MethodTransactions {
             return;
         }
         promised = true;
-        TransactionManager manager = Annotations.isPropagation(
-                        method,
-                        TransactionDefinition.PROPAGATION_REQUIRED,
-                        TransactionDefinition.PROPAGATION_REQUIRES_NEW,
-                        TransactionDefinition.PROPAGATION_NESTED)
-                ? manager(method)
-                : null;
+        boolean begins =
+                Annotations.isPropagation(method, Propagation.REQUIRED, Propagation.REQUIRES_NEW, Propagation.NESTED);
+        TransactionManager manager = begins ? manager(method) : null;
         if (manager != null && !isGuarded(manager)) {
             faults.add(
                     "onLost",
@@ -189,10 +181,10 @@ final class MethodTransactions {
             setTransactionManager(interceptor.getTransactionManager());
         }
 
-        static boolean isPropagation(AnnotatedMethod method, int... behaviors) {
+        static boolean isPropagation(AnnotatedMethod method, Propagation... behaviors) {
             TransactionAttribute attribute = attribute(method);
             return attribute != null
-                    && Arrays.stream(behaviors).anyMatch(each -> each == attribute.getPropagationBehavior());
+                    && Arrays.stream(behaviors).anyMatch(each -> each.value() == attribute.getPropagationBehavior());
         }
 
         @Nullable

@@ -21,15 +21,8 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ListableBeanFactory;
 
 /**
- * Whether locks work, found out by looking: no lock is taken for it, and nothing is written. Takes the command timeout at
- * most. Remembers how renewals go.
- *
- * <ul>
- *   <li>DOWN: the store does not answer, so that no lock can be acquired; or renewals of held locks fail, so that they
- *       will be lost.
- *   <li>OUT_OF_SERVICE: grants do not arrive. Locks work, but callers who wait notice a free one only when they poll.
- *   <li>UP: everything else, also where no lock has been taken yet.
- * </ul>
+ * Whether locks work, found out without taking one or writing: DOWN where the store does not answer, or renewals of held
+ * locks fail; OUT_OF_SERVICE where grants do not arrive, and callers who wait notice a free lock only when they poll.
  */
 final class LockHealth implements LockListener {
 

@@ -5,6 +5,7 @@ import io.lockkeeper.LockListener;
 import io.lockkeeper.LockMode;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.ReleaseResult;
+import io.lockkeeper.autoconfigure.observation.LockAcquireContext.Outcome;
 import io.micrometer.common.KeyValue;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
@@ -60,8 +61,7 @@ final class LockMetrics implements LockListener {
 
     @Override
     public void onAcquired(Acquired event) {
-        Meters own =
-                asked(event.acquisition(), event.request(), LockAcquireContext.Outcome.ACQUIRED, null, event.waited());
+        Meters own = asked(event.acquisition(), event.request(), Outcome.ACQUIRED, null, event.waited());
         own.held.incrementAndGet();
         begin(event.acquisition(), own.holding);
         switch (event.way()) {
@@ -74,22 +74,18 @@ final class LockMetrics implements LockListener {
 
     @Override
     public void onNotAcquired(NotAcquired event) {
-        LockAcquireContext.Outcome outcome = LockAcquireContext.Outcome.of(event);
-        Throwable error = outcome == LockAcquireContext.Outcome.ERROR ? event.reason() : null;
+        Outcome outcome = Outcome.of(event);
+        Throwable error = outcome == Outcome.ERROR ? event.reason() : null;
         asked(event.acquisition(), event.request(), outcome, error, event.waited());
     }
 
     @Override
     public void onGivenUp(GivenUp event) {
-        asked(event.acquisition(), event.request(), LockAcquireContext.Outcome.INTERRUPTED, null, event.waited());
+        asked(event.acquisition(), event.request(), Outcome.INTERRUPTED, null, event.waited());
     }
 
     private Meters asked(
-            long acquisition,
-            LockRequest request,
-            LockAcquireContext.Outcome outcome,
-            @Nullable Throwable error,
-            Duration waited) {
+            long acquisition, LockRequest request, Outcome outcome, @Nullable Throwable error, Duration waited) {
         end(acquisition);
         Meters own = of(request);
         own.waiting.decrementAndGet();

@@ -3,6 +3,7 @@ package io.lockkeeper.autoconfigure.observation;
 
 import io.lockkeeper.LockListener;
 import io.lockkeeper.ReleaseResult;
+import io.lockkeeper.autoconfigure.observation.LockAcquireContext.Outcome;
 import io.micrometer.observation.Observation;
 import io.micrometer.observation.ObservationRegistry;
 import java.util.Map;
@@ -53,7 +54,7 @@ final class LockObservations implements LockListener {
 
     @Override
     public void onAcquired(Acquired event) {
-        Observation asked = ended(event.acquisition(), LockAcquireContext.Outcome.ACQUIRED, null);
+        Observation asked = ended(event.acquisition(), Outcome.ACQUIRED, null);
         Observation hold = LockObservationDocumentation.HOLD.observation(
                 holdConvention, HOLD, () -> new LockHoldContext(event.request(), event.fencingToken()), registry);
         if (hold.isNoop()) {
@@ -67,17 +68,16 @@ final class LockObservations implements LockListener {
 
     @Override
     public void onNotAcquired(NotAcquired event) {
-        LockAcquireContext.Outcome outcome = LockAcquireContext.Outcome.of(event);
-        ended(event.acquisition(), outcome, outcome == LockAcquireContext.Outcome.ERROR ? event.reason() : null);
+        Outcome outcome = Outcome.of(event);
+        ended(event.acquisition(), outcome, outcome == Outcome.ERROR ? event.reason() : null);
     }
 
     @Override
     public void onGivenUp(GivenUp event) {
-        ended(event.acquisition(), LockAcquireContext.Outcome.INTERRUPTED, null);
+        ended(event.acquisition(), Outcome.INTERRUPTED, null);
     }
 
-    private @Nullable Observation ended(
-            long acquisition, LockAcquireContext.Outcome outcome, @Nullable Throwable error) {
+    private @Nullable Observation ended(long acquisition, Outcome outcome, @Nullable Throwable error) {
         Observation asked = asking.remove(acquisition);
         if (asked != null) {
             ((LockAcquireContext) asked.getContext()).setOutcome(outcome);
