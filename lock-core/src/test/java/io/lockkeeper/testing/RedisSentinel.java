@@ -107,6 +107,15 @@ public final class RedisSentinel implements AutoCloseable {
         }));
     }
 
+    /** Whether all sentinels name the same master, and none is about to replace it. */
+    public boolean isSettled() {
+        String port = about(ports.get(0)).get("port");
+        return ports.stream()
+                .map(RedisSentinel::about)
+                .allMatch(master -> "master".equals(master.get("flags"))
+                        && String.valueOf(port).equals(master.get("port")));
+    }
+
     /** Kills all processes and deletes the folder. */
     @Override
     public void close() {

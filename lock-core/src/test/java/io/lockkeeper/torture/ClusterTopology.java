@@ -18,6 +18,7 @@ import org.awaitility.Awaitility;
 final class ClusterTopology implements Topology {
 
     private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final Duration SETTLED = Duration.ofSeconds(2);
 
     /** A move takes so long that commands come in between. */
     private static final Duration MOVE = Duration.ofMillis(200);
@@ -144,7 +145,8 @@ final class ClusterTopology implements Topology {
     }
 
     private void awaitWell() {
-        Awaitility.await().atMost(PATIENCE).ignoreExceptions().until(() -> {
+        // An election may go on although the master came back.
+        Awaitility.await().atMost(PATIENCE).during(SETTLED).ignoreExceptions().until(() -> {
             cluster.awaitServing();
             List<RedisServer> masters = masters();
             return masters.size() == cluster.masters().size()

@@ -15,6 +15,7 @@ import org.awaitility.Awaitility;
 final class SentinelTopology implements Topology {
 
     private static final Duration PATIENCE = Duration.ofSeconds(90);
+    private static final Duration SETTLED = Duration.ofSeconds(2);
 
     private final RedisSentinel sentinel = RedisSentinel.start();
 
@@ -86,6 +87,8 @@ final class SentinelTopology implements Topology {
     private void awaitWell() {
         Awaitility.await()
                 .atMost(PATIENCE)
+                // A failover may go on although the master came back.
+                .during(SETTLED)
                 .ignoreExceptionsInstanceOf(UncheckedIOException.class)
                 .ignoreExceptionsInstanceOf(NoSuchElementException.class)
                 .until(() -> {
@@ -100,7 +103,9 @@ final class SentinelTopology implements Topology {
                             other.command("REPLICAOF", master.host(), "" + master.port());
                         }
                     }
-                    return role.contains("role:master") && role.split("state=online", -1).length == 3;
+                    return sentinel.isSettled()
+                            && role.contains("role:master")
+                            && role.split("state=online", -1).length == 3;
                 });
     }
 

@@ -163,7 +163,8 @@ final class TopologyTorture implements AutoCloseable {
                         + checker.longestWait().toMillis() + " ms",
                 "lost data   " + checker.excused() + " holders met another one, or lost their lock early",
                 "violations  " + violations.size(),
-                violations.stream().limit(20).collect(Collectors.joining("\n")));
+                violations.stream().limit(20).collect(Collectors.joining("\n")),
+                violations.isEmpty() ? "" : "troubles    " + windows);
         return new Outcome(violations, checker.excused(), Map.copyOf(done), text);
     }
 
