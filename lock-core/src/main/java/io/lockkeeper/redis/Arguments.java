@@ -92,17 +92,17 @@ final class Arguments {
                 .add(command.queue() ? 1 : 0, 1);
     }
 
-    private static long longer(long millis, long byMillis) {
-        return Math.max(millis, millis + byMillis);
-    }
-
-    private static String letter(ClaimMode mode) {
+    static String letter(ClaimMode mode) {
         return switch (mode) {
             case EXCLUSIVE -> "X";
             case FAIR -> "F";
             case READ -> "R";
             case WRITE -> "W";
         };
+    }
+
+    private static long longer(long millis, long byMillis) {
+        return Math.max(millis, millis + byMillis);
     }
 
     /** Returns the last microsecond at which a command may run. */

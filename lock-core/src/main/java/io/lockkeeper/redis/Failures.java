@@ -6,6 +6,7 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
@@ -35,9 +36,11 @@ public final class Failures {
 
     /** Returns a failure of a command as one of the store. */
     public static StoreException at(String command, Throwable failure) {
-        return failure instanceof StoreException explained
+        Throwable cause =
+                failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
+        return cause instanceof StoreException explained
                 ? explained
-                : new StoreException("Redis failed at " + command + ": " + rootMessage(failure), failure);
+                : new StoreException("Redis failed at " + command + ": " + rootMessage(cause), cause);
     }
 
     /** Returns the failure of a command to which no answer came in time. */

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.redis;
 
-import io.lockkeeper.store.StoreException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
-import java.util.List;
-import java.util.Set;
 import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -15,21 +12,13 @@ import org.springframework.core.io.ClassPathResource;
 import org.springframework.data.redis.core.script.DigestUtils;
 
 /**
- * A script of the store.
+ * A script over locks.
  *
  * <p>Internal: public for the packages of the drivers alone, and may change in any release.
  */
 public final class LuaScript {
 
-    static final LuaScript SCAN = new LuaScript("scan", read("scan"), null);
-    static final LuaScript RIGHTS = new LuaScript("rights", read("rights"), null);
-    /** Is sent as its text: it is short. */
-    public static final LuaScript REPLICAS = new LuaScript("replicas", read("replicas"), null);
-
     private static final int HASH_LENGTH = 40;
-
-    private static final Set<String> OVER_LOCKS =
-            Set.of("acquire", "release", "handover", "renew", "inspect", "revoke");
 
     private final String name;
     private final String source;
@@ -69,22 +58,6 @@ public final class LuaScript {
         }
     }
 
-    /** Returns whether this is one of {@link LockScripts}, whose replies are texts; others give lists. */
-    public boolean isOverLocks() {
-        return OVER_LOCKS.contains(name);
-    }
-
-    /** Returns the reply of this script as a list: a text as its only element. */
-    @SuppressWarnings("unchecked") // What a script answers.
-    public List<Object> toList(@Nullable Object reply) {
-        if (reply instanceof byte[] text) {
-            return List.of(text);
-        } else if (reply instanceof List<?> values) {
-            return (List<Object>) values;
-        }
-        throw new StoreException("script " + name + " gave neither a text nor a list: " + reply, null);
-    }
-
     /** Returns a script over locks, which begins with its fast paths and goes on with what it shares with the others. */
     static LuaScript join(String name, UnaryOperator<String> parts, String... fastPaths) {
         String source = Stream.of(Stream.of("clock"), Stream.of(fastPaths), Stream.of("record", name))
@@ -95,7 +68,7 @@ public final class LuaScript {
     }
 
     /** Returns the text of a file, without its comments: they are a third of it, and the text is hashed, sent and kept. */
-    static String read(String name) {
+    public static String read(String name) {
         try {
             return new ClassPathResource(name + ".lua", LuaScript.class)
                     .getContentAsString(StandardCharsets.UTF_8)

@@ -47,6 +47,7 @@ final class RedisCommands implements AutoCloseable, ReplicatedCommands.Masters {
 
     private static final Logger log = LoggerFactory.getLogger(RedisCommands.class);
     private static final int PREPARATION_FACTOR = 5;
+    private static final byte[] SCAN = RedisNames.bytes(LuaScript.read("scan"));
     private static final byte[] FIRST_PAGE = RedisNames.bytes("0");
     private static final byte[] PAGE_SIZE = RedisNames.bytes("500");
 
@@ -78,12 +79,11 @@ final class RedisCommands implements AutoCloseable, ReplicatedCommands.Masters {
         this.commandTimeout = commandTimeout;
         this.timer = timer;
         this.clients = Clients.of(connections, commandTimeout);
-        ScriptRunner general = new ThroughSpringData();
         if (acks.isWanted()) {
             clients.requireDedicated();
-            this.scripts = new ReplicatedCommands(acks, commandTimeout, timer, general, this);
+            this.scripts = new ReplicatedCommands(acks, commandTimeout, timer, this);
         } else {
-            this.scripts = clients.scripts(timer, general);
+            this.scripts = clients.scripts(timer, new ThroughSpringData());
         }
     }
 
@@ -91,7 +91,7 @@ final class RedisCommands implements AutoCloseable, ReplicatedCommands.Masters {
         return clients;
     }
 
-    CompletableFuture<List<Object>> eval(LuaScript script, List<byte[]> keys, List<byte[]> arguments, long waitNanos) {
+    CompletableFuture<Object> eval(LuaScript script, List<byte[]> keys, List<byte[]> arguments, long waitNanos) {
         refreshIf(topology.isOld(false));
         return scripts.eval(script, keys, arguments, waitNanos);
     }
@@ -238,14 +238,19 @@ final class RedisCommands implements AutoCloseable, ReplicatedCommands.Masters {
      * on to read from a connection that it has given back to the pool, and so takes the answers of other commands.
      */
     private CompletableFuture<?> scan(byte[] page, byte[] route, byte[] pattern, int limit, Set<ByteBuffer> found) {
-        return eval(LuaScript.SCAN, List.of(route), List.of(page, pattern, PAGE_SIZE), 0)
-                .thenCompose(reply -> {
-                    ((List<?>) reply.get(1)).forEach(key -> found.add(ByteBuffer.wrap((byte[]) key)));
-                    byte[] next = (byte[]) reply.get(0);
-                    return found.size() >= limit || Arrays.equals(next, FIRST_PAGE)
-                            ? CompletableFuture.completedFuture(null)
-                            : scan(next, route, pattern, limit, found);
-                });
+        return list("scan", SCAN, route, page, pattern, PAGE_SIZE).thenCompose(reply -> {
+            ((List<?>) reply.get(1)).forEach(key -> found.add(ByteBuffer.wrap((byte[]) key)));
+            byte[] next = (byte[]) reply.get(0);
+            return found.size() >= limit || Arrays.equals(next, FIRST_PAGE)
+                    ? CompletableFuture.completedFuture(null)
+                    : scan(next, route, pattern, limit, found);
+        });
+    }
+
+    /** Runs the text of a script that gives a list, on the server of its key. */
+    CompletableFuture<List<Object>> list(String name, byte[] source, byte[] key, byte[]... arguments) {
+        byte[][] words = Stream.concat(Stream.of(key), Stream.of(arguments)).toArray(byte[][]::new);
+        return call(key, name, connection -> connection.scriptingCommands().eval(source, ReturnType.MULTI, 1, words));
     }
 
     /**
@@ -382,7 +387,7 @@ final class RedisCommands implements AutoCloseable, ReplicatedCommands.Masters {
     private final class ThroughSpringData implements ScriptRunner {
 
         @Override
-        public CompletableFuture<List<Object>> eval(
+        public CompletableFuture<Object> eval(
                 LuaScript script, List<byte[]> keys, List<byte[]> arguments, long waitNanos) {
             byte[][] keysAndArguments =
                     Stream.concat(keys.stream(), arguments.stream()).toArray(byte[][]::new);
@@ -390,28 +395,23 @@ final class RedisCommands implements AutoCloseable, ReplicatedCommands.Masters {
                     keys.get(0), script.name(), connection -> run(connection, script, keys.size(), keysAndArguments));
         }
 
-        private List<Object> run(RedisConnection connection, LuaScript script, int keys, byte[][] arguments) {
-            ReturnType type = script.isOverLocks() ? ReturnType.VALUE : ReturnType.MULTI;
+        private @Nullable Object run(RedisConnection connection, LuaScript script, int keys, byte[][] arguments) {
             Object losses = scripts.losses(connection);
             Object reply;
             try {
-                reply = connection.scriptingCommands().evalSha(script.sha1(), type, keys, arguments);
+                reply = connection.scriptingCommands().evalSha(script.sha1(), ReturnType.VALUE, keys, arguments);
             } catch (RuntimeException failure) {
                 if (!Failures.says(failure, "NOSCRIPT")) {
                     throw failure;
                 }
                 // Refused before it ran, so it is safe to send again.
                 byte[] source = RedisNames.bytes(script.source());
-                reply = connection.scriptingCommands().eval(source, type, keys, arguments);
-            }
-            if (reply == null) {
-                throw new StoreException(
-                        "script " + script.name() + " gave no reply: is the connection in a transaction?", null);
+                reply = connection.scriptingCommands().eval(source, ReturnType.VALUE, keys, arguments);
             }
             if (Failures.isNotHeld(reply) && !losses.equals(scripts.losses(connection))) {
                 throw Failures.mayHaveRunBefore();
             }
-            return script.toList(reply);
+            return reply;
         }
 
         @Override

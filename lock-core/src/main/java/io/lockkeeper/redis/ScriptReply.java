@@ -11,6 +11,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /**
  * What a script over locks answered: a status, the server's time, and what belongs to the status, with blanks between. The
@@ -24,8 +25,11 @@ final class ScriptReply {
     private final String[] parts;
     private final String status;
 
-    ScriptReply(List<Object> raw) {
-        this.parts = new String((byte[]) raw.get(0), StandardCharsets.UTF_8).split(" ", -1);
+    ScriptReply(Object raw) {
+        if (!(raw instanceof byte[] text)) {
+            throw new StoreException("a script gave no text: is the connection in a transaction?", null);
+        }
+        this.parts = new String(text, StandardCharsets.UTF_8).split(" ", -1);
         this.status = Character.isDigit(parts[0].charAt(0)) ? AS_USUAL : parts[0];
     }
 
@@ -106,19 +110,12 @@ final class ScriptReply {
         if (is("FREE")) {
             return Optional.empty();
         }
-        ClaimMode mode = mode(parts[2]);
+        ClaimMode mode = Stream.of(ClaimMode.values())
+                .filter(one -> Arguments.letter(one).equals(parts[2]))
+                .findFirst()
+                .orElseThrow(this::unexpected);
         return Optional.of(new StoredLock(
                 name, mode, attempts(parts[5]), number(3), number(4), attempts(parts[6]), (int) number(7)));
-    }
-
-    private static ClaimMode mode(String letter) {
-        return switch (letter) {
-            case "X" -> ClaimMode.EXCLUSIVE;
-            case "F" -> ClaimMode.FAIR;
-            case "R" -> ClaimMode.READ;
-            case "W" -> ClaimMode.WRITE;
-            default -> throw new StoreException("a script told of the unknown mode " + letter, null);
-        };
     }
 
     private static List<String> attempts(String ids) {

@@ -21,9 +21,9 @@ public interface ScriptRunner extends AutoCloseable {
      * @param keys its KEYS, one at least and all of one slot
      * @param arguments its ARGV
      * @param waitNanos how long this thread waits for the reply, and may do input and output; 0: not at all
-     * @return its reply: numbers as Long, texts as byte[]
+     * @return its reply, a text as byte[]
      */
-    CompletableFuture<List<Object>> eval(LuaScript script, List<byte[]> keys, List<byte[]> arguments, long waitNanos);
+    CompletableFuture<Object> eval(LuaScript script, List<byte[]> keys, List<byte[]> arguments, long waitNanos);
 
     /** Returns the words of the command that runs a script by its hash. */
     static byte[][] words(LuaScript script, List<byte[]> keys, List<byte[]> arguments) {

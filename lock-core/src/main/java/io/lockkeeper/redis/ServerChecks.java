@@ -55,7 +55,8 @@ final class ServerChecks {
         long asked = clock.millis();
         CompletableFuture<?> servers = commands.info().thenAccept(told -> warnOfServers(told, asked));
         List<byte[]> own = List.of(names.instance(clientId));
-        CompletableFuture<?> rights = commands.eval(LuaScript.RIGHTS, List.of(names.lock("")), List.of(), 0)
+        byte[] script = RedisNames.bytes(LuaScript.read("rights"));
+        CompletableFuture<?> rights = commands.list("rights", script, names.lock(""))
                 .handle((tried, failure) -> noteTried(tried, failure))
                 .thenCompose(next -> commands.get(own))
                 .handle((answer, failure) -> note(failure))

@@ -2,11 +2,11 @@
 --
 -- KEYS, ARGV  none
 --
--- Reply: the id of the server's history of writes, then the number of replicas that are online
+-- Reply: the id of the server's history of writes, a blank, and the number of replicas that are online
 
 local info = redis.call('INFO', 'replication')
 local online = 0
 for _ in string.gmatch(info, 'slave%d+:[^\r\n]*state=online') do
   online = online + 1
 end
-return { string.match(info, 'master_replid:(%x+)') or '', online }
+return (string.match(info, 'master_replid:(%x+)') or '') .. ' ' .. online

@@ -4,14 +4,12 @@ package io.lockkeeper.redis.jedis;
 import io.lockkeeper.redis.replication.DedicatedConnection;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
-import org.jspecify.annotations.Nullable;
 import org.springframework.data.redis.connection.RedisClusterConfiguration;
 import org.springframework.data.redis.connection.RedisConfiguration;
 import org.springframework.data.redis.connection.RedisConnection;
@@ -126,13 +124,13 @@ public final class JedisConnections {
             JedisConnectionFactory original, RedisConfiguration servers, Duration limit) {
         return new DedicatedConnection(() -> like(original, servers, limit)) {
             @Override
-            protected List<@Nullable Object> exchange(RedisConnection connection, List<byte[][]> commands) {
+            protected List<Object> exchange(RedisConnection connection, List<byte[][]> commands) {
                 connection.openPipeline();
                 for (byte[][] command : commands) {
                     byte[][] arguments = Arrays.copyOfRange(command, 1, command.length);
                     connection.execute(new String(command[0], StandardCharsets.US_ASCII), arguments);
                 }
-                List<?> replies;
+                List<Object> replies;
                 try {
                     replies = connection.closePipeline();
                 } catch (RedisPipelineException refusals) {
@@ -141,7 +139,7 @@ public final class JedisConnections {
                 if (replies.size() != commands.size()) {
                     throw new IllegalStateException("Redis gave " + replies.size() + " replies to " + commands.size());
                 }
-                return new ArrayList<@Nullable Object>(replies);
+                return replies;
             }
         };
     }

@@ -84,7 +84,7 @@ final class JedisPipeline {
     }
 
     /** Sends a command; where its caller waits, the answer is there when this returns, or the caller's time is over. */
-    CompletableFuture<@Nullable Object> call(PipelinedCommand command) {
+    CompletableFuture<Object> call(PipelinedCommand command) {
         // Asked first: as soon as it is in the queue, another thread may answer it and take its caller out.
         boolean waits = command.caller() != null;
         waiting.add(command);

@@ -89,10 +89,8 @@ public final class JedisScripts implements ScriptRunner {
     }
 
     @Override
-    public CompletableFuture<List<Object>> eval(
-            LuaScript script, List<byte[]> keys, List<byte[]> arguments, long waitNanos) {
-        return pipeline.call(new PipelinedCommand(limit, waitNanos, script, keys, arguments))
-                .thenApply(script::toList);
+    public CompletableFuture<Object> eval(LuaScript script, List<byte[]> keys, List<byte[]> arguments, long waitNanos) {
+        return pipeline.call(new PipelinedCommand(limit, waitNanos, script, keys, arguments));
     }
 
     @Override

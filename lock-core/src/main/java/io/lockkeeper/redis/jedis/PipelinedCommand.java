@@ -22,7 +22,7 @@ final class PipelinedCommand {
     private static final Object NOTHING = new Object();
     private static final int MAX_SENDS = 3;
 
-    final CompletableFuture<@Nullable Object> result = new CompletableFuture<>();
+    final CompletableFuture<Object> result = new CompletableFuture<>();
     private final String name;
     private final Duration limit;
     private final long deadline;
@@ -156,7 +156,7 @@ final class PipelinedCommand {
         if (answer instanceof StoreException failure) {
             result.completeExceptionally(failure);
         } else if (answer != null) {
-            result.complete(answer == NOTHING ? null : answer);
+            result.complete(answer);
         }
     }
 }

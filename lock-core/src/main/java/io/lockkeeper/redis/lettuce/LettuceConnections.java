@@ -3,25 +3,21 @@ package io.lockkeeper.redis.lettuce;
 
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.RedisCommandExecutionException;
-import io.lettuce.core.RedisException;
-import io.lettuce.core.RedisFuture;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.lettuce.core.codec.ByteArrayCodec;
 import io.lettuce.core.output.CommandOutput;
 import io.lettuce.core.output.IntegerOutput;
-import io.lettuce.core.output.NestedMultiOutput;
 import io.lettuce.core.output.StatusOutput;
+import io.lettuce.core.output.ValueOutput;
 import io.lettuce.core.protocol.CommandArgs;
 import io.lettuce.core.protocol.CommandType;
 import io.lockkeeper.redis.replication.DedicatedConnection;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.ExecutionException;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
-import org.jspecify.annotations.Nullable;
+import java.util.stream.Collectors;
 import org.springframework.data.redis.connection.RedisConfiguration;
 import org.springframework.data.redis.connection.RedisConnection;
 import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
@@ -89,22 +85,22 @@ public final class LettuceConnections {
         return new DedicatedConnection(() -> like(original, servers, limit, false)) {
             @Override
             @SuppressWarnings("unchecked") // The factory was made for byte arrays and one server.
-            protected List<@Nullable Object> exchange(RedisConnection connection, List<byte[][]> requests) {
+            protected List<Object> exchange(RedisConnection connection, List<byte[][]> requests) {
                 var commands = (RedisClusterAsyncCommands<byte[], byte[]>) connection.getNativeConnection();
-                List<RedisFuture<?>> answers = requests.stream()
-                        .<RedisFuture<?>>map(request -> dispatch(commands, request))
+                List<CompletableFuture<Object>> replies = requests.stream()
+                        .map(request -> dispatch(commands, request))
                         .toList();
-                long end = System.nanoTime() + limit.toNanos();
-                List<@Nullable Object> replies = new ArrayList<>();
-                for (RedisFuture<?> answer : answers) {
-                    replies.add(reply(answer, end));
-                }
-                return replies;
+                CompletableFuture.allOf(replies.toArray(CompletableFuture<?>[]::new))
+                        .orTimeout(limit.toNanos(), TimeUnit.NANOSECONDS)
+                        .join();
+                return replies.stream().map(CompletableFuture::join).collect(Collectors.toList());
             }
         };
     }
 
-    private static RedisFuture<?> dispatch(RedisClusterAsyncCommands<byte[], byte[]> commands, byte[][] request) {
+    /** Sends a command, whose reply may be that it was refused. */
+    private static CompletableFuture<Object> dispatch(
+            RedisClusterAsyncCommands<byte[], byte[]> commands, byte[][] request) {
         CommandType type = CommandType.valueOf(new String(request[0], StandardCharsets.US_ASCII));
         CommandArgs<byte[], byte[]> arguments = new CommandArgs<>(ByteArrayCodec.INSTANCE);
         for (int i = 1; i < request.length; i++) {
@@ -114,24 +110,14 @@ public final class LettuceConnections {
                 switch (type) {
                     case WAIT -> new IntegerOutput<>(ByteArrayCodec.INSTANCE);
                     case ASKING -> new StatusOutput<>(ByteArrayCodec.INSTANCE);
-                    default -> new NestedMultiOutput<>(ByteArrayCodec.INSTANCE);
+                    default -> new ValueOutput<>(ByteArrayCodec.INSTANCE);
                 };
-        return commands.dispatch(type, output, arguments);
-    }
-
-    private static @Nullable Object reply(RedisFuture<?> answer, long end) {
-        try {
-            return answer.get(Math.max(0, end - System.nanoTime()), TimeUnit.NANOSECONDS);
-        } catch (ExecutionException failure) {
-            if (failure.getCause() instanceof RedisCommandExecutionException refusal) {
-                return refusal;
-            }
-            throw new RedisException(failure.getCause());
-        } catch (TimeoutException silence) {
-            throw new RedisException("no answer in time", silence);
-        } catch (InterruptedException interrupt) {
-            Thread.currentThread().interrupt();
-            throw new RedisException(interrupt);
-        }
+        CompletableFuture<Object> reply = commands.dispatch(type, output, arguments)
+                .<Object>thenApply(value -> value)
+                .toCompletableFuture();
+        return reply.exceptionallyCompose(
+                failure -> failure.getCause() instanceof RedisCommandExecutionException refusal
+                        ? CompletableFuture.completedFuture(refusal)
+                        : reply);
     }
 }

@@ -5,7 +5,6 @@ import io.lettuce.core.AbstractRedisClient;
 import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisConnectionStateListener;
-import io.lettuce.core.RedisException;
 import io.lettuce.core.RedisFuture;
 import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.api.StatefulConnection;
@@ -19,10 +18,11 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.springframework.data.redis.connection.RedisConnection;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
@@ -41,7 +41,7 @@ public final class LettuceScripts implements ScriptRunner {
     private final Duration limit;
     private final ScheduledExecutorService timer;
     private final ScriptRunner general;
-    private final Set<Call> underWay = ConcurrentHashMap.newKeySet();
+    private final Set<CompletableFuture<Object>> underWay = ConcurrentHashMap.newKeySet();
 
     /** The shared connection; null where it is not known to work. */
     private volatile @Nullable RedisClusterAsyncCommands<byte[], byte[]> shared;
@@ -91,65 +91,65 @@ public final class LettuceScripts implements ScriptRunner {
     }
 
     @Override
-    public CompletableFuture<List<Object>> eval(
-            LuaScript script, List<byte[]> keys, List<byte[]> arguments, long waitNanos) {
+    @SuppressWarnings("CollectionUndefinedEquality") // Futures are known by identity.
+    public CompletableFuture<Object> eval(LuaScript script, List<byte[]> keys, List<byte[]> arguments, long waitNanos) {
         RedisClusterAsyncCommands<byte[], byte[]> open = shared;
         if (open == null || !isOpen(open)) {
             shared = null;
             return general.eval(script, keys, arguments, waitNanos);
         }
-        Call call = new Call(script, keys, arguments, losses.get());
-        underWay.add(call);
+        CompletableFuture<Object> result = new CompletableFuture<>();
+        underWay.add(result);
         // Told after this: what asks again at once must not meet the same connection.
-        CompletableFuture<List<Object>> answer = call.result.whenComplete((reply, failure) -> {
-            underWay.remove(call);
+        CompletableFuture<Object> answer = result.whenComplete((reply, failure) -> {
+            underWay.remove(result);
             if (failure != null && !(failure.getCause() instanceof RedisCommandExecutionException)) {
                 shared = null;
             }
         });
         if (closed) {
-            call.result.completeExceptionally(Failures.closed());
+            result.completeExceptionally(Failures.closed());
         } else {
-            Failures.after(limit, timer, call.result, script.name(), () -> {});
-            send(open, call, false);
+            Failures.after(limit, timer, result, script.name(), () -> {});
+            send(open, script, keys.toArray(byte[][]::new), arguments.toArray(byte[][]::new), result);
         }
         return answer;
     }
 
     /** Sends the script's hash, and its text where the server does not know that. */
-    private void send(RedisClusterAsyncCommands<byte[], byte[]> commands, Call call, boolean text) {
-        try {
-            LuaScript script = call.script;
-            ScriptOutputType type = script.isOverLocks() ? ScriptOutputType.VALUE : ScriptOutputType.MULTI;
-            RedisFuture<Object> sent = text
-                    ? commands.eval(script.source(), type, call.keys, call.arguments)
-                    : commands.evalsha(script.sha1(), type, call.keys, call.arguments);
-            sent.whenComplete((reply, failure) -> {
-                if (!text && Failures.says(failure, "NOSCRIPT")) {
-                    // Refused before it ran, so it is safe to send again.
-                    send(commands, call, true);
-                } else {
-                    answered(call, reply, failure);
-                }
-            });
-            // Takes the command back where Lettuce still keeps it for a connection to come.
-            call.result.whenComplete((reply, failure) -> sent.cancel(true));
-        } catch (RuntimeException refusal) {
-            answered(call, null, refusal);
-        }
+    private void send(
+            RedisClusterAsyncCommands<byte[], byte[]> commands,
+            LuaScript script,
+            byte[][] keys,
+            byte[][] arguments,
+            CompletableFuture<Object> result) {
+        long lossesBefore = losses.get();
+        CompletionStage<Object> byHash =
+                send(() -> commands.evalsha(script.sha1(), ScriptOutputType.VALUE, keys, arguments), result);
+        byHash.exceptionallyCompose(failure -> Failures.says(failure, "NOSCRIPT")
+                        // Refused before it ran, so it is safe to send again.
+                        ? send(() -> commands.eval(script.source(), ScriptOutputType.VALUE, keys, arguments), result)
+                        : byHash)
+                .whenComplete((reply, failure) -> {
+                    if (failure != null) {
+                        result.completeExceptionally(Failures.at(script.name(), failure));
+                    } else if (Failures.isNotHeld(reply) && losses.get() != lossesBefore) {
+                        result.completeExceptionally(Failures.mayHaveRunBefore());
+                    } else {
+                        result.complete(reply);
+                    }
+                });
     }
 
-    private void answered(Call call, @Nullable Object reply, @Nullable Throwable failure) {
-        Throwable cause =
-                failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
-        if (cause != null) {
-            call.result.completeExceptionally(Failures.at(call.script.name(), cause));
-        } else if (reply == null) {
-            call.result.completeExceptionally(Failures.at(call.script.name(), new RedisException("it gave no reply")));
-        } else if (Failures.isNotHeld(reply) && losses.get() != call.lossesBefore) {
-            call.result.completeExceptionally(Failures.mayHaveRunBefore());
-        } else {
-            call.result.complete(call.script.toList(reply));
+    private static CompletionStage<Object> send(
+            Supplier<RedisFuture<Object>> command, CompletableFuture<Object> result) {
+        try {
+            RedisFuture<Object> sent = command.get();
+            // Takes the command back where Lettuce still keeps it for a connection to come.
+            result.whenComplete((reply, failure) -> sent.cancel(true));
+            return sent;
+        } catch (RuntimeException refusal) {
+            return CompletableFuture.failedFuture(refusal);
         }
     }
 
@@ -207,22 +207,6 @@ public final class LettuceScripts implements ScriptRunner {
         if (other != null) {
             other.removeListener(listener);
         }
-        underWay.forEach(call -> call.result.completeExceptionally(Failures.closed()));
-    }
-
-    private static final class Call {
-
-        final CompletableFuture<List<Object>> result = new CompletableFuture<>();
-        final LuaScript script;
-        final byte[][] keys;
-        final byte[][] arguments;
-        final long lossesBefore;
-
-        Call(LuaScript script, List<byte[]> keys, List<byte[]> arguments, long lossesBefore) {
-            this.script = script;
-            this.keys = keys.toArray(byte[][]::new);
-            this.arguments = arguments.toArray(byte[][]::new);
-            this.lossesBefore = lossesBefore;
-        }
+        underWay.forEach(result -> result.completeExceptionally(Failures.closed()));
     }
 }

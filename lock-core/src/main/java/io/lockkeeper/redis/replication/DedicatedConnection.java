@@ -38,9 +38,9 @@ public abstract class DedicatedConnection {
      * @return the replies in their order: what a script or command answers, or the exception of one that was refused
      * @throws RuntimeException if the connection failed: nothing is known of the commands then
      */
-    protected abstract List<@Nullable Object> exchange(RedisConnection connection, List<byte[][]> commands);
+    protected abstract List<Object> exchange(RedisConnection connection, List<byte[][]> commands);
 
-    final List<@Nullable Object> exchange(List<byte[][]> commands) {
+    final List<Object> exchange(List<byte[][]> commands) {
         RedisConnection connection = open;
         if (connection == null) {
             RedisConnectionFactory made = factory;

@@ -3,20 +3,31 @@ package io.lockkeeper.redis.replication;
 
 import io.lockkeeper.redis.Failures;
 import io.lockkeeper.redis.LuaScript;
+import io.lockkeeper.redis.RedisNames;
 import io.lockkeeper.redis.ScriptRunner;
+import io.lockkeeper.store.DaemonThreads;
+import io.lockkeeper.store.StoreException;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Runs scripts whose writes must be on replicas, on the master of their keys. Scripts that are not of the protocol run where
- * all others do.
+ * Runs scripts whose writes must be on replicas, on the master of their keys.
  *
  * <p>Internal: public for the package of the store alone, and may change in any release.
  */
@@ -29,13 +40,17 @@ public final class ReplicatedCommands implements ScriptRunner {
     private static final Set<String> COUNTED = Set.of("acquire", "handover", "renew");
 
     private static final Pattern REDIRECTION = Pattern.compile("\\b(MOVED|ASK) \\d+ (\\S*:\\d+)");
+    private static final String REPLICAS = LuaScript.read("replicas");
+    private static final int MOST_SENDS = 8;
+
+    /** A master whose replicas are all gone still needs one: it may have been cut off. */
+    private static final int LEAST_OF_ALL = 1;
 
     private final ReplicaAcks acks;
     private final Duration limit;
     private final ScheduledExecutorService timer;
-    private final ScriptRunner general;
-    final Masters masters;
-    private final Map<String, ReplicatedMaster> servers = new ConcurrentHashMap<>();
+    private final Masters masters;
+    private final Map<String, Master> servers = new ConcurrentHashMap<>();
 
     /** What is known of the masters. */
     public interface Masters {
@@ -50,32 +65,17 @@ public final class ReplicatedCommands implements ScriptRunner {
         void failed();
     }
 
-    /**
-     * Creates it without a connection yet.
-     *
-     * @param acks how many replicas must have what is written
-     * @param limit after which an answer has failed
-     * @param timer ends what lasts too long
-     * @param general runs other scripts
-     * @param masters what is known of them
-     */
-    public ReplicatedCommands(
-            ReplicaAcks acks, Duration limit, ScheduledExecutorService timer, ScriptRunner general, Masters masters) {
+    /** Creates it without a connection yet. */
+    public ReplicatedCommands(ReplicaAcks acks, Duration limit, ScheduledExecutorService timer, Masters masters) {
         this.acks = acks;
         this.limit = limit;
         this.timer = timer;
-        this.general = general;
         this.masters = masters;
     }
 
     @Override
-    public CompletableFuture<List<Object>> eval(
-            LuaScript script, List<byte[]> keys, List<byte[]> arguments, long waitNanos) {
-        if (!script.isOverLocks()) {
-            return general.eval(script, keys, arguments, waitNanos);
-        }
-        Command command =
-                new Command(script, ScriptRunner.words(script, keys, arguments), COUNTED.contains(script.name()));
+    public CompletableFuture<Object> eval(LuaScript script, List<byte[]> keys, List<byte[]> arguments, long waitNanos) {
+        Command command = new Command(script, ScriptRunner.words(script, keys, arguments));
         return masters.masterOf(keys.get(0)).thenCompose(server -> {
             Failures.after(limit, timer, command.result, script.name(), () -> {});
             server(server).add(command);
@@ -83,52 +83,225 @@ public final class ReplicatedCommands implements ScriptRunner {
         });
     }
 
-    private ReplicatedMaster server(String name) {
-        return servers.computeIfAbsent(
-                name, unknown -> new ReplicatedMaster(unknown, this, masters.connectionTo(unknown), acks));
-    }
-
-    /** A server has refused a command before it ran: it is sent again where that helps. */
-    void refused(Command command, Throwable refusal, ReplicatedMaster server) {
-        Matcher redirection = REDIRECTION.matcher(Failures.rootMessage(refusal));
-        if (Failures.says(refusal, "NOSCRIPT")) {
-            command.words = ScriptRunner.toText(command.script, command.words);
-            if (command.maySend(refusal)) {
-                server.add(command);
-            }
-        } else if (redirection.find()) {
-            command.asking = redirection.group(1).equals("ASK");
-            if (command.maySend(refusal)) {
-                server(target(redirection.group(2), server.name)).add(command);
-            }
-            if (!command.asking) {
-                masters.failed();
-            }
-        } else {
-            masters.failed();
-            command.fail(refusal);
-        }
-    }
-
-    /** Returns the name of the server to which another one sends its callers; without a host it is on the same one. */
-    private static String target(String told, String teller) {
-        int colon = told.lastIndexOf(':');
-        String host = told.substring(0, colon);
-        boolean same = host.isEmpty() || host.equals("?");
-        return same ? teller.substring(0, teller.lastIndexOf(':')) + told.substring(colon) : told;
+    private Master server(String name) {
+        return servers.computeIfAbsent(name, Master::new);
     }
 
     @Override
     public void close() {
-        servers.values().forEach(ReplicatedMaster::close);
+        servers.values().forEach(Master::close);
+    }
+
+    private static byte[][] bytes(String... words) {
+        return Stream.of(words).map(RedisNames::bytes).toArray(byte[][]::new);
+    }
+
+    private static long acked(@Nullable Object reply) {
+        if (reply instanceof Long count) {
+            return count;
+        }
+        throw refused("Redis does not wait for replicas (WAIT), which replica acks need: ", reply);
+    }
+
+    private static StoreException refused(String what, @Nullable Object reply) {
+        return reply instanceof Throwable refusal
+                ? new StoreException(what + Failures.rootMessage(refusal), refusal)
+                : new StoreException(what + reply, null);
+    }
+
+    /**
+     * One connection to a master, over which commands go together with one WAIT behind them: those that come while the
+     * replicas are waited for make up the next batch. So one slow replica costs each of them at most two waits.
+     */
+    private final class Master {
+
+        private final String name;
+        private final DedicatedConnection connection;
+        private final Queue<Command> waiting = new ConcurrentLinkedQueue<>();
+        private final ExecutorService thread;
+
+        /** The id of the master's history of writes, which begins anew with another master. */
+        private String history = "";
+
+        /** How many replicas must have a write: all that it had at once in this history, also those that are missing now. */
+        private int wanted = acks.least();
+
+        Master(String name) {
+            this.name = name;
+            this.connection = masters.connectionTo(name);
+            this.thread = DaemonThreads.limited(("lockkeeper-redis-acks " + name).strip(), 1);
+        }
+
+        void add(Command command) {
+            waiting.add(command);
+            try {
+                thread.execute(this::work);
+            } catch (RejectedExecutionException refusal) {
+                command.fail(Failures.closed());
+            }
+        }
+
+        private void work() {
+            List<Command> batch = new ArrayList<>();
+            for (Command next = waiting.poll(); next != null; next = waiting.poll()) {
+                if (!next.result.isDone()) {
+                    batch.add(next);
+                }
+            }
+            if (batch.isEmpty()) {
+                return;
+            }
+            try {
+                run(batch);
+            } catch (RuntimeException | Error failure) {
+                connectionFailed(batch, failure);
+            }
+        }
+
+        private void connectionFailed(List<Command> batch, Throwable failure) {
+            leave();
+            for (Command command : batch) {
+                if (failure instanceof StoreException || command.retried) {
+                    command.fail(failure);
+                } else if (command.maySend(failure)) {
+                    // The connection may have been lost long before. A script that ran already does no harm a second
+                    // time.
+                    command.retried = true;
+                    add(command);
+                }
+            }
+        }
+
+        /** Another server may be the master now, which those know that are asked again. */
+        private void leave() {
+            connection.disconnect();
+            masters.failed();
+        }
+
+        private void run(List<Command> batch) {
+            int awaited = batch.stream().anyMatch(command -> command.counts) ? wanted : 0;
+            List<Object> replies = send(batch, awaited);
+            Map<Command, Object> written = takeReplies(batch, replies);
+            if (written.isEmpty()) {
+                return;
+            }
+            if (acks.all()) {
+                count(replies.get(replies.size() - 2));
+            }
+            long count = acked(replies.get(replies.size() - 1));
+            if (count < wanted && awaited < wanted) {
+                count = acked(
+                        connection.exchange(List.<byte[][]>of(waitFor(wanted))).get(0));
+            }
+            if (count >= wanted) {
+                written.forEach((command, reply) -> command.result.complete(reply));
+            } else {
+                leave();
+                StoreException few = new StoreException(
+                        "only " + count + " of " + wanted + " replicas had the lock within "
+                                + acks.timeout().toMillis() + " ms",
+                        null);
+                written.keySet().forEach(command -> command.fail(few));
+            }
+        }
+
+        private List<Object> send(List<Command> batch, int awaited) {
+            List<byte[][]> requests = new ArrayList<>();
+            for (Command command : batch) {
+                if (command.asking) {
+                    requests.add(bytes("ASKING"));
+                }
+                requests.add(command.words);
+            }
+            if (awaited > 0) {
+                if (acks.all()) {
+                    requests.add(bytes("EVAL", REPLICAS, "0"));
+                }
+                requests.add(waitFor(awaited));
+            }
+            return connection.exchange(requests);
+        }
+
+        private byte[][] waitFor(int count) {
+            return bytes("WAIT", "" + count, "" + acks.timeout().toMillis());
+        }
+
+        /** Answers those that need no replicas, and returns the replies to the others. */
+        private Map<Command, Object> takeReplies(List<Command> batch, List<Object> replies) {
+            int position = 0;
+            Map<Command, Object> written = new LinkedHashMap<>();
+            for (Command command : batch) {
+                position += command.asking ? 1 : 0;
+                Object reply = replies.get(position++);
+                if (reply instanceof Throwable refusal) {
+                    refused(command, refusal);
+                } else if (command.retried && Failures.isNotHeld(reply)) {
+                    command.fail(Failures.mayHaveRunBefore());
+                } else if (command.counts && reply != null) {
+                    written.put(command, reply);
+                } else {
+                    command.result.complete(reply);
+                }
+            }
+            return written;
+        }
+
+        /** The server has refused a command before it ran: it is sent again where that helps. */
+        private void refused(Command command, Throwable refusal) {
+            Matcher redirection = REDIRECTION.matcher(Failures.rootMessage(refusal));
+            if (Failures.says(refusal, "READONLY")) {
+                // It was the master once.
+                connectionFailed(List.of(command), refusal);
+            } else if (Failures.says(refusal, "NOSCRIPT")) {
+                command.words = ScriptRunner.toText(command.script, command.words);
+                if (command.maySend(refusal)) {
+                    add(command);
+                }
+            } else if (redirection.find()) {
+                command.asking = redirection.group(1).equals("ASK");
+                if (command.maySend(refusal)) {
+                    server(target(redirection.group(2))).add(command);
+                }
+                if (!command.asking) {
+                    masters.failed();
+                }
+            } else {
+                masters.failed();
+                command.fail(refusal);
+            }
+        }
+
+        /** Returns the name of the server to which this one sends its callers; without a host it is on the same one. */
+        private String target(String told) {
+            int colon = told.lastIndexOf(':');
+            String host = told.substring(0, colon);
+            boolean same = host.isEmpty() || host.equals("?");
+            return same ? name.substring(0, name.lastIndexOf(':')) + told.substring(colon) : told;
+        }
+
+        private void count(@Nullable Object reply) {
+            if (!(reply instanceof byte[] text)) {
+                throw ReplicatedCommands.refused(
+                        "Redis does not tell how many replicas it has: permit its user to run INFO (ACL +info), or set"
+                                + " replica acks to a number. ",
+                        reply);
+            }
+            String[] told = new String(text, StandardCharsets.US_ASCII).split(" ", -1);
+            int online = Math.max(LEAST_OF_ALL, Integer.parseInt(told[1]));
+            wanted = told[0].equals(history) ? Math.max(wanted, online) : online;
+            history = told[0];
+        }
+
+        void close() {
+            thread.execute(connection::close);
+            thread.shutdown();
+        }
     }
 
     /** A script that runs on a master; most count only when replicas have what they wrote. */
-    static final class Command {
+    private static final class Command {
 
-        private static final int MOST_SENDS = 8;
-
-        final CompletableFuture<List<Object>> result = new CompletableFuture<>();
+        final CompletableFuture<Object> result = new CompletableFuture<>();
         final LuaScript script;
 
         /** Whether it counts only when replicas have what it wrote. */
@@ -145,10 +318,10 @@ public final class ReplicatedCommands implements ScriptRunner {
 
         private int sends;
 
-        Command(LuaScript script, byte[][] words, boolean counts) {
+        Command(LuaScript script, byte[][] words) {
             this.script = script;
             this.words = words;
-            this.counts = counts;
+            this.counts = COUNTED.contains(script.name());
         }
 
         /** Returns whether the command may be sent once more; where not, it has failed. */

@@ -243,7 +243,7 @@ class JedisPipelineTest {
             pipeline = new JedisPipeline(LIMIT, () -> link(network.port()), faulty, callers);
             assertThatExceptionOfType(StackOverflowError.class).isThrownBy(() -> pipeline.call(command("TIME")));
             Fault silent = network.when(RedisRequest.command("ECHO")).hold();
-            CompletableFuture<@Nullable Object> held = pipeline.call(command("ECHO", "text"));
+            CompletableFuture<Object> held = pipeline.call(command("ECHO", "text"));
             assertThat(held)
                     .failsWithin(LIMIT.plusSeconds(5))
                     .withThrowableThat()
