@@ -2,7 +2,6 @@
 package io.lockkeeper.redis;
 
 import io.lockkeeper.redis.jedis.JedisConnections;
-import io.lockkeeper.redis.jedis.JedisScripts;
 import io.lockkeeper.redis.lettuce.LettuceConnections;
 import io.lockkeeper.redis.lettuce.LettuceScripts;
 import io.lockkeeper.redis.replication.DedicatedConnection;
@@ -15,6 +14,7 @@ import java.util.stream.StreamSupport;
 import org.jspecify.annotations.Nullable;
 import org.springframework.data.redis.connection.RedisClusterConfiguration;
 import org.springframework.data.redis.connection.RedisConfiguration;
+import org.springframework.data.redis.connection.RedisConnection;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.RedisNode;
 import org.springframework.data.redis.connection.RedisSentinelConfiguration;
@@ -22,76 +22,46 @@ import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
 import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
-/**
- * What the client behind a connection factory can do beside spring-data-redis.
- *
- * @param factory the application's factory
- * @param kind of which client it is
- * @param plain whether it is no subclass, which may connect in its own way
- * @param limit within which a command must be answered
- */
-record Clients(RedisConnectionFactory factory, Kind kind, boolean plain, Duration limit) {
+/** What the client behind the application's connection factory can do beside spring-data-redis. */
+record Clients(RedisConnectionFactory factory, Duration limit) {
 
-    /** By their names, because a class cannot be loaded where its client is absent. */
-    enum Kind {
-        JEDIS("org.springframework.data.redis.connection.jedis.JedisConnectionFactory"),
-        LETTUCE("org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory"),
-        OTHER("");
-
-        private final String factory;
-
-        Kind(String factory) {
-            this.factory = factory;
-        }
-
-        static Kind of(RedisConnectionFactory connections) {
-            for (Class<?> type = connections.getClass(); type != null; type = type.getSuperclass()) {
-                for (Kind kind : values()) {
-                    if (type.getName().equals(kind.factory)) {
-                        return kind;
-                    }
-                }
-            }
-            return OTHER;
-        }
-    }
-
-    static Clients of(RedisConnectionFactory factory, Duration limit) {
-        Kind kind = Kind.of(factory);
-        return new Clients(factory, kind, factory.getClass().getName().equals(kind.factory), limit);
+    /** Returns whether the factory is no subclass, which may connect in its own way. */
+    private boolean isPlain() {
+        return factory.getClass() == JedisConnectionFactory.class
+                || factory.getClass() == LettuceConnectionFactory.class;
     }
 
     /** Returns the best way for scripts, which may be the general one. */
     ScriptRunner scripts(ScheduledExecutorService timer, ScriptRunner general) {
         ScriptRunner own = null;
-        if (plain && kind == Kind.JEDIS) {
-            own = JedisScripts.over((JedisConnectionFactory) factory, limit, timer);
-        } else if (kind == Kind.LETTUCE) {
-            own = new LettuceScripts((LettuceConnectionFactory) factory, plain, limit, timer, general);
+        if (factory instanceof LettuceConnectionFactory lettuce) {
+            own = new LettuceScripts(lettuce, isPlain(), limit, timer, general);
+        } else if (isPlain()) {
+            own = JedisConnections.scripts((JedisConnectionFactory) factory, limit, timer);
         }
         return own == null ? general : own;
     }
 
+    /** Returns what changes when a client that sends again by itself loses a connection. */
+    Object losses(RedisConnection connection) {
+        return factory instanceof JedisConnectionFactory ? JedisConnections.losses(connection) : 0;
+    }
+
     /** Returns what a factory of a known client was told of its servers; null: it is not known. */
     static @Nullable RedisConfiguration serversOf(RedisConnectionFactory factory) {
-        return switch (Kind.of(factory)) {
-            case JEDIS -> {
-                JedisConnectionFactory jedis = (JedisConnectionFactory) factory;
-                yield first(
-                        jedis.getClusterConfiguration(),
-                        jedis.getSentinelConfiguration(),
-                        jedis.getStandaloneConfiguration());
-            }
-            case LETTUCE -> {
-                LettuceConnectionFactory lettuce = (LettuceConnectionFactory) factory;
-                yield first(
+        if (factory instanceof JedisConnectionFactory jedis) {
+            return first(
+                    jedis.getClusterConfiguration(),
+                    jedis.getSentinelConfiguration(),
+                    jedis.getStandaloneConfiguration());
+        }
+        return factory instanceof LettuceConnectionFactory lettuce
+                ? first(
                         lettuce.getClusterConfiguration(),
                         lettuce.getSentinelConfiguration(),
                         lettuce.getSocketConfiguration(),
-                        lettuce.getStandaloneConfiguration());
-            }
-            case OTHER -> null;
-        };
+                        lettuce.getStandaloneConfiguration())
+                : null;
     }
 
     private static @Nullable RedisConfiguration first(@Nullable RedisConfiguration... configurations) {
@@ -104,11 +74,11 @@ record Clients(RedisConnectionFactory factory, Kind kind, boolean plain, Duratio
      */
     RedisConnectionFactory outsideOfThePool() {
         RedisConfiguration servers = serversOf(factory);
-        if (!plain || servers == null) {
+        if (!isPlain() || servers == null) {
             return factory;
         }
-        return kind == Kind.JEDIS
-                ? JedisConnections.like((JedisConnectionFactory) factory, servers, limit)
+        return factory instanceof JedisConnectionFactory jedis
+                ? JedisConnections.like(jedis, servers, limit)
                 : LettuceConnections.outsideOfThePool((LettuceConnectionFactory) factory, servers, limit);
     }
 
@@ -133,17 +103,12 @@ record Clients(RedisConnectionFactory factory, Kind kind, boolean plain, Duratio
             server.setPassword(cluster.getPassword());
             servers = server;
         }
-        return kind == Kind.JEDIS
-                ? JedisConnections.dedicated((JedisConnectionFactory) factory, servers, limit)
+        return factory instanceof JedisConnectionFactory jedis
+                ? JedisConnections.dedicated(jedis, servers, limit)
                 : LettuceConnections.dedicated((LettuceConnectionFactory) factory, servers, limit);
     }
 
-    /**
-     * Where a connection factory looks for Redis, for messages.
-     *
-     * @param address the addresses, or the type of a factory that does not tell them
-     * @param properties with which Spring Boot is told of them; empty where it is not
-     */
+    /** Where a factory looks for Redis, and the properties with which Spring Boot is told, if any; for messages. */
     record Endpoint(String address, String properties) {
 
         static Endpoint of(RedisConnectionFactory connections) {

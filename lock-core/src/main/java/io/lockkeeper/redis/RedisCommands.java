@@ -2,7 +2,6 @@
 package io.lockkeeper.redis;
 
 import io.lockkeeper.redis.ClusterTopology.Master;
-import io.lockkeeper.redis.jedis.JedisConnections;
 import io.lockkeeper.redis.replication.DedicatedConnection;
 import io.lockkeeper.redis.replication.ReplicaAcks;
 import io.lockkeeper.redis.replication.ReplicatedCommands;
@@ -78,7 +77,7 @@ final class RedisCommands implements AutoCloseable, ReplicatedCommands.Masters {
         this.connections = connections;
         this.commandTimeout = commandTimeout;
         this.timer = timer;
-        this.clients = Clients.of(connections, commandTimeout);
+        this.clients = new Clients(connections, commandTimeout);
         if (acks.isWanted()) {
             clients.requireDedicated();
             this.scripts = new ReplicatedCommands(acks, commandTimeout, timer, this);
@@ -217,12 +216,8 @@ final class RedisCommands implements AutoCloseable, ReplicatedCommands.Masters {
     }
 
     /**
-     * Finds keys on all servers at once, masters of a cluster, a page at a time. Takes as many commands as there are keys on a
+     * Finds so many different keys on all servers at once, a page at a time. Takes as many commands as there are keys on a
      * server by 500, and fails if one of them does.
-     *
-     * @param pattern what the keys look like, as SCAN takes it
-     * @param limit how many keys are enough
-     * @return different keys, in no order
      */
     CompletableFuture<List<byte[]>> scan(byte[] pattern, int limit) {
         Set<ByteBuffer> found = Collections.synchronizedSet(new LinkedHashSet<>());
@@ -253,11 +248,7 @@ final class RedisCommands implements AutoCloseable, ReplicatedCommands.Masters {
         return call(key, name, connection -> connection.scriptingCommands().eval(source, ReturnType.MULTI, 1, words));
     }
 
-    /**
-     * Reads texts, wherever they are. Fails if one of the servers does.
-     *
-     * @return the value of each key in their order; null where there is none, or something else
-     */
+    /** Reads texts in the order of their keys; null where there is none, or something else. Fails if one of the servers does. */
     CompletableFuture<List<byte @Nullable []>> get(List<byte[]> keys) {
         byte @Nullable [][] values = new byte[keys.size()][];
         return all(SlotGroups.of(keys, topology::slot).stream().map(group -> {
@@ -271,11 +262,7 @@ final class RedisCommands implements AutoCloseable, ReplicatedCommands.Masters {
                 .thenApply(done -> Arrays.asList(values));
     }
 
-    /**
-     * Asks servers about themselves (INFO): all masters of a cluster. Those that do not answer are left out.
-     *
-     * @return what each of them says, by its name; that of the only server is empty
-     */
+    /** Asks servers about themselves (INFO), by their names. Those that do not answer are left out. */
     CompletableFuture<Map<String, Properties>> info() {
         Map<String, Properties> answers = new ConcurrentHashMap<>();
         return ofEach("info", commandTimeout, RedisCommands::info, answers::put).thenApply(done -> Map.copyOf(answers));
@@ -416,7 +403,7 @@ final class RedisCommands implements AutoCloseable, ReplicatedCommands.Masters {
 
         @Override
         public Object losses(RedisConnection connection) {
-            return clients.kind() == Clients.Kind.JEDIS ? JedisConnections.losses(connection) : 0;
+            return clients.losses(connection);
         }
 
         @Override

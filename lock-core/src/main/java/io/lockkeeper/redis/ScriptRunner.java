@@ -17,9 +17,7 @@ public interface ScriptRunner extends AutoCloseable {
     /**
      * Runs a script by its hash, and by its text where the server does not know it.
      *
-     * @param script the script
-     * @param keys its KEYS, one at least and all of one slot
-     * @param arguments its ARGV
+     * @param keys one at least and all of one slot
      * @param waitNanos how long this thread waits for the reply, and may do input and output; 0: not at all
      * @return its reply, a text as byte[]
      */
@@ -52,11 +50,7 @@ public interface ScriptRunner extends AutoCloseable {
     /** Takes note of a connection over which a command was answered, on a thread that may wait. */
     default void used(RedisConnection connection) {}
 
-    /**
-     * Returns what changes when the client loses a connection: it may send again by itself what had no answer then.
-     *
-     * @param connection over which a command is sent or was answered
-     */
+    /** Returns what changes when the client loses a connection: it may send again by itself what had no answer then. */
     default Object losses(RedisConnection connection) {
         return 0;
     }

@@ -1,15 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.redis.jedis;
 
+import io.lockkeeper.redis.LuaScript;
+import io.lockkeeper.redis.RedisNames;
+import io.lockkeeper.redis.ScriptRunner;
 import io.lockkeeper.redis.replication.DedicatedConnection;
+import io.lockkeeper.store.DaemonThreads;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
+import org.jspecify.annotations.Nullable;
 import org.springframework.data.redis.connection.RedisClusterConfiguration;
 import org.springframework.data.redis.connection.RedisConfiguration;
 import org.springframework.data.redis.connection.RedisConnection;
@@ -19,6 +28,9 @@ import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
 import org.springframework.data.redis.connection.jedis.JedisClientConfiguration;
 import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
 import redis.clients.jedis.ConnectionPool;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.JedisClientConfig;
 import redis.clients.jedis.JedisCluster;
 import redis.clients.jedis.RedisClusterClient;
 
@@ -32,15 +44,12 @@ public final class JedisConnections {
     /** One that is taken for good, and one for what goes on beside it. */
     private static final int LARGEST_POOL = 2;
 
+    private static final int ANSWERING_THREADS = 2;
+    private static final byte[] TIME = RedisNames.bytes("TIME");
+
     private JedisConnections() {}
 
-    /**
-     * Returns a started factory that connects as another one does.
-     *
-     * @param original the application's factory
-     * @param servers to which it leads
-     * @param limit how long it waits for a connection and for an answer
-     */
+    /** Returns a started factory that connects as the original does, and waits for so long. */
     public static JedisConnectionFactory like(
             JedisConnectionFactory original, RedisConfiguration servers, Duration limit) {
         JedisClientConfiguration client = client(original.getClientConfiguration(), limit);
@@ -79,7 +88,7 @@ public final class JedisConnections {
         return client.usePooling().poolConfig(pool).and().build();
     }
 
-    static boolean isClientCustomized(JedisClientConfiguration client) {
+    private static boolean isClientCustomized(JedisClientConfiguration client) {
         try {
             return client.getClientCustomizer().isPresent();
         } catch (NoSuchMethodError olderSpringData) {
@@ -142,5 +151,82 @@ public final class JedisConnections {
                 return replies;
             }
         };
+    }
+
+    /** Returns what runs scripts for a factory whose connections are made by an address alone; null: this one's need more. */
+    public static @Nullable ScriptRunner scripts(
+            JedisConnectionFactory factory, Duration limit, ScheduledExecutorService timer) {
+        boolean single = !factory.isRedisSentinelAware() && !factory.isRedisClusterAware();
+        return single && !isClientCustomized(factory.getClientConfiguration())
+                ? new Scripts(factory, limit, timer)
+                : null;
+    }
+
+    /** Reads the settings anew for each connection, because a password may change. */
+    @SuppressWarnings("deprecation") // Newer versions of Spring Data have another name for the customizer.
+    private static JedisPipeline.Link link(JedisConnectionFactory factory, Duration limit) {
+        JedisClientConfiguration client = factory.getClientConfiguration();
+        int millis = (int) Math.min(Integer.MAX_VALUE, limit.toMillis());
+        DefaultJedisClientConfig.Builder config = DefaultJedisClientConfig.builder()
+                .connectionTimeoutMillis(
+                        (int) Math.min(millis, client.getConnectTimeout().toMillis()))
+                .database(factory.getDatabase())
+                .ssl(client.isUseSsl());
+        client.getClientName().ifPresent(config::clientName);
+        client.getSslSocketFactory().ifPresent(config::sslSocketFactory);
+        client.getSslParameters().ifPresent(config::sslParameters);
+        client.getHostnameVerifier().ifPresent(config::hostnameVerifier);
+        RedisStandaloneConfiguration server = factory.getStandaloneConfiguration();
+        if (server != null) {
+            config.user(server.getUsername());
+            server.getPassword().toOptional().map(String::new).ifPresent(config::password);
+        }
+        client.getCustomizer().ifPresent(customizer -> customizer.customize(config));
+        JedisClientConfig built = config.socketTimeoutMillis(millis).build();
+        return new JedisPipeline.Link(new HostAndPort(factory.getHostName(), factory.getPort()), built);
+    }
+
+    /** Runs scripts over a {@linkplain JedisPipeline pipeline} to one server, whose connection is made as the application's are. */
+    private static final class Scripts implements ScriptRunner {
+
+        private final ExecutorService answering = DaemonThreads.limited("lockkeeper-redis-answers", ANSWERING_THREADS);
+        private final ScheduledExecutorService timer;
+        private final JedisPipeline pipeline;
+
+        Scripts(JedisConnectionFactory factory, Duration limit, ScheduledExecutorService timer) {
+            this.timer = timer;
+            this.pipeline = new JedisPipeline(limit, () -> link(factory, limit), timer, this::complete);
+        }
+
+        /** Where no thread can be had, or none any more, the timer completes futures, or else the thread that has the answer. */
+        private void complete(Runnable answer) {
+            try {
+                answering.execute(answer);
+            } catch (RejectedExecutionException | Error noThread) {
+                try {
+                    timer.execute(answer);
+                } catch (RejectedExecutionException closed) {
+                    answer.run();
+                }
+            }
+        }
+
+        @Override
+        public CompletableFuture<Object> eval(
+                LuaScript script, List<byte[]> keys, List<byte[]> arguments, long waitNanos) {
+            return pipeline.call(pipeline
+            .new Command(waitNanos, script.name(), script, ScriptRunner.words(script, keys, arguments)));
+        }
+
+        @Override
+        public CompletableFuture<?> keepAlive() {
+            return pipeline.call(pipeline.new Command(0, "time", null, TIME));
+        }
+
+        @Override
+        public void close() {
+            pipeline.close();
+            answering.shutdown();
+        }
     }
 }

@@ -2,6 +2,8 @@
 package io.lockkeeper.redis.jedis;
 
 import io.lockkeeper.redis.Failures;
+import io.lockkeeper.redis.LuaScript;
+import io.lockkeeper.redis.ScriptRunner;
 import io.lockkeeper.store.DaemonThreads;
 import io.lockkeeper.store.StoreException;
 import java.io.IOException;
@@ -20,6 +22,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -42,6 +45,8 @@ import redis.clients.jedis.exceptions.JedisDataException;
  */
 final class JedisPipeline {
 
+    private static final Object NOTHING = new Object();
+    private static final int MAX_SENDS = 3;
     private static final int LARGEST_BATCH = 128;
     private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
     private static final long SOON_NANOS = TimeUnit.MILLISECONDS.toNanos(25);
@@ -59,7 +64,7 @@ final class JedisPipeline {
     private final ScheduledExecutorService timer;
     private final Executor answers;
     private final ExecutorService helper = DaemonThreads.limited("lockkeeper-redis", 1);
-    private final Queue<PipelinedCommand> waiting = new ConcurrentLinkedQueue<>();
+    private final Queue<Command> waiting = new ConcurrentLinkedQueue<>();
 
     /** 1: there is a leader. Fields, because after an error there may be no room for a call. */
     private volatile int led;
@@ -84,15 +89,15 @@ final class JedisPipeline {
     }
 
     /** Sends a command; where its caller waits, the answer is there when this returns, or the caller's time is over. */
-    CompletableFuture<Object> call(PipelinedCommand command) {
+    CompletableFuture<Object> call(Command command) {
         // Asked first: as soon as it is in the queue, another thread may answer it and take its caller out.
-        boolean waits = command.caller() != null;
+        boolean waits = command.caller.get() != null;
         waiting.add(command);
         watch();
         if (closed) {
             refuse();
             // Another leader may have answered it, and left it to the caller to complete it.
-            command.leave();
+            command.caller.set(null);
             command.complete();
         } else if (waits) {
             await(command);
@@ -102,7 +107,7 @@ final class JedisPipeline {
         return command.result;
     }
 
-    private void await(PipelinedCommand own) {
+    private void await(Command own) {
         while (!own.isOver() && own.callerNanos() > 0 && !Thread.currentThread().isInterrupted()) {
             boolean mayLead = link != null && own.callerNanos() >= shortestLead;
             if (mayLead && LED.compareAndSet(this, 0, 1)) {
@@ -115,8 +120,8 @@ final class JedisPipeline {
             }
         }
         boolean goes = !own.isOver();
-        if (!own.expire(answers)) {
-            own.leave();
+        if (!own.expire()) {
+            own.caller.set(null);
         }
         if (goes) {
             // It may have been this caller's turn to lead.
@@ -126,7 +131,7 @@ final class JedisPipeline {
     }
 
     /** Sends what waits and reads the replies. The caller leads, and does not any more afterwards. */
-    private void lead(@Nullable PipelinedCommand own) {
+    private void lead(@Nullable Command own) {
         try {
             if (batch != null) {
                 recover(new StoreException("an error came while Redis answered", null));
@@ -140,7 +145,7 @@ final class JedisPipeline {
         }
     }
 
-    private void exchange(@Nullable PipelinedCommand own) {
+    private void exchange(@Nullable Command own) {
         Link open = link;
         if (open == null && own != null) {
             // The helper connects.
@@ -152,10 +157,10 @@ final class JedisPipeline {
         Batch current = new Batch(own);
         batch = current;
         // Each command is in the queue or in the batch at any moment.
-        Iterator<PipelinedCommand> queue = waiting.iterator();
+        Iterator<Command> queue = waiting.iterator();
         while (queue.hasNext() && current.commands.size() < LARGEST_BATCH) {
-            PipelinedCommand next = queue.next();
-            if (!next.expire(answers)) {
+            Command next = queue.next();
+            if (!next.expire()) {
                 current.commands.add(next);
             }
             queue.remove();
@@ -163,7 +168,7 @@ final class JedisPipeline {
         current.begun = System.nanoTime();
         // A look that came just before this has seen nothing to look after.
         watch();
-        for (PipelinedCommand command : current.commands) {
+        for (Command command : current.commands) {
             open.send(command.send());
         }
         readReplies(open, current);
@@ -172,7 +177,7 @@ final class JedisPipeline {
 
     private void readReplies(Link open, Batch current) {
         boolean demoted = false;
-        for (PipelinedCommand command = current.next(); command != null; command = current.next()) {
+        for (Command command = current.next(); command != null; command = current.next()) {
             Object reply = open.read();
             demoted |= Failures.says(reply, "READONLY");
             answered(command, reply);
@@ -185,16 +190,16 @@ final class JedisPipeline {
         }
     }
 
-    private void answered(PipelinedCommand command, @Nullable Object reply) {
+    private void answered(Command command, @Nullable Object reply) {
         if (Failures.says(reply, "NOSCRIPT") && command.toText()) {
             // Refused before it ran, so it is safe to send again.
             waiting.add(command);
         } else if (reply instanceof RuntimeException error) {
-            command.fail(error, answers);
-        } else if (command.mayHaveRun() && Failures.isNotHeld(reply)) {
-            command.fail(Failures.mayHaveRunBefore(), answers);
+            command.fail(error);
+        } else if (command.mayHaveRun && Failures.isNotHeld(reply)) {
+            command.fail(Failures.mayHaveRunBefore());
         } else {
-            command.answer(reply, answers);
+            command.answer(reply);
         }
     }
 
@@ -209,8 +214,8 @@ final class JedisPipeline {
             }
             return made;
         } catch (RuntimeException | Error failure) {
-            for (PipelinedCommand next = waiting.poll(); next != null; next = waiting.poll()) {
-                next.fail(failure, answers);
+            for (Command next = waiting.poll(); next != null; next = waiting.poll()) {
+                next.fail(failure);
             }
             throw failure;
         }
@@ -224,14 +229,14 @@ final class JedisPipeline {
         }
         Link open = link;
         drop();
-        for (PipelinedCommand command = left.next(); command != null; command = left.next()) {
+        for (Command command = left.next(); command != null; command = left.next()) {
             if (left.wasAbandoned()) {
                 command.notAwaited();
             }
             if (open != null && !closed && command.maySend()) {
                 waiting.add(command);
-            } else if (!command.expire(answers)) {
-                command.fail(closed ? Failures.closed() : failure, answers);
+            } else if (!command.expire()) {
+                command.fail(closed ? Failures.closed() : failure);
             }
             left.answered++;
         }
@@ -248,12 +253,12 @@ final class JedisPipeline {
 
     /** Lets the first one lead that waits. */
     private void handOn() {
-        PipelinedCommand next = waiting.peek();
+        Command next = waiting.peek();
         while (next != null && next.isOver()) {
             waiting.remove(next);
             next = waiting.peek();
         }
-        Thread caller = next == null ? null : next.caller();
+        Thread caller = next == null ? null : next.caller.get();
         if (led == 0 && caller != null && link != null && batch == null) {
             LockSupport.unpark(caller);
         } else if (led == 0 && (next != null || batch != null)) {
@@ -294,10 +299,10 @@ final class JedisPipeline {
 
     private void look() {
         try {
-            waiting.forEach(command -> command.expire(answers));
+            waiting.forEach(command -> command.expire());
             Batch current = batch;
             if (current != null && current.begun != 0) {
-                current.commands.forEach(command -> command.expire(answers));
+                current.commands.forEach(command -> command.expire());
                 Link open = link;
                 if (current.isStuck(limit.toNanos()) && open != null && batch == current) {
                     open.cut();
@@ -315,8 +320,8 @@ final class JedisPipeline {
     }
 
     private void refuse() {
-        for (PipelinedCommand next = waiting.poll(); next != null; next = waiting.poll()) {
-            next.fail(Failures.closed(), answers);
+        for (Command next = waiting.poll(); next != null; next = waiting.poll()) {
+            next.fail(Failures.closed());
             next.complete();
         }
     }
@@ -328,24 +333,138 @@ final class JedisPipeline {
         refuse();
     }
 
+    /**
+     * A command that waits for its answer. The thread that reads the answer leaves it here; a caller that waits completes the
+     * future itself, another thread does it where none waits.
+     */
+    final class Command {
+
+        final CompletableFuture<Object> result = new CompletableFuture<>();
+        private final String name;
+        private final long deadline;
+
+        /** When the caller goes on without the answer. */
+        private final long leaves;
+
+        private final AtomicReference<@Nullable Object> outcome = new AtomicReference<>();
+        private final AtomicReference<@Nullable Thread> caller = new AtomicReference<>();
+
+        /** The script whose hash the words name; null: they name none. */
+        private @Nullable LuaScript script;
+
+        /** What is sent; like the number of times that it was sent, changed only by the thread that sends it. */
+        private byte[][] words;
+
+        private int sends;
+
+        /** Whether it was sent before without an answer, and may have run then. */
+        boolean mayHaveRun;
+
+        /** Creates a command of the present thread, which does input and output if it waits. */
+        Command(long waitNanos, String name, @Nullable LuaScript script, byte[]... words) {
+            this.name = name;
+            this.script = script;
+            this.words = words;
+            long now = System.nanoTime();
+            this.deadline = now + limit.toNanos();
+            this.leaves = now + Math.min(waitNanos, limit.toNanos());
+            Thread self = Thread.currentThread();
+            caller.set(waitNanos > 0 && !self.isInterrupted() ? self : null);
+        }
+
+        byte[][] send() {
+            mayHaveRun |= sends > 0;
+            sends++;
+            return words;
+        }
+
+        /** Sends the text of the script next time, of which the server knows no hash; false: that is no help. */
+        private boolean toText() {
+            LuaScript unknown = script;
+            if (unknown == null) {
+                return false;
+            }
+            script = null;
+            words = ScriptRunner.toText(unknown, words);
+            sends = 0;
+            return true;
+        }
+
+        /** Returns whether it may go out once more: commands may arrive twice, but not for ever. */
+        boolean maySend() {
+            return sends < MAX_SENDS && !isOver() && System.nanoTime() - deadline < 0;
+        }
+
+        /** Does not count the last time that it was sent, because the answer was not waited for; but it may have run. */
+        void notAwaited() {
+            if (sends > 0) {
+                mayHaveRun = true;
+                sends--;
+            }
+        }
+
+        /** Returns how long the caller still waits: no longer than the command. */
+        private long callerNanos() {
+            return leaves - System.nanoTime();
+        }
+
+        private boolean isOver() {
+            return outcome.get() != null;
+        }
+
+        /** Fails the command if its time is up; returns whether it is over. */
+        private boolean expire() {
+            if (System.nanoTime() - deadline >= 0) {
+                answer(Failures.silence(name, limit));
+            }
+            return isOver();
+        }
+
+        private void fail(Throwable failure) {
+            answer(Failures.at(name, failure));
+        }
+
+        /** Takes what the server said, or a {@link StoreException}; only the first one counts. */
+        private void answer(@Nullable Object reply) {
+            if (!outcome.compareAndSet(null, reply == null ? NOTHING : reply)) {
+                return;
+            }
+            Thread waiting = caller.getAndSet(null);
+            if (waiting == null) {
+                answers.execute(this::complete);
+            } else if (waiting != Thread.currentThread()) {
+                LockSupport.unpark(waiting);
+            }
+        }
+
+        private void complete() {
+            Object answer = outcome.get();
+            if (answer instanceof StoreException failure) {
+                result.completeExceptionally(failure);
+            } else if (answer != null) {
+                result.complete(answer);
+            }
+        }
+    }
+
     /** The commands that are under way together, and the caller that reads their replies; null: the helper does. */
     private static final class Batch {
 
-        final List<PipelinedCommand> commands = new ArrayList<>(1);
-        private final @Nullable PipelinedCommand own;
+        final List<Command> commands = new ArrayList<>(1);
+        private final @Nullable Command own;
         private final Thread leader = Thread.currentThread();
         int answered;
 
         /** Since when the commands are under way; 0: they are still being gathered, by one thread. */
         volatile long begun;
 
-        Batch(@Nullable PipelinedCommand own) {
+        Batch(@Nullable Command own) {
             this.own = own;
         }
 
         /** Returns the command to which the next reply belongs; null: all have theirs. */
         @Nullable
-        PipelinedCommand next() {
+        Command next() {
             return answered < commands.size() ? commands.get(answered) : null;
         }
 

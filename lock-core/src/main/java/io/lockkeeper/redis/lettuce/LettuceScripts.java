@@ -67,15 +67,7 @@ public final class LettuceScripts implements ScriptRunner {
 
     private volatile boolean closed;
 
-    /**
-     * Creates it without a connection yet.
-     *
-     * @param factory the application's factory
-     * @param plain whether its shared connection may be used, if it has one
-     * @param limit after which an answer has failed
-     * @param timer ends what lasts too long
-     * @param general runs scripts while no connection is known to work
-     */
+    /** Creates it without a connection yet; of a plain factory it uses the shared connection, if there is one. */
     public LettuceScripts(
             LettuceConnectionFactory factory,
             boolean plain,

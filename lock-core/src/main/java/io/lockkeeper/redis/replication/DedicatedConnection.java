@@ -21,22 +21,14 @@ public abstract class DedicatedConnection {
     private @Nullable RedisConnectionFactory factory;
     private @Nullable RedisConnection open;
 
-    /**
-     * Creates it without a connection yet.
-     *
-     * @param factories makes a factory that has no other user
-     */
+    /** Creates it without a connection yet, of a factory that has no other user. */
     protected DedicatedConnection(Supplier<? extends RedisConnectionFactory> factories) {
         this.factories = factories;
     }
 
     /**
-     * Sends commands together, in this order, and waits for all replies.
-     *
-     * @param connection which has no other user
-     * @param commands names and arguments; EVALSHA, EVAL, WAIT and ASKING are known
-     * @return the replies in their order: what a script or command answers, or the exception of one that was refused
-     * @throws RuntimeException if the connection failed: nothing is known of the commands then
+     * Sends EVALSHA, EVAL, WAIT and ASKING together, in this order, and waits for all replies; one may be the exception of
+     * a command that was refused. Throws where the connection failed: nothing is known of the commands then.
      */
     protected abstract List<Object> exchange(RedisConnection connection, List<byte[][]> commands);
 

@@ -8,10 +8,6 @@ import java.util.Locale;
  * How many replicas must have a hold before it counts.
  *
  * <p>Internal: public for the package of the store alone, and may change in any release.
- *
- * @param least how many at least; 0: none, unless all
- * @param all whether all that a master ever had while it was watched
- * @param timeout how long to wait for them
  */
 public record ReplicaAcks(int least, boolean all, Duration timeout) {
 

@@ -80,15 +80,16 @@ class JedisPipelineTest {
         server.close();
     }
 
-    private static PipelinedCommand command(String... words) {
+    private JedisPipeline.Command command(String... words) {
         return command(0, words);
     }
 
-    private static PipelinedCommand command(long waitNanos, String... words) {
-        return new PipelinedCommand(
-                LIMIT,
+    private JedisPipeline.Command command(long waitNanos, String... words) {
+        return pipeline
+        .new Command(
                 waitNanos,
                 words[0],
+                null,
                 Stream.of(words).map(RedisNames::bytes).toArray(byte[][]::new));
     }
 
@@ -252,5 +253,35 @@ class JedisPipelineTest {
         } finally {
             faulty.shutdownNow();
         }
+    }
+
+    @Test
+    void oneWhoseAnswerWasNotAwaitedMayHaveRun() {
+        JedisPipeline.Command command = command("TIME");
+        command.send();
+        assertThat(command.mayHaveRun).isFalse();
+        command.notAwaited();
+        command.send();
+        assertThat(command.mayHaveRun).isTrue();
+    }
+
+    @Test
+    void oneThatWasNotSentHasNotRun() {
+        JedisPipeline.Command command = command("TIME");
+        command.notAwaited();
+        command.send();
+        assertThat(command.mayHaveRun).isFalse();
+        command.send();
+        assertThat(command.mayHaveRun).isTrue();
+    }
+
+    @Test
+    void sendsWhoseAnswersWereNotAwaitedDoNotCount() {
+        JedisPipeline.Command command = command("TIME");
+        for (int i = 0; i < 10; i++) {
+            command.send();
+            command.notAwaited();
+        }
+        assertThat(command.maySend()).isTrue();
     }
 }
