@@ -69,7 +69,7 @@ public class RedisLockStore implements LockStore {
     public CompletableFuture<HandOverReply> handOver(HandOverCommand command) {
         RedisSession open = session();
         long longer = open.commands.clockDifferenceMillis();
-        return open.evalInTime(
+        return open.eval(
                         open.scripts.handOver(),
                         List.of(command.next().name()),
                         sent -> Arguments.handOver(command, longer, open.traits, sent),
@@ -93,7 +93,7 @@ public class RedisLockStore implements LockStore {
     @Override
     public CompletableFuture<Optional<StoredLock>> inspect(String name) {
         RedisSession open = session();
-        return open.eval(open.scripts.inspect(), List.of(name), List.of(), 0)
+        return open.eval(open.scripts.inspect(), List.of(name), sent -> List.of(), 0)
                 .thenApply(reply -> reply.toStoredLock(name));
     }
 
@@ -119,8 +119,7 @@ public class RedisLockStore implements LockStore {
     public CompletableFuture<Boolean> revoke(String name) {
         RedisSession open = session();
         String request = UUID.randomUUID().toString();
-        return open.evalInTime(
-                        open.scripts.revoke(), List.of(name), sent -> Arguments.revoke(request, open.traits, sent), 0)
+        return open.eval(open.scripts.revoke(), List.of(name), sent -> Arguments.revoke(request, open.traits, sent), 0)
                 .thenApply(reply -> reply.is("REVOKED"));
     }
 

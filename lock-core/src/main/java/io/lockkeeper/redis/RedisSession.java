@@ -12,7 +12,6 @@ import io.lockkeeper.store.StoredInstance;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
@@ -104,80 +103,55 @@ final class RedisSession {
         return new GrantChannel(true, subscription.since());
     }
 
-    /** Runs a script over locks of one slot, and goes on with it where that leaves more to do. */
-    CompletableFuture<ScriptReply> eval(LuaScript script, List<String> lockNames, List<byte[]> argv, long waitNanos) {
-        return once(script, lockNames, argv, waitNanos)
-                .thenCompose(first -> first.leavesMore()
-                        ? goOn(script, end(), () -> once(script, lockNames, argv, 0)
-                                        .thenApply(next -> Optional.of(next).filter(rest -> !rest.leavesMore())))
-                                .thenApply(last -> first)
-                        : CompletableFuture.completedFuture(first));
-    }
-
-    private CompletableFuture<ScriptReply> once(
-            LuaScript script, List<String> lockNames, List<byte[]> argv, long waitNanos) {
-        return commands.eval(script, lockNames.stream().map(names::lock).toList(), argv, waitNanos)
-                .thenApply(raw -> {
-                    ScriptReply reply = new ScriptReply(raw);
-                    clocks.of(serverOf(lockNames)).told(reply.serverMicros());
-                    reply.refuseForeign();
-                    return reply;
-                });
-    }
-
-    private long end() {
-        return System.nanoTime() + traits.commandTimeout().toNanos();
-    }
-
     /**
-     * Runs a script that the server refuses when it comes too late, and sends it again when that happened only because the
-     * estimate of the server's clock was wrong (the reply has told the time), or because it has to go on with the places of
-     * waiters that are gone. All of that takes one command timeout at most.
+     * Runs a script over locks of one slot. It is sent again where the server refused it as too late only because the
+     * estimate of its clock was wrong (the reply has told the time), and where it has to go on with the places of waiters
+     * that are gone. All of that takes one command timeout at most.
      *
      * @param argv makes the arguments from the server's time
      * @param waitNanos how long this thread waits; what is sent again goes over other threads
      */
-    CompletableFuture<ScriptReply> evalInTime(
+    CompletableFuture<ScriptReply> eval(
             LuaScript script, List<String> lockNames, LongFunction<List<byte[]>> argv, long waitNanos) {
-        long endNanos = end();
-        LongFunction<CompletableFuture<Optional<ScriptReply>>> send = wait -> {
-            long sent = clocks.micros(serverOf(lockNames));
-            return eval(script, lockNames, argv.apply(sent), wait)
-                    .thenApply(
-                            reply -> reply.is("AGAIN") || isTooLate(reply, sent) || isOldRun(serverOf(lockNames), reply)
-                                    ? Optional.empty()
-                                    : Optional.of(reply));
-        };
-        return send.apply(waitNanos).thenCompose(reply -> reply.map(CompletableFuture::completedFuture)
-                .orElseGet(() -> goOn(script, endNanos, () -> send.apply(0))));
+        long endNanos = System.nanoTime() + traits.commandTimeout().toNanos();
+        return once(script, lockNames, argv, waitNanos).thenCompose(first -> {
+            if (isLast(first)) {
+                return CompletableFuture.completedFuture(first);
+            }
+            CompletableFuture<ScriptReply> last = new CompletableFuture<>();
+            Duration left = Duration.ofNanos(endNanos - System.nanoTime());
+            if (left.isNegative()) {
+                last.completeExceptionally(
+                        new StoreException("Redis is so slow that commands reach it after the command timeout", null));
+            } else {
+                // The timer ends this: a thread that waits has a time for each command.
+                Failures.after(left, timer, last, script.name(), () -> {});
+                sendUntil(last, () -> once(script, lockNames, argv, 0));
+            }
+            return first.leavesMore() ? last.thenApply(done -> first) : last;
+        });
     }
 
-    /** Sends a command again until it has an answer. The timer ends this: a thread that waits has a time for each command. */
-    private CompletableFuture<ScriptReply> goOn(
-            LuaScript script, long endNanos, Supplier<CompletableFuture<Optional<ScriptReply>>> send) {
-        Duration left = Duration.ofNanos(endNanos - System.nanoTime());
-        if (left.isNegative()) {
-            return CompletableFuture.failedFuture(
-                    new StoreException("Redis is so slow that commands reach it after the command timeout", null));
-        }
-        CompletableFuture<ScriptReply> answer = new CompletableFuture<>();
-        Failures.after(left, timer, answer, script.name(), () -> {});
-        sendUntil(answer, send);
-        return answer;
+    private CompletableFuture<ScriptReply> once(
+            LuaScript script, List<String> lockNames, LongFunction<List<byte[]>> argv, long waitNanos) {
+        List<byte[]> keys = lockNames.stream().map(names::lock).toList();
+        String server = commands.serverOf(keys.get(0));
+        long sent = clocks.micros(server);
+        return commands.eval(script, keys, argv.apply(sent), waitNanos).thenApply(raw -> {
+            ScriptReply reply = new ScriptReply(raw, server, sent);
+            clocks.of(server).told(reply.serverMicros());
+            reply.refuseForeign();
+            return reply;
+        });
     }
 
     /** A loop, because a recursion would use up the stack where replies are there at once. */
-    private static void sendUntil(
-            CompletableFuture<ScriptReply> answer, Supplier<CompletableFuture<Optional<ScriptReply>>> send) {
+    private void sendUntil(CompletableFuture<ScriptReply> answer, Supplier<CompletableFuture<ScriptReply>> send) {
         while (!answer.isDone()) {
-            CompletableFuture<Void> taken = send.get().handle((reply, failure) -> {
-                if (failure != null) {
-                    answer.completeExceptionally(failure);
-                } else {
-                    reply.ifPresent(answer::complete);
-                }
-                return null;
-            });
+            CompletableFuture<?> taken = send.get()
+                    .handle((reply, failure) -> failure != null
+                            ? answer.completeExceptionally(failure)
+                            : isLast(reply) && answer.complete(reply));
             if (!taken.isDone()) {
                 taken.thenRun(() -> sendUntil(answer, send));
                 return;
@@ -185,25 +159,20 @@ final class RedisSession {
         }
     }
 
-    /** Returns whether a command was refused for its time, and not because others had the lock since it was sent. */
-    private boolean isTooLate(ScriptReply reply, long sentMicros) {
-        return reply.is("LATE")
+    private boolean isLast(ScriptReply reply) {
+        // Refused for its time, and not because others had the lock since it was sent.
+        boolean late = reply.is("LATE")
                 && reply.serverMicros() / 1_000
-                        > sentMicros / 1_000 + traits.commandTimeout().toMillis();
+                        > reply.sentMicros / 1_000 + traits.commandTimeout().toMillis();
+        // Refused because it was not known yet that the server's run is old enough.
+        boolean old =
+                guard != null && reply.is("YOUNG") && guard.saw(reply.server, reply.runId(), reply.uptimeSeconds());
+        return !reply.is("AGAIN") && !reply.leavesMore() && !late && !old;
     }
 
     /** Returns the run id that the server of a lock must have to give it; 0: any. */
     String runOf(List<String> lockNames) {
-        return guard == null ? "0" : guard.oldRun(serverOf(lockNames));
-    }
-
-    /** Returns whether the server has refused a lock because it was not known yet that its run is old enough. */
-    private boolean isOldRun(String server, ScriptReply reply) {
-        return guard != null && reply.is("YOUNG") && guard.saw(server, reply.runId(), reply.uptimeSeconds());
-    }
-
-    private String serverOf(List<String> lockNames) {
-        return commands.serverOf(names.lock(lockNames.get(0)));
+        return guard == null ? "0" : guard.oldRun(commands.serverOf(names.lock(lockNames.get(0))));
     }
 
     /**

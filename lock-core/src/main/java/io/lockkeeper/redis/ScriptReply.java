@@ -22,10 +22,20 @@ final class ScriptReply {
     private static final int ATTEMPT = 20;
     private static final String AS_USUAL = "the usual";
 
+    final String server;
+    final long sentMicros;
     private final String[] parts;
     private final String status;
 
-    ScriptReply(Object raw) {
+    /**
+     * Reads a reply.
+     *
+     * @param server which gave it
+     * @param sentMicros what was known of its clock when the command was sent
+     */
+    ScriptReply(Object raw, String server, long sentMicros) {
+        this.server = server;
+        this.sentMicros = sentMicros;
         if (!(raw instanceof byte[] text)) {
             throw new StoreException("a script gave no text: is the connection in a transaction?", null);
         }
@@ -67,12 +77,7 @@ final class ScriptReply {
         return number(3);
     }
 
-    /**
-     * Reads the answer to an acquisition.
-     *
-     * @param askedMillis the lease that was asked for
-     * @param longerMillis by how much Redis was to keep the hold longer than that
-     */
+    /** Reads the answer to an acquisition, whose hold Redis was to keep for longer than was asked for. */
     AcquireReply toAcquireReply(long askedMillis, long longerMillis) {
         return switch (status) {
             case AS_USUAL -> new AcquireReply.Acquired(askedMillis, List.of(serverMicros()));

@@ -83,7 +83,7 @@ final class SlotGroups {
 
     private CompletableFuture<AcquireReply> eval(AcquireCommand command) {
         long longer = session.commands.clockDifferenceMillis();
-        return session.evalInTime(
+        return session.eval(
                         session.scripts.acquire(),
                         command.names(),
                         sent -> Arguments.acquire(
@@ -174,7 +174,7 @@ final class SlotGroups {
         boolean first = names.get(0).equals(command.names().get(0));
         ReleaseCommand part =
                 new ReleaseCommand(names, command.attempt(), first ? command.lastToken() : 0, command.keepMillis());
-        return session.eval(session.scripts.release(), names, Arguments.release(part), waitNanos)
+        return session.eval(session.scripts.release(), names, sent -> Arguments.release(part), waitNanos)
                 .thenApply(ScriptReply::toReleaseReply);
     }
 
@@ -203,11 +203,8 @@ final class SlotGroups {
 
     private CompletableFuture<String> renewed(List<RenewCommand> commands) {
         List<String> names = commands.stream().map(RenewCommand::name).toList();
-        return session.eval(
-                        session.scripts.renew(),
-                        names,
-                        Arguments.renew(commands, session.commands.clockDifferenceMillis()),
-                        0)
+        long longer = session.commands.clockDifferenceMillis();
+        return session.eval(session.scripts.renew(), names, sent -> Arguments.renew(commands, longer), 0)
                 .thenApply(ScriptReply::renewed);
     }
 
