@@ -36,13 +36,7 @@ final class Arguments {
         return ALIVE_POLLS * traits.pollInterval().toMillis();
     }
 
-    /**
-     * Returns the arguments of an acquisition.
-     *
-     * @param longerMillis by how much Redis keeps the hold longer than it is asked for
-     * @param sent the server's time, us
-     * @param run the run id that the server must have; 0: any
-     */
+    /** Of a hold that Redis keeps for longer than asked, at a server's time, us; run id 0: any server may give it. */
     static List<byte[]> acquire(AcquireCommand command, long longerMillis, StoreTraits traits, long sent, String run) {
         byte[] claim = new Arguments(CLAIM).claim(command, longerMillis, traits, sent).text;
         return run.equals("0") ? List.of(claim) : List.of(claim, RedisNames.bytes(run));

@@ -2,11 +2,12 @@
 package io.lockkeeper.redis;
 
 import io.lockkeeper.store.StoreException;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.springframework.data.redis.connection.ClusterSlotHashUtil;
 import org.springframework.data.redis.connection.RedisClusterConnection;
@@ -25,6 +26,8 @@ final class ClusterTopology {
 
     private static final long REFRESH_NANOS = TimeUnit.SECONDS.toNanos(10);
     private static final long MIN_REFRESH_NANOS = TimeUnit.MILLISECONDS.toNanos(300);
+
+    private static final Pattern GLOB = Pattern.compile("[*?\\[\\\\]");
 
     /** So many keys hit each of the 16,384 slots almost certainly. */
     private static final int ROUTES_TRIED = 200_000;
@@ -90,41 +93,23 @@ final class ClusterTopology {
      * no such key is left out: it has no match either.
      */
     List<byte[]> routes(byte[] pattern) {
-        byte[] begin = literalBegin(pattern);
-        if (single) {
-            return List.of(begin);
-        }
-        List<Master> missing = new ArrayList<>(masters);
-        if (missing.isEmpty()) {
+        if (!single && masters.isEmpty()) {
             throw new StoreException("the masters of the cluster are not known", null);
         }
+        String begin = GLOB.split(new String(pattern, StandardCharsets.UTF_8), 2)[0];
         // Only a hash tag gives two keys with different last bits one slot.
-        if (slot(append(begin, 0)) == slot(append(begin, 1))) {
-            return List.of(begin);
+        if (slot(RedisNames.bytes(begin + 0)) == slot(RedisNames.bytes(begin + 1))) {
+            return List.of(RedisNames.bytes(begin));
         }
+        List<Master> missing = new ArrayList<>(masters);
         List<byte[]> routes = new ArrayList<>();
         for (int i = 0; i < ROUTES_TRIED && !missing.isEmpty(); i++) {
-            byte[] key = append(begin, i);
+            byte[] key = RedisNames.bytes(begin + i);
             if (missing.removeIf(master -> master.serves(slot(key)))) {
                 routes.add(key);
             }
         }
         return routes;
-    }
-
-    private static byte[] literalBegin(byte[] pattern) {
-        int length = 0;
-        while (length < pattern.length && "*?[\\".indexOf(pattern[length]) < 0) {
-            length++;
-        }
-        return Arrays.copyOf(pattern, length);
-    }
-
-    private static byte[] append(byte[] begin, int number) {
-        byte[] digits = RedisNames.bytes(Integer.toString(number));
-        byte[] key = Arrays.copyOf(begin, begin.length + digits.length);
-        System.arraycopy(digits, 0, key, begin.length, digits.length);
-        return key;
     }
 
     /** A master of a cluster under the name of its address, or the only server. */

@@ -12,6 +12,7 @@ import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.springframework.core.NestedExceptionUtils;
 
 /**
  * What servers and clients say of failures: the server's answer, wrapped differently by each client.
@@ -26,10 +27,7 @@ public final class Failures {
 
     /** Returns the message of the innermost cause, without the full stop at its end; its type where it has none. */
     public static String rootMessage(Throwable failure) {
-        Throwable root = failure;
-        while (root.getCause() != null) {
-            root = root.getCause();
-        }
+        Throwable root = NestedExceptionUtils.getMostSpecificCause(failure);
         String message = root.getMessage() == null ? root.toString() : root.getMessage();
         return message.endsWith(".") ? message.substring(0, message.length() - 1) : message;
     }

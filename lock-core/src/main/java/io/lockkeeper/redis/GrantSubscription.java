@@ -50,11 +50,7 @@ final class GrantSubscription implements MessageListener, SubscriptionListener {
     private volatile boolean reported;
     private @Nullable RedisConnectionFactory connections;
 
-    /**
-     * Creates it without a connection yet.
-     *
-     * @param earlierMillis by how much a grant may end sooner than Redis says
-     */
+    /** Creates it without a connection yet; a grant may end sooner than Redis says. */
     GrantSubscription(
             Clients clients, RedisNames names, String clientId, StoreListener listener, LongSupplier earlierMillis) {
         this.clients = clients;

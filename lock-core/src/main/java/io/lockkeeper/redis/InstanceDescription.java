@@ -17,6 +17,7 @@ import org.jspecify.annotations.Nullable;
 final class InstanceDescription {
 
     private static final Pattern FIELD = Pattern.compile("\"(\\w+)\":(?:\"((?:[^\"\\\\]|\\\\.)*)\"|(\\d+))");
+    private static final Pattern UNSAFE = Pattern.compile("[\"\\\\\\x00-\\x1f]");
     private static final Pattern ESCAPE = Pattern.compile("\\\\(?:u([0-9a-fA-F]{4})|(.))");
 
     private InstanceDescription() {}
@@ -59,17 +60,9 @@ final class InstanceDescription {
     }
 
     private static String quoted(String text) {
-        StringBuilder json = new StringBuilder("\"");
-        for (int i = 0; i < text.length(); i++) {
-            char c = text.charAt(i);
-            if (c == '"' || c == '\\') {
-                json.append('\\').append(c);
-            } else if (c < ' ') {
-                json.append(String.format(Locale.ROOT, "\\u%04x", (int) c));
-            } else {
-                json.append(c);
-            }
-        }
-        return json.append('"').toString();
+        String escaped = UNSAFE.matcher(text)
+                .replaceAll(unsafe -> String.format(
+                        Locale.ROOT, "\\\\u%04x", (int) unsafe.group().charAt(0)));
+        return '"' + escaped + '"';
     }
 }

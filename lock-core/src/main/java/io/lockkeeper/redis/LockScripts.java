@@ -34,15 +34,7 @@ record LockScripts(
                 names.channelPrefix());
     }
 
-    /**
-     * Returns the scripts of a store.
-     *
-     * @param leaseMillis the lease of holds that are renewed
-     * @param tombstoneMillis how long a free lock is remembered
-     * @param aliveMillis how long a place in the queue is kept
-     * @param grantMillis how long a grant lasts
-     * @param channels with what the names of the clients' channels begin
-     */
+    /** Returns the scripts of a store that keeps places in the queue for so long; client ids follow the channels' names. */
     static LockScripts of(long leaseMillis, long tombstoneMillis, long aliveMillis, long grantMillis, byte[] channels) {
         Map<String, String> constants = Map.of(
                 "${lease}", quoted(digits(leaseMillis)),

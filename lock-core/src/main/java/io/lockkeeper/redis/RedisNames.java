@@ -9,21 +9,11 @@ import java.util.regex.Pattern;
  *
  * <p>Internal: public for the packages of the drivers alone, and may change in any release.
  */
-public final class RedisNames {
+public record RedisNames(String prefix) {
 
     private static final Pattern GLOB = Pattern.compile("[*?\\[\\]\\\\]");
-
-    private final String prefix;
-    private final String locks;
-    private final String channels;
-    private final String instances;
-
-    RedisNames(String prefix) {
-        this.prefix = prefix;
-        locks = prefix + ":lock:";
-        channels = prefix + ":grants:";
-        instances = prefix + ":instance:";
-    }
+    private static final String LOCK = ":lock:";
+    private static final String CHANNEL = ":grants:";
 
     /** Returns the pattern of all keys, for people. */
     String keys() {
@@ -32,35 +22,35 @@ public final class RedisNames {
 
     /** Returns the command that gives a user all rights that are needed, and no more than a client needs to connect. */
     String rights() {
-        return "ACL SETUSER <user> ~" + keys() + " &" + channels
+        return "ACL SETUSER <user> ~" + keys() + " &" + prefix + CHANNEL
                 + "* +eval +evalsha +script|load +time +exists +hget +hmget"
                 + " +hset +hdel +unlink +pexpire +pttl +scan +publish +subscribe +unsubscribe +setex +mget +del +info +hello +client";
     }
 
     byte[] lock(String name) {
-        return bytes(locks + name);
+        return bytes(prefix + LOCK + name);
     }
 
     /** Returns the name of the lock that a key belongs to. */
     String lockName(String key) {
-        return key.substring(locks.length());
+        return key.substring(prefix.length() + LOCK.length());
     }
 
     /** Returns the pattern of keys for one of names; the prefix itself is no pattern. */
     byte[] lockPattern(String namePattern) {
-        return bytes(GLOB.matcher(locks).replaceAll("\\\\$0") + namePattern);
+        return bytes(GLOB.matcher(prefix + LOCK).replaceAll("\\\\$0") + namePattern);
     }
 
     byte[] channelPrefix() {
-        return bytes(channels);
+        return bytes(prefix + CHANNEL);
     }
 
     byte[] channel(String clientId) {
-        return bytes(channels + clientId);
+        return bytes(prefix + CHANNEL + clientId);
     }
 
     byte[] instance(String clientId) {
-        return bytes(instances + clientId);
+        return bytes(prefix + ":instance:" + clientId);
     }
 
     /** Returns a text as Redis keeps it. */
