@@ -25,8 +25,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.BiFunction;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -52,34 +52,51 @@ public class MemoryLockStore implements LockStore {
     private record Client(StoredInstance description, StoreListener listener) {}
 
     /** What peers share; its monitor guards all of it. */
-    private static final class Heap {
+    static final class Heap {
 
-        private final LongSupplier micros;
+        private final LongSupplier clock;
         private final Map<String, MemoryLock> locks = new HashMap<>();
         private final Map<String, Client> clients = new HashMap<>();
         private final List<Runnable> messages = new ArrayList<>();
         private long lastToken;
 
-        Heap(LongSupplier micros) {
-            this.micros = micros;
+        /** When the present command runs, us. */
+        long micros;
+
+        Heap(LongSupplier clock) {
+            this.clock = clock;
         }
 
-        MemoryLock lock(String name) {
-            return locks.computeIfAbsent(name, key -> new MemoryLock(key, lastToken, this::send));
+        long now() {
+            return micros / 1_000;
+        }
+
+        static String clientOf(String attempt) {
+            return attempt.substring(0, CLIENT_ID_LENGTH);
         }
 
         void send(String attempt, Consumer<StoreListener> message) {
-            Client client = clients.get(attempt.substring(0, CLIENT_ID_LENGTH));
+            Client client = clients.get(clientOf(attempt));
             if (client != null) {
                 messages.add(() -> message.accept(client.listener()));
             }
         }
 
-        void dropUnused(MemoryLock lock) {
-            lastToken = Math.max(lastToken, lock.token());
-            if (lock.isUnused()) {
-                locks.remove(lock.name);
+        /** Applies a command to locks; the messages are there afterwards. */
+        private <T> T apply(List<String> names, Function<List<MemoryLock>, T> command) {
+            micros = clock.getAsLong();
+            List<MemoryLock> named = names.stream()
+                    .map(name -> locks.computeIfAbsent(name, key -> new MemoryLock(key, lastToken, this)))
+                    .toList();
+            named.forEach(MemoryLock::expire);
+            T reply = command.apply(named);
+            for (MemoryLock lock : named) {
+                lastToken = Math.max(lastToken, lock.token);
+                if (lock.isUnused()) {
+                    locks.remove(lock.name);
+                }
             }
+            return reply;
         }
     }
 
@@ -123,87 +140,70 @@ public class MemoryLockStore implements LockStore {
 
     @Override
     public CompletableFuture<AcquireReply> acquire(AcquireCommand command) {
-        return apply(command.names(), (locks, micros) -> acquire(locks, command, false, micros));
+        return apply(command.names(), locks -> acquire(locks, command, false));
     }
 
     /** Takes locks, or gives a place; of one that comes ahead of those who wait, these are not served before. */
-    private AcquireReply acquire(List<MemoryLock> locks, AcquireCommand command, boolean ahead, long micros) {
+    private AcquireReply acquire(List<MemoryLock> locks, AcquireCommand command, boolean ahead) {
         String me = command.attempt();
         if (locks.stream().anyMatch(lock -> lock.hasEnded(me))) {
             return new AcquireReply.Ended();
         }
         if (!ahead) {
-            locks.forEach(lock -> lock.serve(me, micros));
+            locks.forEach(lock -> lock.serve(me));
         }
-        int blocked = 0;
-        while (blocked < locks.size()
-                && (locks.get(blocked).isHolder(me) || locks.get(blocked).canHave(command, ahead))) {
-            blocked++;
+        int free = 0;
+        while (free < locks.size() && locks.get(free).canHave(command, ahead)) {
+            free++;
         }
-        long now = micros / 1_000;
-        if (blocked == locks.size()) {
+        long now = heap.now();
+        if (free == locks.size()) {
             // One that completes a set of locks begins anew; a repeated command must not shorten what was extended.
             boolean fresh = !locks.stream().allMatch(lock -> lock.isHolder(me));
             long end = now + command.leaseMillis();
-            return new AcquireReply.Acquired(
-                    command.leaseMillis(),
-                    locks.stream()
-                            .map(lock -> hold(lock, command, end, fresh, micros))
-                            .toList());
+            List<Long> tokens =
+                    locks.stream().map(lock -> lock.hold(command, end, fresh)).toList();
+            return new AcquireReply.Acquired(command.leaseMillis(), tokens);
+        }
+        MemoryLock busy = locks.get(free);
+        locks.subList(free + 1, locks.size()).forEach(lock -> lock.letGo(me));
+        if (!command.queue()) {
+            return new AcquireReply.Busy(busy.holder());
         }
         // What is held while the attempt waits must last until it asks again.
-        long waiting = now + Math.max(command.leaseMillis(), aliveMillis());
-        for (int i = 0; i < locks.size(); i++) {
-            if (i > blocked) {
-                locks.get(i).letGo(me, micros);
-            } else if (command.queue() && i < blocked) {
-                hold(locks.get(i), command, waiting, false, micros);
-            } else if (command.queue()) {
-                long grant =
-                        Math.min(command.leaseMillis(), traits().grantTime().toMillis());
-                locks.get(i).enqueue(command, now + aliveMillis(), grant);
-            }
-        }
-        MemoryLock busy = locks.get(blocked);
-        return command.queue()
-                ? new AcquireReply.Queued(busy.holder(), busy.end() - now, now)
-                : new AcquireReply.Busy(busy.holder());
-    }
-
-    private static long hold(MemoryLock lock, AcquireCommand command, long end, boolean exact, long micros) {
-        if (lock.isHolder(command.attempt())) {
-            return lock.prolong(command.attempt(), end, exact);
-        }
-        long token = lock.take(command, false, end, micros);
-        lock.serve(null, micros);
-        return token;
+        long alive = ALIVE_POLLS * traits().pollInterval().toMillis();
+        long waiting = now + Math.max(command.leaseMillis(), alive);
+        locks.subList(0, free).forEach(lock -> lock.hold(command, waiting, false));
+        busy.enqueue(
+                command,
+                now + alive,
+                Math.min(command.leaseMillis(), traits().grantTime().toMillis()));
+        return new AcquireReply.Queued(busy.holder(), busy.remaining(), now);
     }
 
     @Override
     public CompletableFuture<HandOverReply> handOver(HandOverCommand command) {
-        return apply(command.next().names(), (locks, micros) -> handOver(locks, command, micros));
-    }
-
-    private HandOverReply handOver(List<MemoryLock> locks, HandOverCommand command, long micros) {
-        MemoryLock lock = locks.get(0);
-        String next = command.next().attempt();
-        boolean held = lock.isHolder(command.attempt());
-        if (!lock.isHolder(next) && !lock.isQueued(next) && (lock.hasEnded(next) || !held)) {
-            return new HandOverReply(false, new AcquireReply.Ended());
-        }
-        if (held) {
-            lock.end(command.attempt(), command.lastToken(), 0);
-        }
-        return new HandOverReply(true, acquire(locks, command.next(), command.ahead(), micros));
+        return apply(command.next().names(), locks -> {
+            MemoryLock lock = locks.get(0);
+            String next = command.next().attempt();
+            boolean held = lock.isHolder(command.attempt());
+            if (!lock.isHolder(next) && !lock.isQueued(next) && (lock.hasEnded(next) || !held)) {
+                return new HandOverReply(false, new AcquireReply.Ended());
+            }
+            if (held) {
+                lock.end(command.attempt(), command.lastToken(), 0);
+            }
+            return new HandOverReply(true, acquire(locks, command.next(), command.ahead()));
+        });
     }
 
     @Override
     public CompletableFuture<ReleaseReply> release(ReleaseCommand command) {
-        return apply(command.names(), (locks, micros) -> {
+        return apply(command.names(), locks -> {
             List<ReleaseReply> replies = new ArrayList<>();
             for (MemoryLock lock : locks) {
                 long lastToken = replies.isEmpty() ? command.lastToken() : 0;
-                replies.add(lock.release(command.attempt(), lastToken, command.keepMillis(), micros));
+                replies.add(lock.release(command.attempt(), lastToken, command.keepMillis()));
             }
             return Collections.max(replies);
         });
@@ -212,14 +212,13 @@ public class MemoryLockStore implements LockStore {
     @Override
     public List<CompletableFuture<Boolean>> renew(List<RenewCommand> commands) {
         return commands.stream()
-                .map(command -> apply(
-                        List.of(command.name()), (locks, micros) -> locks.get(0).renew(command, micros / 1_000)))
+                .map(command -> on(command.name(), lock -> lock.renew(command)))
                 .toList();
     }
 
     @Override
     public CompletableFuture<Optional<StoredLock>> inspect(String name) {
-        return apply(List.of(name), (locks, micros) -> locks.get(0).describe(micros / 1_000));
+        return on(name, MemoryLock::describe);
     }
 
     @Override
@@ -244,7 +243,7 @@ public class MemoryLockStore implements LockStore {
 
     @Override
     public CompletableFuture<Boolean> revoke(String name) {
-        return apply(List.of(name), (locks, micros) -> locks.get(0).revoke(micros));
+        return on(name, MemoryLock::revoke);
     }
 
     @Override
@@ -265,19 +264,19 @@ public class MemoryLockStore implements LockStore {
         return "the memory of this process";
     }
 
-    /** Applies a command to locks at the present time, us, and then tells whom it concerns. */
-    private <T> CompletableFuture<T> apply(List<String> names, BiFunction<List<MemoryLock>, Long, T> command) {
+    private <T> CompletableFuture<T> on(String name, Function<MemoryLock, T> command) {
+        return apply(List.of(name), locks -> command.apply(locks.get(0)));
+    }
+
+    /** Applies a command to locks, and then tells whom it concerns. */
+    private <T> CompletableFuture<T> apply(List<String> names, Function<List<MemoryLock>, T> command) {
         if (closed) {
             return CompletableFuture.failedFuture(new StoreException("the lock store is closed", null));
         }
         T reply;
         List<Runnable> due;
         synchronized (heap) {
-            long micros = heap.micros.getAsLong();
-            List<MemoryLock> locks = names.stream().map(heap::lock).toList();
-            locks.forEach(lock -> lock.expire(micros / 1_000));
-            reply = command.apply(locks, micros);
-            locks.forEach(heap::dropUnused);
+            reply = heap.apply(names, command);
             due = List.copyOf(heap.messages);
             heap.messages.clear();
         }
@@ -301,10 +300,6 @@ public class MemoryLockStore implements LockStore {
             throw new IllegalStateException("This MemoryLockStore is not open: build a LockTemplate with it");
         }
         return times;
-    }
-
-    private long aliveMillis() {
-        return ALIVE_POLLS * traits().pollInterval().toMillis();
     }
 
     private static Duration min(Duration a, Duration b) {
