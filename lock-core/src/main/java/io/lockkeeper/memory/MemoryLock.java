@@ -156,8 +156,7 @@ final class MemoryLock {
     }
 
     private void prolong(String attempt, long end, boolean exact) {
-        holds.computeIfPresent(
-                attempt, (key, hold) -> new Hold(State.HELD, exact ? end : Math.max(end, hold.end())));
+        holds.computeIfPresent(attempt, (key, hold) -> new Hold(State.HELD, exact ? end : Math.max(end, hold.end())));
     }
 
     boolean renew(RenewCommand command) {

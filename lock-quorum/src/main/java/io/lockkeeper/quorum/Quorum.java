@@ -13,10 +13,8 @@ import io.lockkeeper.store.RenewCommand;
 import io.lockkeeper.store.StoreException;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
@@ -38,23 +36,15 @@ final class Quorum {
     final Duration commandTimeout;
     private final Duration leaseTime;
     private final Map<String, Attempt> attempts = new ConcurrentHashMap<>();
-    private final Map<QuorumNode, PendingReleases> pending = new LinkedHashMap<>();
     private final FairnessWindow window = new FairnessWindow(System::nanoTime);
     private final ScheduledThreadPoolExecutor timer =
             new ScheduledThreadPoolExecutor(1, DaemonThreads.factory("lockkeeper-quorum-timer"));
 
-    /**
-     * Creates a quorum.
-     *
-     * @param nodes the nodes, which are open
-     * @param commandTimeout within which every command is answered
-     * @param leaseTime after which a node that was restarted is trusted again
-     */
+    /** Creates a quorum of open nodes, of which one that was restarted is trusted again after the lease time. */
     Quorum(List<QuorumNode> nodes, Duration commandTimeout, Duration leaseTime) {
         this.nodes = nodes;
         this.commandTimeout = commandTimeout;
         this.leaseTime = leaseTime;
-        nodes.forEach(node -> pending.put(node, new PendingReleases(node, this)));
         timer.setRemoveOnCancelPolicy(true);
     }
 
@@ -84,10 +74,11 @@ final class Quorum {
             if (released == ReleaseReply.NOT_HELD) {
                 return CompletableFuture.completedFuture(new HandOverReply(false, new AcquireReply.Ended()));
             }
-            CompletableFuture<AcquireReply> reply = mayGoOn
-                    ? acquire(next, end - System.nanoTime())
-                    : CompletableFuture.completedFuture(new AcquireReply.Busy(""));
-            return reply.whenComplete((answer, failure) -> {
+            if (!mayGoOn) {
+                return CompletableFuture.completedFuture(new HandOverReply(true, new AcquireReply.Busy("")));
+            }
+            return acquire(next, end - System.nanoTime())
+                    .whenComplete((answer, failure) -> {
                         if (!(answer instanceof AcquireReply.Acquired)) {
                             window.ended(next.name());
                         }
@@ -131,7 +122,7 @@ final class Quorum {
             if (failure == null) {
                 settled.run();
             } else {
-                Objects.requireNonNull(pending.get(node)).add(ending, settled);
+                node.releaseLater(ending, settled, this);
             }
         });
         return reply;
@@ -214,11 +205,7 @@ final class Quorum {
                 null);
     }
 
-    /**
-     * Runs a short task after a delay; never where the quorum is closed before.
-     *
-     * @return takes the task back
-     */
+    /** Runs a short task after a delay, unless the quorum is closed before, and returns what takes it back. */
     Runnable later(long nanos, Runnable task) {
         try {
             var scheduled = timer.schedule(task, nanos, TimeUnit.NANOSECONDS);
@@ -234,12 +221,8 @@ final class Quorum {
     }
 
     /**
-     * How an attempt ends, at every node sooner or later.
-     *
-     * @param names the locks
-     * @param attempt the attempt
-     * @param keptUntil until when the locks stay taken, on the monotonic clock
-     * @param until when nothing of the attempt can be left at any node, on the monotonic clock
+     * How an attempt ends, at every node sooner or later. On the monotonic clock, the locks stay taken until one moment, and
+     * nothing of the attempt can be left at any node after the other.
      */
     record Ending(List<String> names, String attempt, long keptUntil, long until) {
 

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.quorum;
 
+import io.lockkeeper.quorum.Quorum.Ending;
 import io.lockkeeper.store.LockStore;
 import io.lockkeeper.store.RenewCommand;
 import io.lockkeeper.store.StoreException;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.Collections;
+import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -13,10 +16,13 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** One of the independent stores: asks it, and notes whether it answers and how much is still to be done there. */
+/** One of the independent stores: asks it, notes whether it answers, and tells it the releases that it missed. */
 final class QuorumNode {
 
     private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+    private static final int MOST_PENDING = 10_000;
+    private static final long MIN_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+    private static final long MAX_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final int number;
     final LockStore store;
@@ -31,6 +37,14 @@ final class QuorumNode {
     /** What must have ended before the store may be closed; guarded by this. */
     private int duties;
 
+    /** Each is sent until the node answers or the hold has ended there by itself; guarded by this, as what follows. */
+    private final Deque<Pending> pending = new ArrayDeque<>();
+
+    private boolean releasing;
+    private long pause = MIN_PAUSE_NANOS;
+
+    private record Pending(Ending ending, Runnable settled) {}
+
     QuorumNode(int number, LockStore store) {
         this.number = number;
         this.store = store;
@@ -38,26 +52,24 @@ final class QuorumNode {
 
     List<CompletableFuture<Boolean>> renew(List<RenewCommand> commands) {
         long sent = System.nanoTime();
-        List<CompletableFuture<Boolean>> answers;
         try {
-            answers = store.renew(commands);
+            return store.renew(commands).stream()
+                    .map(answer -> noted(answer, sent))
+                    .toList();
         } catch (RuntimeException failure) {
-            answers = Collections.nCopies(commands.size(), CompletableFuture.failedFuture(failure));
+            return Collections.nCopies(commands.size(), noted(CompletableFuture.failedFuture(failure), sent));
         }
-        return answers.stream().map(answer -> noted(answer, sent)).toList();
     }
 
     /** Asks the store, on a thread that does not wait: the nodes are asked at the same time. */
     <T> CompletableFuture<T> ask(Function<LockStore, CompletableFuture<T>> command) {
         long sent = System.nanoTime();
-        CompletableFuture<T> answer;
         try {
-            answer = command.apply(store);
+            return noted(command.apply(store), sent);
         } catch (RuntimeException failure) {
             // One node that throws must not keep the others from being asked.
-            answer = CompletableFuture.failedFuture(failure);
+            return noted(CompletableFuture.failedFuture(failure), sent);
         }
-        return noted(answer, sent);
     }
 
     private <T> CompletableFuture<T> noted(CompletableFuture<T> answer, long sent) {
@@ -80,6 +92,70 @@ final class QuorumNode {
         return "master " + number + ": "
                 + (cause == null ? "no answer yet" : cause instanceof StoreException ? cause.getMessage() : cause);
     }
+
+    // ---- releases of which the node has not heard yet ----
+
+    /** Takes over a release that failed, and says when the node has heard of it, or need not. */
+    void releaseLater(Ending ending, Runnable settled, Quorum quorum) {
+        Pending dropped;
+        boolean start;
+        synchronized (this) {
+            // The oldest one ends by itself soonest.
+            dropped = pending.size() >= MOST_PENDING ? pending.poll() : null;
+            pending.add(new Pending(ending, settled));
+            start = !releasing;
+            releasing = true;
+        }
+        if (dropped != null) {
+            dropped.settled.run();
+        }
+        if (start) {
+            quorum.later(MIN_PAUSE_NANOS, () -> releaseNext(quorum));
+        }
+    }
+
+    /** Sends one after the other: a node that is away for long costs one command at a time. */
+    private void releaseNext(Quorum quorum) {
+        Pending next = takePending();
+        if (next != null) {
+            ask(store -> store.release(next.ending.command()))
+                    .whenComplete((reply, failure) -> released(next, failure, quorum));
+        }
+    }
+
+    private @Nullable Pending takePending() {
+        while (true) {
+            Pending next;
+            synchronized (this) {
+                next = pending.poll();
+                releasing = next != null;
+            }
+            if (next == null || !next.ending.isOver()) {
+                return next;
+            }
+            next.settled.run();
+        }
+    }
+
+    private void released(Pending release, @Nullable Throwable failure, Quorum quorum) {
+        long delay = 0;
+        synchronized (this) {
+            if (failure == null) {
+                pause = MIN_PAUSE_NANOS;
+            } else {
+                // At the end: one lock whose key is spoilt must not hold up the others.
+                pending.add(release);
+                delay = pause;
+                pause = Math.min(MAX_PAUSE_NANOS, 2 * pause);
+            }
+        }
+        if (failure == null) {
+            release.settled.run();
+        }
+        quorum.later(delay, () -> releaseNext(quorum));
+    }
+
+    // ---- the end ----
 
     /** Begins something that must not be cut off when the store is closed. */
     synchronized void beginDuty() {

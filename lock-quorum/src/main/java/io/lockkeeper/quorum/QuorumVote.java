@@ -10,11 +10,7 @@ import java.util.function.Predicate;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
-/**
- * The answers of all nodes to one question, as far as they are there. Guarded by itself.
- *
- * @param <T> what a node answers
- */
+/** The answers of all nodes to one question, as far as they are there. Guarded by itself. */
 final class QuorumVote<T> {
 
     private final int nodes;
@@ -33,14 +29,7 @@ final class QuorumVote<T> {
         Optional<R> decide(QuorumVote<T> vote);
     }
 
-    /**
-     * Decides what answers can, as soon as they can.
-     *
-     * @param nodes the nodes
-     * @param answers the answers to come, in the order of the nodes
-     * @param rule the decision
-     * @return the decision; a {@link StoreException} that names the nodes that failed, if there is none
-     */
+    /** Decides by the nodes' answers as soon as they can; else it fails and names the nodes that failed. */
     static <T, R> CompletableFuture<R> decide(
             List<QuorumNode> nodes, List<CompletableFuture<T>> answers, Rule<T, R> rule) {
         QuorumVote<T> vote = new QuorumVote<>(nodes.size());
