@@ -20,22 +20,13 @@ public final class DaemonThreads {
 
     private DaemonThreads() {}
 
-    /**
-     * Returns an executor with as many threads as there is work.
-     *
-     * @param name the beginning of the threads' names
-     */
+    /** Returns an executor with as many threads as there is work; their names begin with a given one. */
     public static ExecutorService cached(String name) {
         return new ThreadPoolExecutor(
                 0, Integer.MAX_VALUE, IDLE_SECONDS, TimeUnit.SECONDS, new SynchronousQueue<>(), factory(name));
     }
 
-    /**
-     * Returns an executor with a limited number of threads; further work queues.
-     *
-     * @param name the beginning of the threads' names
-     * @param threads the largest number of threads
-     */
+    /** Returns an executor with so many threads at most, whose names begin with a given one; further work queues. */
     public static ExecutorService limited(String name, int threads) {
         ThreadPoolExecutor executor = new ThreadPoolExecutor(
                 threads, threads, IDLE_SECONDS, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), factory(name));
@@ -43,11 +34,7 @@ public final class DaemonThreads {
         return executor;
     }
 
-    /**
-     * Returns a factory of daemon threads.
-     *
-     * @param name the beginning of the threads' names
-     */
+    /** Returns a factory of daemon threads whose names begin with a given one. */
     public static ThreadFactory factory(String name) {
         AtomicInteger number = new AtomicInteger();
         return task -> {
