@@ -215,7 +215,7 @@ Abandon(a) ==
     /\ Set(a, "left")
     /\ pending' = pending \cup Abandonment(a)
 
-\* ActionExecutor.ask -> RedisSession.evalInTime -> Arguments.acquire. ServerClock knows the time exactly: see README.md.
+\* ActionExecutor.ask -> RedisSession.eval -> Arguments.acquire. ServerClock knows the time exactly: see README.md.
 Ask(a, state) ==
     /\ net' = net \cup {[kind |-> "acquire", attempt |-> a, sent |-> 0, age |-> 0]}
     /\ Room(net')

@@ -14,7 +14,6 @@ import java.util.stream.StreamSupport;
 import org.jspecify.annotations.Nullable;
 import org.springframework.data.redis.connection.RedisClusterConfiguration;
 import org.springframework.data.redis.connection.RedisConfiguration;
-import org.springframework.data.redis.connection.RedisConnection;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.RedisNode;
 import org.springframework.data.redis.connection.RedisSentinelConfiguration;
@@ -40,11 +39,6 @@ record Clients(RedisConnectionFactory factory, Duration limit) {
             own = JedisConnections.scripts((JedisConnectionFactory) factory, limit, timer);
         }
         return own == null ? general : own;
-    }
-
-    /** Returns what changes when a client that sends again by itself loses a connection. */
-    Object losses(RedisConnection connection) {
-        return factory instanceof JedisConnectionFactory ? JedisConnections.losses(connection) : 0;
     }
 
     /** Returns what a factory of a known client was told of its servers; null: it is not known. */

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.redis;
 
-import io.lockkeeper.redis.RedisLockStore.Options;
-import io.lockkeeper.store.StoreTraits;
-import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -24,15 +21,6 @@ record LockScripts(
         LuaScript revoke) {
 
     private static final long LATEST_MILLIS = 9_999_999_999_999L;
-
-    static LockScripts of(StoreTraits traits, Options options, RedisNames names, Duration leaseTime) {
-        return of(
-                leaseTime.toMillis(),
-                options.tombstoneTime().toMillis(),
-                Arguments.aliveMillis(traits),
-                traits.grantTime().toMillis(),
-                names.channelPrefix());
-    }
 
     /** Returns the scripts of a store that keeps places in the queue for so long; client ids follow the channels' names. */
     static LockScripts of(long leaseMillis, long tombstoneMillis, long aliveMillis, long grantMillis, byte[] channels) {

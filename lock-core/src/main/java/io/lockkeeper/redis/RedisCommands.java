@@ -2,7 +2,7 @@
 package io.lockkeeper.redis;
 
 import io.lockkeeper.redis.ClusterTopology.Master;
-import io.lockkeeper.redis.replication.DedicatedConnection;
+import io.lockkeeper.redis.jedis.JedisConnections;
 import io.lockkeeper.redis.replication.ReplicaAcks;
 import io.lockkeeper.redis.replication.ReplicatedCommands;
 import io.lockkeeper.store.DaemonThreads;
@@ -36,13 +36,14 @@ import org.springframework.data.redis.connection.RedisClusterConnection;
 import org.springframework.data.redis.connection.RedisConnection;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.ReturnType;
+import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
 
 /**
  * The few things that the store needs of Redis, over spring-data-redis with every client and topology that it has; scripts
  * over the {@linkplain Clients best way} that there is. Every future is completed within the command timeout, with the
  * reply or with a {@link StoreException}, whatever the timeouts of the client are.
  */
-final class RedisCommands implements AutoCloseable, ReplicatedCommands.Masters {
+final class RedisCommands implements AutoCloseable {
 
     private static final Logger log = LoggerFactory.getLogger(RedisCommands.class);
     private static final int PREPARATION_FACTOR = 5;
@@ -59,10 +60,10 @@ final class RedisCommands implements AutoCloseable, ReplicatedCommands.Masters {
     private final RedisConnectionFactory connections;
     private final Duration commandTimeout;
     private final ScheduledExecutorService timer;
-    private final ClusterTopology topology = new ClusterTopology();
-    private final MasterClocks clocks = new MasterClocks();
+    final ClusterTopology topology = new ClusterTopology();
+    final MasterClocks clocks = new MasterClocks();
     private final ScriptRunner scripts;
-    private final Clients clients;
+    final Clients clients;
 
     /** Each server has its own, because not every client heeds an interrupt: a silent server keeps only these busy. */
     private final Map<String, ExecutorService> threads = new ConcurrentHashMap<>();
@@ -80,14 +81,16 @@ final class RedisCommands implements AutoCloseable, ReplicatedCommands.Masters {
         this.clients = new Clients(connections, commandTimeout);
         if (acks.isWanted()) {
             clients.requireDedicated();
-            this.scripts = new ReplicatedCommands(acks, commandTimeout, timer, this);
+            this.scripts = new ReplicatedCommands(
+                    acks,
+                    commandTimeout,
+                    timer,
+                    this::masterOf,
+                    clients::dedicated,
+                    () -> refreshIf(topology.isOld(true)));
         } else {
-            this.scripts = clients.scripts(timer, new ThroughSpringData());
+            this.scripts = clients.scripts(timer, this::evalAnywhere);
         }
-    }
-
-    Clients clients() {
-        return clients;
     }
 
     CompletableFuture<Object> eval(LuaScript script, List<byte[]> keys, List<byte[]> arguments, long waitNanos) {
@@ -148,11 +151,6 @@ final class RedisCommands implements AutoCloseable, ReplicatedCommands.Masters {
                 .thenRun(() -> clocks.measured(measured.values(), measured.size() == masters));
     }
 
-    /** Returns by how many ms a hold may end early because its slot moves to a master whose clock is ahead. */
-    long clockDifferenceMillis() {
-        return clocks.differenceMillis();
-    }
-
     /** Asks all masters of a cluster, or the only server; completed when each of them has answered or failed. */
     private <T> CompletableFuture<?> ofEach(
             String what,
@@ -203,16 +201,6 @@ final class RedisCommands implements AutoCloseable, ReplicatedCommands.Masters {
                 ? connection.serverCommands().info()
                 : ((RedisClusterConnection) connection).serverCommands().info(master.node());
         return info == null ? new Properties() : info;
-    }
-
-    /** Returns the slot of a key: a script may name several keys if they have the same. On a single server all have. */
-    int slot(byte[] key) {
-        return topology.slot(key);
-    }
-
-    /** Returns the name of the server that has a key, as far as that is known: servers have clocks of their own. */
-    String serverOf(byte[] key) {
-        return topology.serverOf(key);
     }
 
     /**
@@ -343,10 +331,8 @@ final class RedisCommands implements AutoCloseable, ReplicatedCommands.Masters {
         return call(ClusterTopology.ANY, "cluster nodes", commandTimeout, connection -> topology.learn(connection));
     }
 
-    // ---- what replica acks need to know of the masters ----
-
-    @Override
-    public CompletableFuture<String> masterOf(byte[] key) {
+    /** Returns the name of the server that has a key, which may have to be asked for. */
+    private CompletableFuture<String> masterOf(byte[] key) {
         String server = topology.serverOf(key);
         if (topology.isSingle() || !server.equals(ClusterTopology.ANY)) {
             return CompletableFuture.completedFuture(server);
@@ -360,55 +346,35 @@ final class RedisCommands implements AutoCloseable, ReplicatedCommands.Masters {
         });
     }
 
-    @Override
-    public DedicatedConnection connectionTo(String server) {
-        return clients.dedicated(server);
+    /** Runs a script over spring-data-redis. In a cluster the client sends it to the master of its first key. */
+    private CompletableFuture<Object> evalAnywhere(
+            LuaScript script, List<byte[]> keys, List<byte[]> arguments, long waitNanos) {
+        byte[][] words = Stream.concat(keys.stream(), arguments.stream()).toArray(byte[][]::new);
+        return call(keys.get(0), script.name(), connection -> run(connection, script, keys.size(), words));
     }
 
-    @Override
-    public void failed() {
-        refreshIf(topology.isOld(true));
+    private @Nullable Object run(RedisConnection connection, LuaScript script, int keys, byte[][] words) {
+        Object losses = losses(connection);
+        Object reply;
+        try {
+            reply = connection.scriptingCommands().evalSha(script.sha1(), ReturnType.VALUE, keys, words);
+        } catch (RuntimeException failure) {
+            if (!Failures.says(failure, "NOSCRIPT")) {
+                throw failure;
+            }
+            // Refused before it ran, so it is safe to send again.
+            byte[] source = RedisNames.bytes(script.source());
+            reply = connection.scriptingCommands().eval(source, ReturnType.VALUE, keys, words);
+        }
+        if (Failures.isNotHeld(reply) && !losses.equals(losses(connection))) {
+            throw Failures.mayHaveRunBefore();
+        }
+        return reply;
     }
 
-    /** Runs scripts over spring-data-redis. In a cluster the client sends a script to the master of its first key. */
-    private final class ThroughSpringData implements ScriptRunner {
-
-        @Override
-        public CompletableFuture<Object> eval(
-                LuaScript script, List<byte[]> keys, List<byte[]> arguments, long waitNanos) {
-            byte[][] keysAndArguments =
-                    Stream.concat(keys.stream(), arguments.stream()).toArray(byte[][]::new);
-            return call(
-                    keys.get(0), script.name(), connection -> run(connection, script, keys.size(), keysAndArguments));
-        }
-
-        private @Nullable Object run(RedisConnection connection, LuaScript script, int keys, byte[][] arguments) {
-            Object losses = scripts.losses(connection);
-            Object reply;
-            try {
-                reply = connection.scriptingCommands().evalSha(script.sha1(), ReturnType.VALUE, keys, arguments);
-            } catch (RuntimeException failure) {
-                if (!Failures.says(failure, "NOSCRIPT")) {
-                    throw failure;
-                }
-                // Refused before it ran, so it is safe to send again.
-                byte[] source = RedisNames.bytes(script.source());
-                reply = connection.scriptingCommands().eval(source, ReturnType.VALUE, keys, arguments);
-            }
-            if (Failures.isNotHeld(reply) && !losses.equals(scripts.losses(connection))) {
-                throw Failures.mayHaveRunBefore();
-            }
-            return reply;
-        }
-
-        @Override
-        public Object losses(RedisConnection connection) {
-            return clients.losses(connection);
-        }
-
-        @Override
-        public void close() {
-            // The threads are closed with the commands.
-        }
+    private Object losses(RedisConnection connection) {
+        return connections instanceof JedisConnectionFactory
+                ? JedisConnections.losses(connection)
+                : scripts.losses(connection);
     }
 }

@@ -68,7 +68,7 @@ public class RedisLockStore implements LockStore {
     @Override
     public CompletableFuture<HandOverReply> handOver(HandOverCommand command) {
         RedisSession open = session();
-        long longer = open.commands.clockDifferenceMillis();
+        long longer = open.commands.clocks.differenceMillis();
         return open.eval(
                         open.scripts.handOver(),
                         List.of(command.next().name()),
@@ -125,7 +125,7 @@ public class RedisLockStore implements LockStore {
 
     @Override
     public GrantChannel grantChannel() {
-        return session().grantChannel();
+        return new GrantChannel(true, session().subscription.since());
     }
 
     @Override

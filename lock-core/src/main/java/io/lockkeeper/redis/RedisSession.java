@@ -3,7 +3,6 @@ package io.lockkeeper.redis;
 
 import io.lockkeeper.redis.RedisLockStore.Options;
 import io.lockkeeper.store.DaemonThreads;
-import io.lockkeeper.store.GrantChannel;
 import io.lockkeeper.store.StoreException;
 import io.lockkeeper.store.StoreListener;
 import io.lockkeeper.store.StoreNotReadyException;
@@ -44,7 +43,7 @@ final class RedisSession {
     private final ScheduledThreadPoolExecutor timer =
             new ScheduledThreadPoolExecutor(1, DaemonThreads.factory("lockkeeper-redis-timer"));
     final RedisCommands commands;
-    private final GrantSubscription subscription;
+    final GrantSubscription subscription;
     private final ServerChecks checks;
     private CompletableFuture<Long> prepared;
     private CompletableFuture<?> described = CompletableFuture.completedFuture(null);
@@ -60,12 +59,17 @@ final class RedisSession {
         this.traits = options.traits(leaseTime);
         this.names = new RedisNames(options.keyPrefix());
         this.endpoint = Clients.Endpoint.of(connections);
-        this.scripts = LockScripts.of(traits, options, names, leaseTime);
+        this.scripts = LockScripts.of(
+                leaseTime.toMillis(),
+                options.tombstoneTime().toMillis(),
+                Arguments.aliveMillis(traits),
+                traits.grantTime().toMillis(),
+                names.channelPrefix());
         this.guard = options.guard(leaseTime);
         timer.setRemoveOnCancelPolicy(true);
         this.commands = new RedisCommands(connections, traits.commandTimeout(), timer, options.acks());
         this.subscription =
-                new GrantSubscription(commands.clients(), names, clientId, listener, commands::clockDifferenceMillis);
+                new GrantSubscription(commands.clients, names, clientId, listener, commands.clocks::differenceMillis);
         this.checks = new ServerChecks(commands, names, clientId, options.acks().isWanted(), InstantSource.system());
         this.prepared = prepare();
     }
@@ -97,10 +101,6 @@ final class RedisSession {
         } catch (InterruptedException interrupt) {
             Thread.currentThread().interrupt();
         }
-    }
-
-    GrantChannel grantChannel() {
-        return new GrantChannel(true, subscription.since());
     }
 
     /**
@@ -135,7 +135,7 @@ final class RedisSession {
     private CompletableFuture<ScriptReply> once(
             LuaScript script, List<String> lockNames, LongFunction<List<byte[]>> argv, long waitNanos) {
         List<byte[]> keys = lockNames.stream().map(names::lock).toList();
-        String server = commands.serverOf(keys.get(0));
+        String server = commands.topology.serverOf(keys.get(0));
         long sent = clocks.micros(server);
         return commands.eval(script, keys, argv.apply(sent), waitNanos).thenApply(raw -> {
             ScriptReply reply = new ScriptReply(raw, server, sent);
@@ -172,7 +172,7 @@ final class RedisSession {
 
     /** Returns the run id that the server of a lock must have to give it; 0: any. */
     String runOf(List<String> lockNames) {
-        return guard == null ? "0" : guard.oldRun(commands.serverOf(names.lock(lockNames.get(0))));
+        return guard == null ? "0" : guard.oldRun(commands.topology.serverOf(names.lock(lockNames.get(0))));
     }
 
     /**

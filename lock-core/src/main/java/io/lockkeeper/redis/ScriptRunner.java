@@ -57,5 +57,5 @@ public interface ScriptRunner extends AutoCloseable {
 
     /** Ends what is under way, and refuses further scripts. */
     @Override
-    void close();
+    default void close() {}
 }

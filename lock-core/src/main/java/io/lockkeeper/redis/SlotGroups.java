@@ -59,7 +59,7 @@ final class SlotGroups {
         List<List<String>> groups = new ArrayList<>();
         int slot = -1;
         for (String name : names) {
-            int next = session.commands.slot(session.names.lock(name));
+            int next = session.commands.topology.slot(session.names.lock(name));
             if (next != slot) {
                 groups.add(new ArrayList<>());
             }
@@ -82,7 +82,7 @@ final class SlotGroups {
     }
 
     private CompletableFuture<AcquireReply> eval(AcquireCommand command) {
-        long longer = session.commands.clockDifferenceMillis();
+        long longer = session.commands.clocks.differenceMillis();
         return session.eval(
                         session.scripts.acquire(),
                         command.names(),
@@ -189,7 +189,7 @@ final class SlotGroups {
                 .map(command -> session.names.lock(command.name()))
                 .toList();
         CompletableFuture<Boolean>[] answers = (CompletableFuture<Boolean>[]) new CompletableFuture<?>[keys.size()];
-        for (int[] group : of(keys, session.commands::slot)) {
+        for (int[] group : of(keys, session.commands.topology::slot)) {
             List<RenewCommand> part =
                     IntStream.of(group).mapToObj(commands::get).toList();
             CompletableFuture<String> renewed = together(part, this::renewed, String::concat);
@@ -203,7 +203,7 @@ final class SlotGroups {
 
     private CompletableFuture<String> renewed(List<RenewCommand> commands) {
         List<String> names = commands.stream().map(RenewCommand::name).toList();
-        long longer = session.commands.clockDifferenceMillis();
+        long longer = session.commands.clocks.differenceMillis();
         return session.eval(session.scripts.renew(), names, sent -> Arguments.renew(commands, longer), 0)
                 .thenApply(ScriptReply::renewed);
     }

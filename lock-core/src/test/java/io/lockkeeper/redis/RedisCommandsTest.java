@@ -192,13 +192,14 @@ class RedisCommandsTest {
     @MethodSource("topologies")
     void slotsTellWhichKeysAScriptMayName(Connections client, boolean inCluster) {
         RedisCommands open = open(client, inCluster);
-        assertThat(open.slot(bytes("a")) == open.slot(bytes("b"))).isEqualTo(!inCluster);
-        assertThat(open.slot(bytes("{a}b"))).isEqualTo(open.slot(bytes("a")));
+        assertThat(open.topology.slot(bytes("a")) == open.topology.slot(bytes("b")))
+                .isEqualTo(!inCluster);
+        assertThat(open.topology.slot(bytes("{a}b"))).isEqualTo(open.topology.slot(bytes("a")));
         LuaScript script = new LuaScript("two", "return KEYS[1] .. KEYS[2]", "0".repeat(40));
         assertThat(get(open.eval(script, List.of(bytes("a"), bytes("{a}b")), List.of(), 0)))
                 .isEqualTo(bytes("a{a}b"));
         if (inCluster) {
-            assertThat(open.slot(bytes("a{}{b}")))
+            assertThat(open.topology.slot(bytes("a{}{b}")))
                     .isEqualTo(
                             cluster.masters().get(0).command("CLUSTER", "KEYSLOT", "a{}{b}") instanceof Long slot
                                     ? slot.intValue()

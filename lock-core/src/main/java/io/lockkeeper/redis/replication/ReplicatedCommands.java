@@ -21,6 +21,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -49,34 +50,37 @@ public final class ReplicatedCommands implements ScriptRunner {
     private final ReplicaAcks acks;
     private final Duration limit;
     private final ScheduledExecutorService timer;
-    private final Masters masters;
+    private final Function<byte[], CompletableFuture<String>> masterOf;
+    private final Function<String, DedicatedConnection> connectionTo;
+    private final Runnable refresh;
     private final Map<String, Master> servers = new ConcurrentHashMap<>();
 
-    /** What is known of the masters. */
-    public interface Masters {
-
-        /** Returns the name of the server that has a key, which may have to be asked for. */
-        CompletableFuture<String> masterOf(byte[] key);
-
-        /** Connects to a server by its name. */
-        DedicatedConnection connectionTo(String server);
-
-        /** A server does not answer, or lacks replicas: another one may have its place. */
-        void failed();
-    }
-
-    /** Creates it without a connection yet. */
-    public ReplicatedCommands(ReplicaAcks acks, Duration limit, ScheduledExecutorService timer, Masters masters) {
+    /**
+     * Creates it without a connection yet.
+     *
+     * @param masterOf gives the name of the server that has a key
+     * @param connectionTo connects to a server by its name
+     * @param refresh is run where a server does not answer, or lacks replicas: another one may have its place
+     */
+    public ReplicatedCommands(
+            ReplicaAcks acks,
+            Duration limit,
+            ScheduledExecutorService timer,
+            Function<byte[], CompletableFuture<String>> masterOf,
+            Function<String, DedicatedConnection> connectionTo,
+            Runnable refresh) {
         this.acks = acks;
         this.limit = limit;
         this.timer = timer;
-        this.masters = masters;
+        this.masterOf = masterOf;
+        this.connectionTo = connectionTo;
+        this.refresh = refresh;
     }
 
     @Override
     public CompletableFuture<Object> eval(LuaScript script, List<byte[]> keys, List<byte[]> arguments, long waitNanos) {
         Command command = new Command(script, ScriptRunner.words(script, keys, arguments));
-        return masters.masterOf(keys.get(0)).thenCompose(server -> {
+        return masterOf.apply(keys.get(0)).thenCompose(server -> {
             Failures.after(limit, timer, command.result, script.name(), () -> {});
             server(server).add(command);
             return command.result;
@@ -128,7 +132,7 @@ public final class ReplicatedCommands implements ScriptRunner {
 
         Master(String name) {
             this.name = name;
-            this.connection = masters.connectionTo(name);
+            this.connection = connectionTo.apply(name);
             this.thread = DaemonThreads.limited(("lockkeeper-redis-acks " + name).strip(), 1);
         }
 
@@ -175,7 +179,7 @@ public final class ReplicatedCommands implements ScriptRunner {
         /** Another server may be the master now, which those know that are asked again. */
         private void leave() {
             connection.disconnect();
-            masters.failed();
+            refresh.run();
         }
 
         private void run(List<Command> batch) {
@@ -263,10 +267,10 @@ public final class ReplicatedCommands implements ScriptRunner {
                     server(target(redirection.group(2))).add(command);
                 }
                 if (!command.asking) {
-                    masters.failed();
+                    refresh.run();
                 }
             } else {
-                masters.failed();
+                refresh.run();
                 command.fail(refusal);
             }
         }
