@@ -35,7 +35,7 @@ final class Quorum {
     final List<QuorumNode> nodes;
     final Duration commandTimeout;
     private final Duration leaseTime;
-    private final Map<String, Attempt> attempts = new ConcurrentHashMap<>();
+    final Map<String, Attempt> attempts = new ConcurrentHashMap<>();
     private final FairnessWindow window = new FairnessWindow(System::nanoTime);
     private final ScheduledThreadPoolExecutor timer =
             new ScheduledThreadPoolExecutor(1, DaemonThreads.factory("lockkeeper-quorum-timer"));
@@ -56,11 +56,7 @@ final class Quorum {
 
     // ---- holds ----
 
-    CompletableFuture<AcquireReply> acquire(AcquireCommand command) {
-        return acquire(command, commandTimeout.toNanos());
-    }
-
-    private CompletableFuture<AcquireReply> acquire(AcquireCommand command, long patienceNanos) {
+    CompletableFuture<AcquireReply> acquire(AcquireCommand command, long patienceNanos) {
         return isTooLong(command.leaseMillis())
                 ? CompletableFuture.failedFuture(tooLong("lease time"))
                 : new QuorumAcquisition(command, this).start(Math.max(0, patienceNanos));
@@ -174,11 +170,6 @@ final class Quorum {
             settle(attempt);
             node.endDuty();
         };
-    }
-
-    /** Returns for how many attempts something is still to be done at some node. */
-    int unsettled() {
-        return attempts.size();
     }
 
     // ---- times ----

@@ -155,7 +155,8 @@ public class QuorumLockStore implements LockStore {
      */
     @Override
     public CompletableFuture<AcquireReply> acquire(AcquireCommand command) {
-        return quorum().acquire(unqueued(command));
+        Quorum open = quorum();
+        return open.acquire(unqueued(command), open.commandTimeout.toNanos());
     }
 
     /** Releases, and then acquires for the next attempt; now and then it lets others have their turn in between. */
@@ -285,7 +286,7 @@ public class QuorumLockStore implements LockStore {
 
     /** Returns for how many attempts something is still to be done at some master. */
     int unsettled() {
-        return quorum().unsettled();
+        return quorum().attempts.size();
     }
 
     private synchronized Quorum quorum() {
