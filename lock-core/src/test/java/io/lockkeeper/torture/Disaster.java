@@ -32,8 +32,14 @@ enum Disaster {
         this.loss = loss;
     }
 
-    /** Returns whether two may hold a lock after it, in spite of a promise. */
-    boolean excuses(TortureSettings.Promise promise) {
+    /** Returns whether a holder may lose its lock by it before its deadline, in spite of a promise. */
+    boolean takesLocks(TortureSettings.Promise promise) {
+        boolean ofReplicas = promise == TortureSettings.Promise.ACKNOWLEDGED && loss == Loss.OF_A_WHOLE_SERVER;
+        return ofReplicas || givesLocksTwice(promise);
+    }
+
+    /** Returns whether two may hold a lock after it, in spite of a promise, until the first of them renews it. */
+    boolean givesLocksTwice(TortureSettings.Promise promise) {
         return loss == Loss.OF_ALL || (loss != Loss.OF_NOTHING && promise == TortureSettings.Promise.NONE);
     }
 }

@@ -23,6 +23,7 @@ final class HistoryChecker {
     private final List<Window> troubles;
     private final Duration lease;
     private final List<Window> lostData;
+    private final List<Window> meetings;
     private long excused;
 
     /**
@@ -33,17 +34,24 @@ final class HistoryChecker {
      * @param lease how long a lease lasts without a renewal
      */
     HistoryChecker(History history, Collection<Window> faults, Duration lease) {
-        this(history, faults, lease, List.of());
+        this(history, faults, lease, List.of(), List.of());
     }
 
     /**
      * Creates a checker.
      *
      * @param lostData when servers may have lost what workers believe: a hold that began before is lost at its next renewal,
-     *     at the latest at its deadline, and until then another may hold the lock, too
+     *     at the latest at its deadline
+     * @param meetings when another may hold the lock, too, until then
      */
-    HistoryChecker(History history, Collection<Window> faults, Duration lease, Collection<Window> lostData) {
+    HistoryChecker(
+            History history,
+            Collection<Window> faults,
+            Duration lease,
+            Collection<Window> lostData,
+            Collection<Window> meetings) {
         this.lostData = List.copyOf(lostData);
+        this.meetings = List.copyOf(meetings);
         this.history = history;
         this.troubles = Stream.concat(faults.stream(), history.stalls().stream())
                 .sorted(Comparator.comparingLong(Window::from))
@@ -148,7 +156,7 @@ final class HistoryChecker {
 
     /** Returns whether a holder may meet another one, because the server may have lost what the first one had. */
     private boolean mayMeet(Hold before, Hold hold) {
-        return excuses(lostData.stream()
+        return excuses(meetings.stream()
                 .anyMatch(window -> before.start() < window.to()
                         && hold.start() >= window.from()
                         && before.end() <= window.to() + lease.toNanos()));

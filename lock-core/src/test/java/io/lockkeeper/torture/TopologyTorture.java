@@ -39,6 +39,7 @@ final class TopologyTorture implements AutoCloseable {
     private final List<WorkerProcess> workers = new ArrayList<>();
     private final List<Window> troubles = new CopyOnWriteArrayList<>();
     private final List<Window> lostData = new CopyOnWriteArrayList<>();
+    private final List<Window> meetings = new CopyOnWriteArrayList<>();
     private final List<String> failures = new CopyOnWriteArrayList<>();
     private final Map<String, Integer> done = Collections.synchronizedMap(new TreeMap<>());
     private volatile boolean over;
@@ -108,8 +109,12 @@ final class TopologyTorture implements AutoCloseable {
                 failures.add("The servers did not recover from " + disaster + ": " + failure);
             }
             over(disaster.name(), from, Window.ALL);
-            if (disaster.excuses(settings.promise())) {
-                lostData.add(new Window(from, System.nanoTime(), Window.ALL, disaster.name()));
+            Window window = new Window(from, System.nanoTime(), Window.ALL, disaster.name());
+            if (disaster.takesLocks(settings.promise())) {
+                lostData.add(window);
+            }
+            if (disaster.givesLocksTwice(settings.promise())) {
+                meetings.add(window);
             }
             // What one has lost is told before the next one comes: a lost lock ends with its lease at the latest.
             boolean loses = disaster.loss != Disaster.Loss.OF_NOTHING;
@@ -145,7 +150,7 @@ final class TopologyTorture implements AutoCloseable {
         List<Window> windows = new ArrayList<>(troubles);
         windows.addAll(pulse.stalls());
         History history = History.of(histories);
-        HistoryChecker checker = new HistoryChecker(history, windows, settings.lease(), lostData);
+        HistoryChecker checker = new HistoryChecker(history, windows, settings.lease(), lostData, meetings);
         List<String> violations = new ArrayList<>(checker.violations());
         checker.unexplainedLosses()
                 .forEach(hold -> violations.add("Lost without a cause: " + hold + hold.lossReason()));
