@@ -44,6 +44,7 @@ import org.springframework.expression.spel.standard.SpelExpression;
 import org.springframework.expression.spel.standard.SpelExpressionParser;
 import org.springframework.expression.spel.support.ReflectivePropertyAccessor;
 import org.springframework.expression.spel.support.StandardEvaluationContext;
+import org.springframework.util.ClassUtils;
 
 /** Reads lock names and finds what is wrong with them. */
 record NameParser(
@@ -210,11 +211,12 @@ record NameParser(
                     ? parameters.typeOf(variable.toStringAST().substring(1))
                     : ResolvableType.NONE;
             for (int i = 1; type != null && i < path.getChildCount(); i++) {
-                Class<?> known = type.resolve();
-                if (known == null
-                        || !Modifier.isFinal(known.getModifiers())
+                // Expressions box primitives, unwrap an Optional, and read static members of a class.
+                Class<?> known = ClassUtils.resolvePrimitiveIfNecessary(type.resolve(Object.class));
+                if (!Modifier.isFinal(known.getModifiers())
                         || known.isArray()
-                        || known == Optional.class) {
+                        || known == Optional.class
+                        || known == Class.class) {
                     return;
                 }
                 if (path.getChild(i) instanceof PropertyOrFieldReference property) {

@@ -160,6 +160,17 @@ class LockNamesTest {
     }
 
     @Test
+    void primitivesHaveTheMethodsOfTheirWrappers() {
+        assertThat(fixture.names(shop, "boxed", 7)).containsExactly("shard:7");
+        assertThat(fixture.names(shop, "boxedResult", "lamp")).containsExactly("4");
+        assertThat(fixture.names(shop, "boxedComponent", new Numbered(19))).containsExactly("3");
+        assertThat(fixture.names(shop, "constant", Integer.class)).containsExactly("2147483647");
+        assertThat(fixture.faults(WrongNames.class, "unboxed"))
+                .singleElement()
+                .satisfies(fault -> assertThat(fault.problem()).contains("Integer has no method 'nothing'"));
+    }
+
+    @Test
     void namesStayRightWhenExpressionsAreCompiled() {
         for (int i = 0; i < 300; i++) {
             assertThat(fixture.names(shop, "visible", new Visible("v" + i))).containsExactly("v:v" + i);
@@ -191,6 +202,8 @@ class LockNamesTest {
     }
 
     public record Visible(String id) {}
+
+    record Numbered(long id) {}
 
     static class Tenants {
         public String current() {
@@ -274,9 +287,24 @@ class LockNamesTest {
 
         @DistributedLocked("#{#order.id.concat(method.name)}")
         void arguments(Order order) {}
+
+        @DistributedLocked("shard:#{#shard.toString()}")
+        void boxed(int shard) {}
+
+        @DistributedLocked("#{#name.length().toString()}")
+        void boxedResult(String name) {}
+
+        @DistributedLocked("#{#order.id.hashCode() % 16}")
+        void boxedComponent(Numbered order) {}
+
+        @DistributedLocked("#{#type.MAX_VALUE}")
+        void constant(Class<?> type) {}
     }
 
     static class WrongNames {
+        @DistributedLocked("#{#shard.nothing()}")
+        void unboxed(int shard) {}
+
         @DistributedLocked("'order:' + #order.id")
         void quoted(Order order) {}
 
