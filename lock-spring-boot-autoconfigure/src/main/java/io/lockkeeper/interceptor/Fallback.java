@@ -175,8 +175,10 @@ record Fallback(List<Candidate> candidates) {
         /** Returns what a proxy calls; null where the method would run on the proxy itself, without advice. */
         private @Nullable Method callable(Object proxy) {
             if (AopUtils.isJdkDynamicProxy(proxy)) {
-                Method declared = ClassUtils.getInterfaceMethodIfPossible(method, AopUtils.getTargetClass(proxy));
-                return declared.getDeclaringClass().isInstance(proxy) ? declared : null;
+                return AnnotatedMethod.implementedBy(method, AopUtils.getTargetClass(proxy))
+                        .filter(declared -> declared.getDeclaringClass().isInstance(proxy))
+                        .findFirst()
+                        .orElse(null);
             }
             int unseen = Modifier.PRIVATE | Modifier.STATIC | Modifier.FINAL;
             return (method.getModifiers() & unseen) == 0

@@ -73,7 +73,7 @@ record MethodCheck(MethodLockSpecs specs, boolean woven) {
         if (MergedAnnotations.from(method.method()).isPresent(Scheduled.class)) {
             warnOfSchedule(method, spec);
         }
-        if (spec.fallback() != null && !woven) {
+        if (spec.fallback() != null) {
             warnOfFallback(method, spec, spec.fallback(), byInterfaces);
             checkEndOfFallbacks(method, spec.fallback(), faults);
         }
@@ -84,8 +84,12 @@ record MethodCheck(MethodLockSpecs specs, boolean woven) {
         for (Fallback.Candidate candidate : fallback.candidates()) {
             Method method = candidate.method();
             Faults faults = new Faults(owner);
-            ProxyCheck.check(
-                    new AnnotatedMethod(method, method, owner.targetClass(), owner.annotation()), byInterfaces, faults);
+            if (!woven) {
+                ProxyCheck.check(
+                        new AnnotatedMethod(method, method, owner.targetClass(), owner.annotation()),
+                        byInterfaces,
+                        faults);
+            }
             MergedAnnotations annotations = MergedAnnotations.from(method, SearchStrategy.TYPE_HIERARCHY);
             if (!faults.isEmpty() && ADVISED.stream().anyMatch(annotations::isPresent)) {
                 log.warn(

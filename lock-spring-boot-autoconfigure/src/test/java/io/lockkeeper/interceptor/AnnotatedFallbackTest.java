@@ -26,7 +26,8 @@ class AnnotatedFallbackTest {
     private final ApplicationContextRunner runner = LockedApplication.runner()
             .withUserConfiguration(SalesDatabase.class, Transactions.class)
             .withBean(Shop.class)
-            .withBean(CounterImplementation.class);
+            .withBean(CounterImplementation.class)
+            .withBean("texts", TextCounter.class);
 
     private final LogRecorder log = new LogRecorder(DistributedLocked.class);
 
@@ -61,6 +62,9 @@ class AnnotatedFallbackTest {
             whileHeldElsewhere(context, "stock", () -> {
                 assertThat(counter.count()).isEqualTo("locked");
                 assertThat(counter.countHidden()).isEqualTo("hidden");
+                @SuppressWarnings("unchecked") // The bean factory knows classes, and not their parameters.
+                GenericCounter<String> texts = context.getBean("texts", GenericCounter.class);
+                assertThat(texts.count("lamp")).isEqualTo("locked");
             });
         });
     }
@@ -86,6 +90,16 @@ class AnnotatedFallbackTest {
     void fallbacksThatLeadBackStopTheStart() {
         runner.withBean(Circle.class).run(context -> assertThat(context.getStartupFailure())
                 .hasMessageContaining("fallbackMethod: leads back to the method itself"));
+    }
+
+    @Test
+    void wovenFallbacksAreCheckedToo() {
+        SpecFixture fixture = new SpecFixture();
+        assertThat(fixture.faults(Circle.class, "first", true))
+                .singleElement()
+                .satisfies(fault -> assertThat(fault.problem()).startsWith("leads back to the method itself"));
+        assertThat(fixture.faults(Again.class, "sell", true)).isEmpty();
+        assertThat(log.lines()).contains(again("sell", "same"));
     }
 
     @Test
@@ -219,6 +233,27 @@ class AnnotatedFallbackTest {
         String busy();
 
         String countHidden();
+    }
+
+    interface GenericCounter<T> {
+        String count(T item);
+
+        String busy(T item);
+    }
+
+    static class TextCounter implements GenericCounter<String> {
+
+        @Override
+        @DistributedLocked(name = "stock", fallbackMethod = "busy")
+        public String count(String item) {
+            throw new AssertionError();
+        }
+
+        @Override
+        @DistributedLocked("queue")
+        public String busy(String item) {
+            return state();
+        }
     }
 
     static class CounterImplementation implements Counter {

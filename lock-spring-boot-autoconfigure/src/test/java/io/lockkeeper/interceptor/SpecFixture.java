@@ -44,9 +44,13 @@ final class SpecFixture {
     }
 
     List<DistributedLockedFault> faults(Class<?> type, String name) {
+        return faults(type, name, false);
+    }
+
+    List<DistributedLockedFault> faults(Class<?> type, String name, boolean woven) {
         AnnotatedMethod method = AnnotatedMethod.find(method(type, name), type);
         Faults faults = new Faults(method);
-        new MethodCheck(specs, false).checkAnnotation(method, false, faults);
+        new MethodCheck(specs, woven).checkAnnotation(method, false, faults);
         return faults.found();
     }
 }
