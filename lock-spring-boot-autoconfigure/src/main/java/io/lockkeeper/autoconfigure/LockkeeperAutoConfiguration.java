@@ -95,8 +95,10 @@ public final class LockkeeperAutoConfiguration {
                 template == null ? null : template.inspector(), LockInspector::withoutLocking);
     }
 
-    /** Gives each of several templates an inspector, under the name of the template and {@code Inspector}. */
+    /** Gives each of several templates an inspector, named after it; not where the name is that of another bean. */
     static final class InspectorRegistrar implements ImportBeanDefinitionRegistrar {
+
+        private static final String INSPECTOR = "Inspector";
 
         @Override
         public void registerBeanDefinitions(AnnotationMetadata importing, BeanDefinitionRegistry registry) {
@@ -105,10 +107,13 @@ public final class LockkeeperAutoConfiguration {
                 return;
             }
             for (String template : beans.getBeanNamesForType(LockTemplate.class, true, false)) {
+                if (registry.isBeanNameInUse(template + INSPECTOR)) {
+                    continue;
+                }
                 RootBeanDefinition inspector = new RootBeanDefinition(LockInspector.class);
                 inspector.setFactoryBeanName(template);
                 inspector.setFactoryMethodName("inspector");
-                registry.registerBeanDefinition(template + "Inspector", inspector);
+                registry.registerBeanDefinition(template + INSPECTOR, inspector);
             }
         }
     }

@@ -48,6 +48,18 @@ class SeveralTemplatesTest {
                 });
     }
 
+    @Test
+    void anotherBeanMayHaveTheNameOfAnInspector() {
+        runner.withBean("stock", LockTemplate.class, SeveralTemplatesTest::template)
+                .withBean("ordersInspector", String.class, () -> "inspects orders")
+                .run(context -> {
+                    assertThat(context.getBean("ordersInspector")).isEqualTo("inspects orders");
+                    assertThat(context.getBean("stockInspector")).isInstanceOf(LockInspector.class);
+                    assertThat(context.getBean(LocksEndpoint.class).here(null).held())
+                            .isEmpty();
+                });
+    }
+
     private static List<String> held(LockInspector inspector) {
         return inspector.heldHere().stream().map(status -> status.name()).toList();
     }
