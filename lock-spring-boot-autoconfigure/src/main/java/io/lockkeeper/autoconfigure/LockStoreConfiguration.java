@@ -29,6 +29,8 @@ import org.springframework.util.StringUtils;
 /** Where locks are kept. Only what is chosen is loaded: each part needs libraries that the others do without. */
 final class LockStoreConfiguration {
 
+    private static final String NODES = "lockkeeper.redis.quorum.nodes";
+
     private LockStoreConfiguration() {}
 
     /** The environment may be another one than that in which the beans were chosen. */
@@ -36,8 +38,7 @@ final class LockStoreConfiguration {
         return new LockingMissingException(
                 property + " is " + now + ", but was " + then + " when the beans of this application were chosen, which"
                         + " ahead-of-time processing does when it is built: it would run without locks that others see.",
-                "Build the application with " + property + "=" + now + ", or run it with " + property + "=" + then
-                        + ".");
+                "Let " + property + " be the same when the application is built and when it runs.");
     }
 
     @Configuration(proxyBeanMethods = false)
@@ -49,6 +50,9 @@ final class LockStoreConfiguration {
         // The template closes its store.
         @Bean(destroyMethod = "")
         RedisLockStore redisLockStore(LockkeeperProperties properties, ListableBeanFactory beans) {
+            if (!properties.redis().quorum().nodes().isEmpty()) {
+                throw chosenOtherwise(NODES, "empty", "set");
+            }
             return new RedisLockStore(connectionFactory(properties, beans), options(properties));
         }
 
@@ -122,6 +126,9 @@ final class LockStoreConfiguration {
         // Destroyed after the store and the template, which depend on it.
         @Bean(destroyMethod = "close")
         QuorumConnections quorumConnections(LockkeeperProperties properties, ResourceLoader resources) {
+            if (properties.redis().quorum().nodes().isEmpty()) {
+                throw chosenOtherwise(NODES, "set", "empty");
+            }
             if (!ClassUtils.isPresent("redis.clients.jedis.Jedis", resources.getClassLoader())) {
                 throw new LockingMissingException(
                         "Lockkeeper cannot connect to the masters of lockkeeper.redis.quorum.nodes: Jedis is not on the"

@@ -26,6 +26,9 @@ import org.springframework.core.test.tools.TestCompiler;
 @CompileWithForkedClassLoader
 class AheadOfTimeChoicesTest {
 
+    private static final Map<String, Object> QUORUM =
+            Map.of("lockkeeper.redis.quorum.nodes", "redis://:secret@one,redis://two,redis://three");
+
     private static final Map<String, Object> MEMORY = Map.of("lockkeeper.store", "memory");
 
     @Test
@@ -45,6 +48,20 @@ class AheadOfTimeChoicesTest {
         assertThat(failure(MEMORY, Map.of("lockkeeper.store", "redis")))
                 .rootCause()
                 .hasMessageContaining("lockkeeper.store is redis, but was memory when the beans");
+    }
+
+    @Test
+    void whatWasBuiltForOneRedisDoesNotRunWithAQuorum() {
+        assertThat(failure(Map.of(), QUORUM))
+                .rootCause()
+                .hasMessageContaining("lockkeeper.redis.quorum.nodes is set, but was empty when the beans");
+    }
+
+    @Test
+    void whatWasBuiltForAQuorumDoesNotRunWithOneRedis() {
+        assertThat(failure(QUORUM, Map.of()))
+                .rootCause()
+                .hasMessageContaining("lockkeeper.redis.quorum.nodes is empty, but was set when the beans");
     }
 
     private static @Nullable Throwable failure(Map<String, Object> built, Map<String, Object> run) {
