@@ -34,34 +34,44 @@ import org.springframework.test.context.junit.jupiter.SpringExtension;
 public final class LockFaultsExtension
         implements ParameterResolver, BeforeAllCallback, BeforeEachCallback, AfterEachCallback, AfterAllCallback {
 
-    private final @Nullable LockFaults ownFaults;
-    private final @Nullable LockTemplate ownTemplate;
+    private final boolean inMemory;
+
+    /** The template of {@link #inMemory()}: a new one after each close, as classes with one base class share it. */
+    private @Nullable OwnTemplate own;
 
     /** How many classes, one inside another, have begun and not ended: none where this is a field of each instance. */
     private final AtomicInteger classes = new AtomicInteger();
 
     /** Creates an extension that uses the beans of the application under test. */
     public LockFaultsExtension() {
-        this(null, null);
+        this(false);
     }
 
-    private LockFaultsExtension(@Nullable LockFaults faults, @Nullable LockTemplate template) {
-        ownFaults = faults;
-        ownTemplate = template;
+    private LockFaultsExtension(boolean inMemory) {
+        this.inMemory = inMemory;
     }
+
+    private record OwnTemplate(LockFaults faults, LockTemplate template) {}
 
     /**
      * Returns an extension with a template of its own, in memory, which is closed after the last test of the class, or
-     * after its test where the extension is no static field.
+     * after its test where the extension is no static field. The next class, if it shares the extension, has a new one.
      */
     public static LockFaultsExtension inMemory() {
-        LockFaults faults = new LockFaults();
-        LockTemplate template = LockTemplate.builder(faults.watch(new MemoryLockStore()))
-                .leaseTime(Duration.ofSeconds(3))
-                .shutdownWait(Duration.ZERO)
-                .listener(faults.listener())
-                .build();
-        return new LockFaultsExtension(faults, template);
+        return new LockFaultsExtension(true);
+    }
+
+    private synchronized OwnTemplate own() {
+        if (own == null) {
+            LockFaults faults = new LockFaults();
+            LockTemplate template = LockTemplate.builder(faults.watch(new MemoryLockStore()))
+                    .leaseTime(Duration.ofSeconds(3))
+                    .shutdownWait(Duration.ZERO)
+                    .listener(faults.listener())
+                    .build();
+            own = new OwnTemplate(faults, template);
+        }
+        return own;
     }
 
     /**
@@ -70,18 +80,17 @@ public final class LockFaultsExtension
      * @throws IllegalStateException if the application under test has the template
      */
     public LockTemplate template() {
-        if (ownTemplate == null) {
+        if (!inMemory) {
             throw new IllegalStateException("The template is a bean of the application under test: inject it there");
         }
-        return ownTemplate;
+        return own().template();
     }
 
     @Override
     public boolean supportsParameter(ParameterContext parameter, ExtensionContext test) {
         Class<?> type = parameter.getParameter().getType();
         // Spring resolves other types, and the template of an application, itself.
-        return type == LockFaults.class
-                || (ownTemplate != null && (type == LockTemplate.class || type == LockOperations.class));
+        return type == LockFaults.class || (inMemory && (type == LockTemplate.class || type == LockOperations.class));
     }
 
     @Override
@@ -114,15 +123,16 @@ public final class LockFaultsExtension
         }
     }
 
-    private void close() {
-        if (ownTemplate != null) {
-            ownTemplate.close();
+    private synchronized void close() {
+        if (own != null) {
+            own.template().close();
+            own = null;
         }
     }
 
     private LockFaults faults(ExtensionContext test) {
-        if (ownFaults != null) {
-            return ownFaults;
+        if (inMemory) {
+            return own().faults();
         }
         try {
             return SpringExtension.getApplicationContext(test).getBean(LockFaults.class);

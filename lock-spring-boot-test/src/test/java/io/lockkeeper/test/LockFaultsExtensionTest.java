@@ -20,6 +20,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.MethodOrderer;
+import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestMethodOrder;
@@ -154,4 +155,23 @@ class LockFaultsExtensionTest {
     void theTemplateIsAParameterToo(LockTemplate parameter) {
         assertThat(parameter).isSameAs(template);
     }
+
+    abstract static class SharedTemplate {
+
+        @RegisterExtension
+        static final LockFaultsExtension shared = LockFaultsExtension.inMemory();
+
+        private final LockTemplate template = shared.template();
+
+        @Test
+        void locksInEachSubclass() {
+            assertThat(template.tryAcquire("stock")).hasValueSatisfying(LockLease::close);
+        }
+    }
+
+    @Nested
+    class FirstSubclass extends SharedTemplate {}
+
+    @Nested
+    class SecondSubclass extends SharedTemplate {}
 }
