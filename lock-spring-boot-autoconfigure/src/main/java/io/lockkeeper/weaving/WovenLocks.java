@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.weaving;
 
+import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.List;
 import org.aopalliance.intercept.MethodInterceptor;
@@ -13,6 +14,14 @@ import org.jspecify.annotations.Nullable;
 public final class WovenLocks {
 
     private static final List<MethodInterceptor> ATTACHED = new ArrayList<>();
+    private static final MethodInterceptor CLOSED = call -> {
+        Method method = call.getMethod();
+        throw new IllegalStateException(method.getDeclaringClass().getName() + "." + method.getName()
+                + " was called after the application context had closed, and cannot be locked: end what calls it before"
+                + " the context closes");
+    };
+
+    /** Null until an application is attached. */
     private static volatile @Nullable MethodInterceptor current;
 
     private WovenLocks() {}
@@ -30,14 +39,16 @@ public final class WovenLocks {
     }
 
     /**
-     * Ends what {@link #attach} began.
+     * Ends what {@link #attach} began. Where no other interceptor is attached, woven methods throw an {@link
+     * IllegalStateException} from now on.
      *
      * @param interceptor what was attached; unknown ones are ignored
      */
     public static void detach(MethodInterceptor interceptor) {
         synchronized (ATTACHED) {
-            ATTACHED.remove(interceptor);
-            current = ATTACHED.isEmpty() ? null : ATTACHED.get(ATTACHED.size() - 1);
+            if (ATTACHED.remove(interceptor)) {
+                current = ATTACHED.isEmpty() ? CLOSED : ATTACHED.get(ATTACHED.size() - 1);
+            }
         }
     }
 

@@ -61,7 +61,8 @@ class WovenApplicationTest {
                         "overridden [stock of the outlet, stock of the shop]",
                         "transaction [lock, begin, commit, release]",
                         "acquired 19",
-                        "after the end [nothing]")
+                        "after the end com.acme.WovenApplication$Shop.unlocked was called after the application"
+                                + " context had closed, and cannot be locked: end what calls it before the context closes")
                 .anyMatch(line -> line.contains("is a suspend function, into which no lock can be woven"));
     }
 
