@@ -8,6 +8,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.boot.context.properties.bind.Name;
+import org.springframework.util.StringUtils;
 import org.springframework.validation.BindingResult;
 import org.springframework.validation.Errors;
 import org.springframework.validation.FieldError;
@@ -37,11 +38,11 @@ public record LockkeeperProperties(
         @DefaultValue("true") Boolean enabled,
         @Nullable StoreType store,
         @DefaultValue("proxy") Mode mode,
-        @DefaultValue("lockkeeper") String keyPrefix,
+        @DefaultValue(KEY_PREFIX) String keyPrefix,
         @DefaultValue("60s") Duration waitTime,
         @DefaultValue("30s") Duration leaseTime,
         @DefaultValue("100ms") Duration retryDelay,
-        @DefaultValue("2147483547") int advisorOrder,
+        @DefaultValue("2147483547") Integer advisorOrder,
         @DefaultValue("warn") InsideTransaction insideTransaction,
         @DefaultValue Handover handover,
         @DefaultValue Shutdown shutdown,
@@ -49,7 +50,15 @@ public record LockkeeperProperties(
         @DefaultValue Redis redis)
         implements Validator {
 
+    private static final String KEY_PREFIX = "lockkeeper";
+    private static final String NO_REPLICAS = "0";
     private static final Duration LONGEST_COMMAND = Duration.ofSeconds(2);
+
+    /** Takes a blank text for an unset one, as Spring Boot does with all other types. */
+    public LockkeeperProperties {
+        keyPrefix = StringUtils.hasText(keyPrefix) ? keyPrefix : KEY_PREFIX;
+        instanceName = StringUtils.hasText(instanceName) ? instanceName : null;
+    }
 
     @Override
     public boolean supports(Class<?> type) {
@@ -111,7 +120,7 @@ public record LockkeeperProperties(
      * @param maxTime How long a lock passes between callers of this instance before other instances that wait have their turn.
      */
     public record Handover(
-            @DefaultValue("16") int maxPasses,
+            @DefaultValue("16") Integer maxPasses,
             @DefaultValue("50ms") Duration maxTime) {}
 
     /**
@@ -140,9 +149,15 @@ public record LockkeeperProperties(
             @Nullable Duration grantTime,
             @Nullable Duration pollInterval,
             @DefaultValue("30s") Duration tombstoneTime,
-            @DefaultValue("0") String replicaAcks,
+            @DefaultValue(NO_REPLICAS) String replicaAcks,
             @DefaultValue("500ms") Duration replicaAckTimeout,
-            @DefaultValue Quorum quorum) {}
+            @DefaultValue Quorum quorum) {
+
+        /** Takes a blank text for an unset one. */
+        public Redis {
+            replicaAcks = StringUtils.hasText(replicaAcks) ? replicaAcks : NO_REPLICAS;
+        }
+    }
 
     /**
      * Locks on a majority of independent masters.
@@ -165,10 +180,6 @@ public record LockkeeperProperties(
         void check() {
             Duration lease = properties.leaseTime();
             Redis redis = properties.redis();
-            reject(
-                    properties.keyPrefix().isBlank(),
-                    "key-prefix",
-                    "must not be blank: choose a prefix such as lockkeeper");
             atLeast("wait-time", properties.waitTime(), 0, "choose 0 to try once");
             atLeast("lease-time", lease, 1_000, "it is renewed every third of it");
             atLeast("retry-delay", properties.retryDelay(), 1, "choose a delay such as 100ms");

@@ -45,11 +45,29 @@ class LockkeeperPropertiesTest {
         });
     }
 
+    /** As where an environment variable is there and has no value. */
+    @Test
+    void anEmptyPropertyIsAnUnsetOne() {
+        runner.run(unset -> runner.withPropertyValues(
+                        "lockkeeper.enabled=",
+                        "lockkeeper.key-prefix=",
+                        "lockkeeper.wait-time=",
+                        "lockkeeper.advisor-order=",
+                        "lockkeeper.inside-transaction=",
+                        "lockkeeper.handover.max-passes=",
+                        "lockkeeper.shutdown.wait=",
+                        "lockkeeper.instance-name=",
+                        "lockkeeper.redis.command-timeout=",
+                        "lockkeeper.redis.replica-acks=",
+                        "lockkeeper.redis.quorum.nodes=")
+                .run(context -> assertThat(context.getBean(LockkeeperProperties.class))
+                        .isEqualTo(unset.getBean(LockkeeperProperties.class))));
+    }
+
     @ParameterizedTest
     @CsvSource(
             delimiter = '|',
             value = {
-                "key-prefix | ' ' | must not be blank: choose a prefix such as lockkeeper",
                 "wait-time | -1s | must not be negative: choose 0 to try once",
                 "lease-time | 999ms | must be 1000ms or more: it is renewed every third of it",
                 "lease-time | 30 | must be 1000ms or more: it is renewed every third of it; 30 without a unit is 30 ms, write 30s",
