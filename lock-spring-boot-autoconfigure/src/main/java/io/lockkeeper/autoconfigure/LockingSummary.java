@@ -12,6 +12,7 @@ import java.time.Duration;
 import java.util.Optional;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.context.ApplicationListener;
 import org.springframework.context.ConfigurableApplicationContext;
@@ -68,7 +69,14 @@ final class LockingSummary implements ApplicationListener<ContextRefreshedEvent>
         Optional<LockStore> store =
                 operations instanceof LockTemplate template ? template.store() : Optional.<LockStore>empty();
         String where = store.map(Object::toString).orElse(operations == null ? "what its first use opens" : "no store");
-        if (own) {
+        if (operations instanceof LockTemplate && store.isEmpty()) {
+            log.warn(
+                    "The bean '{}' of the application runs everything unlocked: {} with @DistributedLocked run at the"
+                            + " same time as on other instances. Remove the bean, or build it over a LockStore, unless"
+                            + " this is meant",
+                    name,
+                    methods);
+        } else if (own) {
             log.info(
                     "The bean '{}' of the application locks in the place of Lockkeeper's own LockTemplate: {}; {}"
                             + " with @DistributedLocked",
@@ -115,7 +123,10 @@ final class LockingSummary implements ApplicationListener<ContextRefreshedEvent>
         ClassLoader loader = beans.getBeanClassLoader();
         return properties.store() != StoreType.MEMORY
                 && ClassUtils.isPresent(CONNECTIONS, loader)
-                && beans.getBeanNamesForType(ClassUtils.resolveClassName(CONNECTIONS, loader), true, false).length > 0;
+                && BeanFactoryUtils.beanNamesForTypeIncludingAncestors(
+                                        beans, ClassUtils.resolveClassName(CONNECTIONS, loader), true, false)
+                                .length
+                        > 0;
     }
 
     private static String print(Duration time) {

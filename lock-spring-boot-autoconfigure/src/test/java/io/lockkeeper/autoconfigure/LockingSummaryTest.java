@@ -21,6 +21,7 @@ import org.springframework.beans.factory.FactoryBean;
 import org.springframework.boot.LazyInitializationBeanFactoryPostProcessor;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
@@ -84,6 +85,13 @@ class LockingSummaryTest {
                                 + " instances do not see them. Remove the LockTemplate bean of the application, build it"
                                 + " over a RedisLockStore, or set lockkeeper.store=memory if this is meant");
         assertThat(said(both.withPropertyValues("lockkeeper.store=memory"))).hasSize(1);
+        try (AnnotationConfigApplicationContext parent = new AnnotationConfigApplicationContext()) {
+            parent.registerBean(RedisConnectionFactory.class, () -> redis(1));
+            parent.refresh();
+            assertThat(said(inMemory().withParent(parent)))
+                    .hasSize(2)
+                    .anyMatch(line -> line.startsWith("WARN The bean 'own' keeps locks in the memory of this process"));
+        }
     }
 
     @Test
@@ -112,9 +120,11 @@ class LockingSummaryTest {
     }
 
     @Test
-    void aTemplateWithoutLockingIsNamed() {
+    void aTemplateWithoutLockingIsAWarning() {
         assertThat(said(application.withBean("own", LockTemplate.class, LockTemplate::withoutLocking)))
-                .containsExactly(INSTEAD + "no store" + METHODS);
+                .containsExactly("WARN The bean 'own' of the application runs everything unlocked: 2 methods with"
+                        + " @DistributedLocked run at the same time as on other instances. Remove the bean, or build it"
+                        + " over a LockStore, unless this is meant");
     }
 
     @ParameterizedTest
