@@ -3,17 +3,21 @@ package io.lockkeeper.interceptor;
 
 import java.lang.reflect.Method;
 import java.util.Arrays;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Flow;
 import java.util.concurrent.Future;
+import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.stream.BaseStream;
 import java.util.stream.Stream;
@@ -36,6 +40,15 @@ final class ResultKind {
             OptionalInt.class, OptionalInt.empty(),
             OptionalLong.class, OptionalLong.empty(),
             OptionalDouble.class, OptionalDouble.empty());
+
+    /** Types of which also a stream, or something else that goes on, may be. */
+    private static final Set<Class<?>> OPEN = Set.of(Object.class, AutoCloseable.class, Iterator.class);
+
+    /** What {@link Stream#iterator()} returns. */
+    private static final String STREAM_ITERATOR = "java.util.Spliterators$";
+
+    private static final List<Class<?>> FUNCTIONS =
+            List.of(Supplier.class, Runnable.class, Function.class, Consumer.class);
 
     /** Results that consist of others are looked into so deep. */
     private static final int MOST_NESTED = 8;
@@ -221,7 +234,7 @@ final class ResultKind {
     /** Returns whether only the value itself tells whether it goes on. */
     private static boolean isOpen(ResolvableType type) {
         Class<?> raw = type.resolve(Object.class);
-        return raw == Object.class || (isContainer(raw) && (!type.hasGenerics() || isOpen(type.getGeneric())));
+        return OPEN.contains(raw) || (isContainer(raw) && (!type.hasGenerics() || isOpen(type.getGeneric())));
     }
 
     /** Returns what goes on, or is evaluated later, of what a method with an open return type returned; null: nothing. */
@@ -257,11 +270,13 @@ final class ResultKind {
                 || adapter(type) != null;
     }
 
-    /** Pages of Spring Data supply streams too, and have their values already. */
+    /** Pages of Spring Data, and other collections, are functions too, and have their values already. */
     private static boolean isEvaluatedLater(Class<?> type) {
         return BaseStream.class.isAssignableFrom(type)
                 || Callable.class.isAssignableFrom(type)
-                || (Supplier.class.isAssignableFrom(type) && !Iterable.class.isAssignableFrom(type))
+                || type.getName().startsWith(STREAM_ITERATOR)
+                || (FUNCTIONS.stream().anyMatch(each -> each.isAssignableFrom(type))
+                        && !Iterable.class.isAssignableFrom(type))
                 || isAny(type, EVALUATED_LATER);
     }
 

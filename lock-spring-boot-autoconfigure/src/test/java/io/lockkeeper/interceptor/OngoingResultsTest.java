@@ -4,12 +4,15 @@ package io.lockkeeper.interceptor;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lockkeeper.annotation.DistributedLocked;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
+import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -101,6 +104,9 @@ class OngoingResultsTest {
         "numbers, IntStream, IntStream",
         "supplier, Supplier<String>, Supplier",
         "callable, Callable<String>, Callable",
+        "runnable, Runnable, Runnable",
+        "function, 'Function<String, String>', Function",
+        "consumer, Consumer<String>, Consumer",
         "optionalStream, Optional<Stream<String>>, Stream",
         "laterStream, CompletableFuture<Stream<String>>, Stream",
         "futures, List<Future<String>>, Future",
@@ -153,16 +159,22 @@ class OngoingResultsTest {
             open.entity("text");
             open.optional("text");
             open.anything("text");
+            open.closing(() -> {});
+            open.iterator(List.of("x").iterator());
             assertThat(log.lines()).isEmpty();
             open.entity(Mono.just("x"));
             open.optional(new CompletableFuture<>());
             open.anything(Stream.of("x"));
             open.entity(Mono.just("x"));
+            open.closing(Stream.of("x"));
+            open.iterator(Stream.of("x").iterator());
             assertThat(log.lines())
                     .satisfiesExactly(
                             line -> assertThat(line).startsWith("WARN Open.entity returned a MonoJust, which goes on"),
                             line -> assertThat(line).startsWith("WARN Open.optional returned a CompletableFuture"),
-                            line -> assertThat(line).startsWith("WARN Open.anything returned a Head, which goes on"));
+                            line -> assertThat(line).startsWith("WARN Open.anything returned a Head, which goes on"),
+                            line -> assertThat(line).startsWith("WARN Open.closing returned a Head, which goes on"),
+                            line -> assertThat(line).startsWith("WARN Open.iterator returned a"));
         });
     }
 
@@ -300,6 +312,21 @@ class OngoingResultsTest {
         }
 
         @DistributedLocked
+        public Runnable runnable() {
+            return null;
+        }
+
+        @DistributedLocked
+        public Function<String, String> function() {
+            return null;
+        }
+
+        @DistributedLocked
+        public Consumer<String> consumer() {
+            return null;
+        }
+
+        @DistributedLocked
         public Optional<Stream<String>> optionalStream() {
             return null;
         }
@@ -394,6 +421,16 @@ class OngoingResultsTest {
 
         @DistributedLocked
         public <T> T anything(T value) {
+            return value;
+        }
+
+        @DistributedLocked
+        public AutoCloseable closing(AutoCloseable value) {
+            return value;
+        }
+
+        @DistributedLocked
+        public Iterator<String> iterator(Iterator<String> value) {
             return value;
         }
     }
