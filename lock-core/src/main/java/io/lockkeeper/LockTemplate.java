@@ -147,6 +147,11 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
         return Optional.ofNullable(store);
     }
 
+    /** Returns how long a request waits that does not say; zero: it tries once. */
+    public Duration waitTime() {
+        return waitTime;
+    }
+
     /** Returns what looks at the locks of this template's store, and ends a hold by force. */
     public LockInspector inspector() {
         return manager.inspector();

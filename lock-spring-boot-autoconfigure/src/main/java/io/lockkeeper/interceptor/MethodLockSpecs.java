@@ -3,6 +3,7 @@ package io.lockkeeper.interceptor;
 
 import io.lockkeeper.LockOperations;
 import io.lockkeeper.LockRequest;
+import io.lockkeeper.LockTemplate;
 import io.lockkeeper.annotation.DistributedLocked;
 import java.lang.reflect.Method;
 import java.time.DateTimeException;
@@ -95,11 +96,16 @@ final class MethodLockSpecs {
         return spec;
     }
 
-    /** Returns whether calls that find the lock held give up at once: the annotation or the property says so. */
+    /** Returns whether calls that find the lock held give up at once: the annotation, or what it leaves it to, says so. */
     boolean isTriedOnce(AnnotatedMethod method, MethodLockSpec spec) {
         Duration waitTime = spec.settings().waitTime();
         if (waitTime == null) {
-            waitTime = attributes.duration("waitTime", DEFAULT_WAIT, Duration.ZERO, new Faults(method));
+            boolean made = !templates().isEmpty() && templates().stream().allMatch(beans::containsSingleton);
+            waitTime = made
+                            && spec.operations().get() instanceof LockTemplate template
+                            && template.store().isPresent()
+                    ? template.waitTime()
+                    : attributes.duration("waitTime", DEFAULT_WAIT, Duration.ZERO, new Faults(method));
         }
         return Duration.ZERO.equals(waitTime) && spec.settings().retryCount() == 0;
     }

@@ -5,7 +5,9 @@ import static io.lockkeeper.interceptor.LockedApplication.runner;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lockkeeper.LockContext;
+import io.lockkeeper.LockTemplate;
 import io.lockkeeper.annotation.DistributedLocked;
+import io.lockkeeper.memory.MemoryLockStore;
 import io.netty.channel.DefaultEventLoop;
 import io.netty.util.concurrent.DefaultEventExecutorGroup;
 import io.netty.util.concurrent.DefaultThreadFactory;
@@ -14,6 +16,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -158,6 +161,18 @@ class MethodCheckTest {
         assertThat(log.lines())
                 .containsExactly("WARN " + ScheduledJob.class.getName() + ".run()"
                         + (waits ? WITHOUT_SKIP + " and " : WITHOUT_MINIMUM) + MINIMUM);
+    }
+
+    @Test
+    void aTemplateOfTheApplicationSaysWhetherAScheduledMethodWaits() {
+        runner().withPropertyValues("lockkeeper.wait-time=1s")
+                .withBean(LockTemplate.class, () -> LockTemplate.builder(new MemoryLockStore())
+                        .waitTime(Duration.ZERO)
+                        .build())
+                .withBean(ScheduledJob.class)
+                .run(context -> assertThat(context).hasNotFailed());
+        assertThat(log.lines())
+                .containsExactly("WARN " + ScheduledJob.class.getName() + ".run()" + WITHOUT_MINIMUM + MINIMUM);
     }
 
     private List<String> warnings(String method) {
