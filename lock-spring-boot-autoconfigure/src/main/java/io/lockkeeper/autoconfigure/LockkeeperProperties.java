@@ -38,7 +38,7 @@ public record LockkeeperProperties(
         @DefaultValue("true") Boolean enabled,
         @Nullable StoreType store,
         @DefaultValue("proxy") Mode mode,
-        @DefaultValue(KEY_PREFIX) String keyPrefix,
+        @DefaultValue("lockkeeper") String keyPrefix,
         @DefaultValue("60s") Duration waitTime,
         @DefaultValue("30s") Duration leaseTime,
         @DefaultValue("100ms") Duration retryDelay,
@@ -50,13 +50,11 @@ public record LockkeeperProperties(
         @DefaultValue Redis redis)
         implements Validator {
 
-    private static final String KEY_PREFIX = "lockkeeper";
     private static final String NO_REPLICAS = "0";
     private static final Duration LONGEST_COMMAND = Duration.ofSeconds(2);
 
-    /** Takes a blank text for an unset one, as Spring Boot does with all other types. */
+    /** Takes an empty text for an unset one, as Spring Boot does with all other types. */
     public LockkeeperProperties {
-        keyPrefix = StringUtils.hasText(keyPrefix) ? keyPrefix : KEY_PREFIX;
         instanceName = StringUtils.hasText(instanceName) ? instanceName : null;
     }
 
@@ -180,6 +178,10 @@ public record LockkeeperProperties(
         void check() {
             Duration lease = properties.leaseTime();
             Redis redis = properties.redis();
+            reject(
+                    properties.keyPrefix().isBlank(),
+                    "key-prefix",
+                    "must not be blank: choose a prefix such as lockkeeper");
             atLeast("wait-time", properties.waitTime(), 0, "choose 0 to try once");
             atLeast("lease-time", lease, 1_000, "it is renewed every third of it");
             atLeast("retry-delay", properties.retryDelay(), 1, "choose a delay such as 100ms");

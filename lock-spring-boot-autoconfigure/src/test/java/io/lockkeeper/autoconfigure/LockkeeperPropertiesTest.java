@@ -50,7 +50,6 @@ class LockkeeperPropertiesTest {
     void anEmptyPropertyIsAnUnsetOne() {
         runner.run(unset -> runner.withPropertyValues(
                         "lockkeeper.enabled=",
-                        "lockkeeper.key-prefix=",
                         "lockkeeper.wait-time=",
                         "lockkeeper.advisor-order=",
                         "lockkeeper.inside-transaction=",
@@ -68,6 +67,7 @@ class LockkeeperPropertiesTest {
     @CsvSource(
             delimiter = '|',
             value = {
+                "key-prefix | ' ' | must not be blank: choose a prefix such as lockkeeper",
                 "wait-time | -1s | must not be negative: choose 0 to try once",
                 "lease-time | 999ms | must be 1000ms or more: it is renewed every third of it",
                 "lease-time | 30 | must be 1000ms or more: it is renewed every third of it; 30 without a unit is 30 ms, write 30s",
