@@ -4,13 +4,13 @@ package io.lockkeeper.interceptor;
 import io.lockkeeper.LockContext;
 import io.lockkeeper.LockLease;
 import io.lockkeeper.annotation.DistributedLocked;
-import java.lang.annotation.Annotation;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -33,6 +33,7 @@ import org.springframework.core.annotation.MergedAnnotation;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
 import org.springframework.util.ClassUtils;
+import org.springframework.util.ReflectionUtils;
 
 /** A method that runs, no bridge and not of an interface where the class has it, and where its annotation was found. */
 record AnnotatedMethod(Method method, Method declaration, Class<?> targetClass, DistributedLocked annotation) {
@@ -97,16 +98,42 @@ record AnnotatedMethod(Method method, Method declaration, Class<?> targetClass, 
         return new AnnotatedMethod(method, declaration, targetClass, annotation.synthesize());
     }
 
-    /** Returns the annotations on the declaration that are ours or composed of it: one, in a method that is right. */
-    List<Annotation> written() {
-        return Arrays.stream(declaration.getDeclaredAnnotations())
-                .filter(each -> isLocking(each.annotationType()))
-                .toList();
+    /** Returns what would lock the method, of which no other is nearer to it: one, in a method that is right. */
+    Set<DistributedLocked> written() {
+        try {
+            List<MergedAnnotation<DistributedLocked>> all = Stream.concat(
+                            Stream.of(method), implementedBy(method, targetClass))
+                    .flatMap(each ->
+                            MergedAnnotations.from(each, SearchStrategy.TYPE_HIERARCHY).stream(DistributedLocked.class))
+                    .toList();
+            return all.stream()
+                    .filter(each -> all.stream().noneMatch(other -> isNearer(other, each)))
+                    .map(MergedAnnotation::synthesize)
+                    .collect(Collectors.toSet());
+        } catch (AnnotationConfigurationException contradiction) {
+            // Reported with all the other faults.
+            return Set.of(annotation);
+        }
     }
 
+    private static boolean isNearer(MergedAnnotation<?> one, MergedAnnotation<?> other) {
+        if (!(one.getSource() instanceof Method near) || !(other.getSource() instanceof Method far)) {
+            return false;
+        }
+        Class<?> type = near.getDeclaringClass();
+        Class<?> above = far.getDeclaringClass();
+        return type == above
+                ? one.getRoot().getType() == other.getRoot().getType() && one.getDistance() < other.getDistance()
+                : above.isAssignableFrom(type) || (above.isInterface() && !type.isInterface());
+    }
+
+    /** Returns whether an annotation is ours, or composed of it, or the container of repeated ones that are. */
     static boolean isLocking(Class<?> annotation) {
+        Method value = ReflectionUtils.findMethod(annotation, MergedAnnotation.VALUE);
+        Class<?> repeated = value == null ? null : value.getReturnType().getComponentType();
         return annotation == DistributedLocked.class
-                || MergedAnnotations.from(annotation).isPresent(DistributedLocked.class);
+                || MergedAnnotations.from(annotation).isPresent(DistributedLocked.class)
+                || (repeated != null && repeated.isAnnotation() && isLocking(repeated));
     }
 
     /** Returns the class that declares the method, by a name that is the same in every process: that of a lambda is not. */

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lockkeeper.annotation.DistributedLocked;
 import io.lockkeeper.autoconfigure.OtherPackage;
 import jakarta.annotation.PostConstruct;
+import java.lang.annotation.Repeatable;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.util.ArrayList;
@@ -17,6 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.beans.factory.InitializingBean;
+import org.springframework.core.annotation.AliasFor;
 
 /** What would run without its lock, or without one of its locks, and nobody would notice. */
 class SilentFaultsTest {
@@ -50,6 +52,19 @@ class SilentFaultsTest {
                 .hasSize(2)
                 .anyMatch(fault -> fault.contains("composed(): has several annotations"))
                 .anyMatch(fault -> fault.contains("mixed(): has several annotations"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            classes = {Repeated.class, Contained.class, OfTwoInterfaces.class, InheritingOfTwo.class, Doubled.class})
+    void annotationsOfWhichOnlyOneWouldLockAreAFault(Class<?> bean) {
+        assertThat(faults(bean)).singleElement().asString().contains("call(): has several annotations");
+    }
+
+    @ParameterizedTest
+    @ValueSource(classes = {SameOfTwoInterfaces.class, NearerThanItsInterface.class, NearerThanAnInterface.class})
+    void annotationsOfWhichOneIsMeantAreNoFault(Class<?> bean) {
+        assertThat(faults(bean)).isEmpty();
     }
 
     @Test
@@ -112,6 +127,86 @@ class SilentFaultsTest {
     @Retention(RetentionPolicy.RUNTIME)
     @DistributedLocked("second")
     @interface Second {}
+
+    @Retention(RetentionPolicy.RUNTIME)
+    @DistributedLocked
+    @Repeatable(Keys.class)
+    @interface Key {
+        @AliasFor(annotation = DistributedLocked.class, attribute = "name")
+        String[] value();
+    }
+
+    @Retention(RetentionPolicy.RUNTIME)
+    @interface Keys {
+        Key[] value();
+    }
+
+    @Retention(RetentionPolicy.RUNTIME)
+    @First
+    @Second
+    @interface FirstAndSecond {}
+
+    static class Repeated {
+        @Key("one")
+        @Key("two")
+        public void call() {}
+    }
+
+    static class Contained extends Single {
+        @Override
+        @Key("one")
+        @Key("two")
+        public void call() {}
+    }
+
+    static class Doubled {
+        @FirstAndSecond
+        public void call() {}
+    }
+
+    interface A {
+        @DistributedLocked("a")
+        void call();
+    }
+
+    interface B {
+        @DistributedLocked("b")
+        void call();
+    }
+
+    interface LikeA {
+        @DistributedLocked("a")
+        void call();
+    }
+
+    interface BelowA extends A {
+        @Override
+        @DistributedLocked("below")
+        void call();
+    }
+
+    static class OfTwoInterfaces implements A, B {
+        @Override
+        public void call() {}
+    }
+
+    static class Plain {
+        public void call() {}
+    }
+
+    static class InheritingOfTwo extends Plain implements A, B {}
+
+    static class SameOfTwoInterfaces implements A, LikeA {
+        @Override
+        public void call() {}
+    }
+
+    static class NearerThanItsInterface implements BelowA {
+        @Override
+        public void call() {}
+    }
+
+    static class NearerThanAnInterface extends Single implements A {}
 
     static class Elsewhere extends OtherPackage {}
 
