@@ -5,10 +5,12 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.lang.reflect.Proxy;
 import java.util.Arrays;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.SpringProxy;
 import org.springframework.aop.config.AopConfigUtils;
 import org.springframework.aop.framework.Advised;
+import org.springframework.aop.framework.AopInfrastructureBean;
 import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.aop.framework.ProxyConfig;
 import org.springframework.aop.framework.ProxyFactory;
@@ -115,11 +117,25 @@ record ProxyCheck(ConfigurableListableBeanFactory beans) {
 
     /** Returns whether a bean is there, and no call of it can ever be locked; false where that cannot be seen. */
     boolean isMissing(String name) {
-        if (!beans.containsSingleton(name) || beans.isFactoryBean(name)) {
-            return false;
+        Object bean = existing(name);
+        return bean != null
+                && !(bean instanceof AopInfrastructureBean)
+                && !isAdvised(bean)
+                && (bean instanceof Advised || wasProxied(name) == null);
+    }
+
+    /** Returns a bean without making it: the product of a factory is sure to be there where another bean has it. */
+    private @Nullable Object existing(String name) {
+        if (!beans.containsSingleton(name)) {
+            return null;
         }
-        Object bean = beans.getSingleton(name);
-        return bean != null && !isAdvised(bean) && (bean instanceof Advised || wasProxied(name) == null);
+        if (!beans.isFactoryBean(name)) {
+            return beans.getSingleton(name);
+        }
+        Object product =
+                beans.isSingleton(name) && beans.getDependentBeans(name).length > 0 ? beans.getBean(name) : null;
+        // Spring has an object for null.
+        return Objects.equals(product, null) ? null : product;
     }
 
     boolean isAttached(String name) {

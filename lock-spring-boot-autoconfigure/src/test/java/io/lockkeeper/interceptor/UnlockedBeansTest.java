@@ -9,6 +9,7 @@ import io.lockkeeper.LockLease;
 import io.lockkeeper.annotation.DistributedLocked;
 import java.util.List;
 import org.aspectj.lang.annotation.Aspect;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -17,6 +18,7 @@ import org.mockito.Mockito;
 import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.beans.factory.FactoryBean;
 import org.springframework.beans.factory.SmartInitializingSingleton;
+import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.support.RootBeanDefinition;
@@ -27,6 +29,7 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Lazy;
 import org.springframework.context.annotation.Scope;
+import org.springframework.context.annotation.ScopedProxyMode;
 import org.springframework.context.support.GenericApplicationContext;
 import org.springframework.core.PriorityOrdered;
 
@@ -48,6 +51,19 @@ class UnlockedBeansTest {
                     assertThat(fault.problem()).contains("the bean [early] was made before");
                     assertThat(fault.remedy()).contains("ObjectProvider");
                 }));
+    }
+
+    @Test
+    void aProductOfAFactoryThatAPostProcessorNeedsIsMadeTooEarlyAndReported() {
+        runner().withUserConfiguration(EarlyProducts.class).run(context -> assertThat(faults(context))
+                .singleElement()
+                .satisfies(fault -> assertThat(fault.problem()).contains("the bean [product] was made before")));
+    }
+
+    @Test
+    void productsOfFactoriesThatOtherBeansHaveAreNoAlarm() {
+        runner().withUserConfiguration(LockedBeans.class, UserOfProducts.class)
+                .run(context -> assertThat(context).hasNotFailed());
     }
 
     @Test
@@ -178,6 +194,20 @@ class UnlockedBeansTest {
         return ((DistributedLockedConfigurationException) context.getStartupFailure()).faults();
     }
 
+    private static FactoryBean<Shop> factory(@Nullable Shop product) {
+        return new FactoryBean<>() {
+            @Override
+            public @Nullable Shop getObject() {
+                return product;
+            }
+
+            @Override
+            public Class<?> getObjectType() {
+                return Shop.class;
+            }
+        };
+    }
+
     interface Stock {
         List<String> held();
     }
@@ -229,6 +259,41 @@ class UnlockedBeansTest {
         }
     }
 
+    @Configuration(proxyBeanMethods = false)
+    static class EarlyProducts {
+        @Bean
+        static FactoryBean<Shop> product() {
+            return factory(new Shop());
+        }
+
+        @Bean
+        static Greedy greedy(Shop shop) {
+            return new Greedy(shop);
+        }
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    static class UserOfProducts {
+        @Bean
+        FactoryBean<Shop> nothing() {
+            return factory(null);
+        }
+
+        @Bean
+        @Scope(scopeName = "prototype", proxyMode = ScopedProxyMode.TARGET_CLASS)
+        Shop scoped() {
+            return new Shop();
+        }
+
+        @Bean
+        String user(Shop product, @Nullable @Qualifier("nothing") Shop nothing, Shop scoped) {
+            assertThat(product.held()).containsExactly("shop");
+            assertThat(scoped.held()).containsExactly("shop");
+            assertThat(nothing).isNull();
+            return "user";
+        }
+    }
+
     private record Greedy(Shop shop) implements BeanPostProcessor, PriorityOrdered {
         @Override
         public int getOrder() {
@@ -264,17 +329,7 @@ class UnlockedBeansTest {
 
         @Bean
         FactoryBean<Shop> product() {
-            return new FactoryBean<>() {
-                @Override
-                public Shop getObject() {
-                    return new Shop();
-                }
-
-                @Override
-                public Class<?> getObjectType() {
-                    return Shop.class;
-                }
-            };
+            return factory(new Shop());
         }
     }
 }
