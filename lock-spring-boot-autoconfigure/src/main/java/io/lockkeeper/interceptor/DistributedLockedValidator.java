@@ -19,6 +19,7 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.springframework.aop.TargetClassAware;
 import org.springframework.aop.config.AopConfigUtils;
 import org.springframework.aop.framework.Advised;
 import org.springframework.aop.framework.AopInfrastructureBean;
@@ -138,14 +139,14 @@ public final class DistributedLockedValidator
      */
     @Override
     public void onApplicationEvent(ContextRefreshedEvent event) {
-        if (woven || !(event.getApplicationContext() instanceof ConfigurableApplicationContext context)) {
+        if (!(event.getApplicationContext() instanceof ConfigurableApplicationContext context)) {
             return;
         }
         if (context.getBeanFactory() == beans) {
             warnOfGivenObjects();
         } else if (context.getBeanNamesForType(DistributedLockedValidator.class, false, false).length == 0) {
             DistributedLockedValidator child =
-                    new DistributedLockedValidator(context.getBeanFactory(), advisor, false, switchedOff);
+                    new DistributedLockedValidator(context.getBeanFactory(), advisor, woven, switchedOff);
             child.afterSingletonsInstantiated();
             child.warnOfGivenObjects();
         }
@@ -302,9 +303,6 @@ public final class DistributedLockedValidator
         if (started && transactions != null) {
             transactions.made(bean);
         }
-        if (woven) {
-            return bean;
-        }
         if (bean instanceof Advised proxy) {
             DistributedLockedAdvisor.validateOutside(proxy);
         }
@@ -326,11 +324,11 @@ public final class DistributedLockedValidator
 
     private List<DistributedLockedFault> checkMade(Object bean, String name) {
         // Only methods of its interfaces can be called on a proxy that has nothing else.
-        if (AopUtils.isJdkDynamicProxy(bean) || bean instanceof AopInfrastructureBean) {
+        if ((!woven && AopUtils.isJdkDynamicProxy(bean)) || bean instanceof AopInfrastructureBean) {
             return List.of();
         }
         boolean isProxy = AopUtils.isAopProxy(bean);
-        Class<?> proxied = isProxy ? null : proxies.wasProxied(name);
+        Class<?> proxied = bean instanceof TargetClassAware ? null : proxies.wasProxied(name);
         Class<?> type = ClassUtils.getUserClass(proxied == null ? AopUtils.getTargetClass(bean) : proxied);
         if (harmless.contains(type)) {
             return List.of();
@@ -346,10 +344,13 @@ public final class DistributedLockedValidator
         if (found.isEmpty()) {
             harmless.add(type);
         }
-        return found;
+        return woven && !found.isEmpty() && (switchedOff.getAsBoolean() || proxies.isMock(bean)) ? List.of() : found;
     }
 
     private void warnOfGivenObjects() {
+        if (woven) {
+            return;
+        }
         List<String> unlocked = Arrays.stream(beans.getSingletonNames())
                 .filter(name -> given.contains(name) || !beans.containsBeanDefinition(name))
                 .filter(name -> hasAnnotatedMethods(beans.getType(name, false)))

@@ -6,6 +6,7 @@ import io.lockkeeper.annotation.DistributedLocked;
 import java.io.IOException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
+import java.lang.reflect.Proxy;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
 import java.util.Arrays;
@@ -199,21 +200,26 @@ record MethodCheck(MethodLockSpecs specs, boolean woven) {
         private WeavingCheck() {}
 
         static void check(AnnotatedMethod annotated, Faults faults) {
+            Method declared = annotated.declaration();
+            boolean isProxied = Proxy.isProxyClass(annotated.method().getDeclaringClass());
+            Method running = isProxied && declared.isDefault() ? declared : annotated.method();
             if (Modifier.isStatic(annotated.method().getModifiers())) {
                 faults.add("is static, and only methods of objects are locked", "Make it a method of the bean");
             } else if (AnnotatedMethod.isSuspending(annotated.method())) {
                 faults.add(
                         "is a suspend function, into which no lock can be woven: it runs anew whenever it is resumed",
                         "Let it return a CompletableFuture or a Mono, or use lockkeeper.mode=proxy");
-            } else if (!annotated.declaration().equals(annotated.method())) {
+            } else if (!declared.equals(running)) {
                 faults.add(
                         "is annotated in "
-                                + annotated.declaration().getDeclaringClass().getSimpleName()
+                                + declared.getDeclaringClass().getSimpleName()
                                 + ", and the weaver looks only at the method that runs",
-                        "Write the annotation on this method");
-            } else if (!isWoven(annotated.method())
+                        isProxied
+                                ? "Write the annotation on the methods that call this one"
+                                : "Write the annotation on this method");
+            } else if (!isWoven(running)
                     // Only Spring sees the annotation, and something else may have been woven into the method.
-                    || MergedAnnotations.from(annotated.method())
+                    || MergedAnnotations.from(running)
                                     .get(DistributedLocked.class)
                                     .getDistance()
                             > DEEPEST) {
@@ -222,7 +228,7 @@ record MethodCheck(MethodLockSpecs specs, boolean woven) {
                         "Let aop.xml include its class, let the weaver start before the class is loaded, and nest composed"
                                 + " annotations no deeper than two levels");
             } else {
-                checkReach(annotated.method().getDeclaringClass().getClassLoader(), faults);
+                checkReach(running.getDeclaringClass().getClassLoader(), faults);
             }
         }
 

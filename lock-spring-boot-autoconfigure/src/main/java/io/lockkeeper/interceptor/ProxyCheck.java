@@ -160,6 +160,17 @@ record ProxyCheck(ConfigurableListableBeanFactory beans) {
         return bean instanceof SpringProxy;
     }
 
+    /** Returns whether an object is a mock, whose methods do nothing that needs a lock. Mockito is there in tests only. */
+    boolean isMock(Object bean) {
+        try {
+            Class<?> mockito = ClassUtils.forName("org.mockito.Mockito", beans.getBeanClassLoader());
+            Method details = mockito.getMethod("mockingDetails", Object.class);
+            return (boolean) details.getReturnType().getMethod("isMock").invoke(details.invoke(null, bean));
+        } catch (ReflectiveOperationException | LinkageError absent) {
+            return false;
+        }
+    }
+
     boolean isProxying() {
         return !(beans instanceof AbstractBeanFactory factory)
                 || factory.getBeanPostProcessors().stream().anyMatch(AbstractAdvisorAutoProxyCreator.class::isInstance);

@@ -2,14 +2,29 @@
 package io.lockkeeper.weaving;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lockkeeper.annotation.DistributedLocked;
 import io.lockkeeper.autoconfigure.LockkeeperAutoConfiguration;
+import io.lockkeeper.interceptor.DistributedLockedConfigurationException;
 import java.io.IOException;
 import java.io.InputStream;
+import java.util.List;
+import org.aopalliance.intercept.MethodInterceptor;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.mockito.Mockito;
+import org.springframework.aop.framework.ProxyFactory;
+import org.springframework.beans.factory.FactoryBean;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.annotation.AnnotationConfigApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Lazy;
+import org.springframework.context.annotation.Scope;
 
 /** Woven classes of class loaders that find the aspect, or do not. */
 class AspectReachTest {
@@ -39,6 +54,128 @@ class AspectReachTest {
         runner.withBean(woven).run(context -> assertThat(context.getStartupFailure())
                 .hasStackTraceContaining(
                         "its class loader has a io.lockkeeper.weaving.DistributedLockedAspect" + " of its own"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"annotated", "implemented", "plain", "prototype"})
+    void aBeanThatIsKnownByItsInterfaceIsCheckedWhenItIsMade(String name) {
+        runner.withUserConfiguration(Late.class).run(context -> {
+            assertThat(context).hasNotFailed();
+            assertThat(context.getBean("woven", Stock.class)).isNotNull();
+            assertThat(context.getBean("mock", Stock.class)).isNotNull();
+            assertThatThrownBy(() -> context.getBean(name))
+                    .hasRootCauseInstanceOf(DistributedLockedConfigurationException.class)
+                    .rootCause()
+                    .hasMessageContaining(
+                            name.equals("plain")
+                                    ? "has no lock woven into it"
+                                    : "is annotated in Stock, and the weaver looks only at the method that runs");
+        });
+        runner.withUserConfiguration(Late.class)
+                .withPropertyValues("lockkeeper.enabled=false")
+                .run(context -> assertThat(context.getBean(name)).isNotNull());
+    }
+
+    @Test
+    void aBeanOfAChildContextIsChecked() {
+        runner.withBean(Woven.class).run(parent -> {
+            for (Class<?> bean : List.of(Woven.class, Unwoven.class)) {
+                try (AnnotationConfigApplicationContext child = new AnnotationConfigApplicationContext()) {
+                    child.setParent(parent);
+                    child.register(Woven.class, bean);
+                    if (bean == Woven.class) {
+                        child.refresh();
+                    } else {
+                        assertThatExceptionOfType(DistributedLockedConfigurationException.class)
+                                .isThrownBy(child::refresh)
+                                .withMessageContaining("Unwoven.sell(): has no lock woven into it");
+                    }
+                }
+            }
+        });
+    }
+
+    interface Stock {
+        @DistributedLocked("stock")
+        void sell();
+    }
+
+    static class Implementing implements Stock {
+        @Override
+        public void sell() {}
+    }
+
+    static class Unwoven {
+        @DistributedLocked("stock")
+        public void sell() {}
+    }
+
+    interface Unannotated {
+        void sell();
+    }
+
+    static class Plain extends Unwoven implements Unannotated {}
+
+    static class WovenStock extends Woven implements Stock {
+        @Override
+        @DistributedLocked("stock")
+        public void sell() {
+            DistributedLockedAspect.aspectOf();
+            sell_aroundBody0(this);
+        }
+
+        @SuppressWarnings({"MethodName", "UnusedVariable"})
+        private static void sell_aroundBody0(WovenStock self) {}
+    }
+
+    @Lazy
+    @Configuration(proxyBeanMethods = false)
+    static class Late {
+        @Bean
+        Woven first() {
+            return new Woven();
+        }
+
+        @Bean
+        Stock woven() {
+            return new WovenStock();
+        }
+
+        @Bean
+        Stock mock() {
+            return Mockito.mock(Stock.class);
+        }
+
+        @Bean
+        FactoryBean<Stock> annotated() {
+            return new FactoryBean<>() {
+                @Override
+                public Stock getObject() {
+                    return ProxyFactory.getProxy(Stock.class, (MethodInterceptor) call -> null);
+                }
+
+                @Override
+                public Class<?> getObjectType() {
+                    return Stock.class;
+                }
+            };
+        }
+
+        @Bean
+        Stock implemented() {
+            return new Implementing();
+        }
+
+        @Bean
+        Unannotated plain() {
+            return new Plain();
+        }
+
+        @Bean
+        @Scope("prototype")
+        Stock prototype() {
+            return new Implementing();
+        }
     }
 
     /** What a weaver leaves in a class file, as far as the start can see it. */
