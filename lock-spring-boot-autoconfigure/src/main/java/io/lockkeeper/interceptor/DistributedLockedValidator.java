@@ -19,10 +19,12 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.springframework.aop.Pointcut;
 import org.springframework.aop.TargetClassAware;
 import org.springframework.aop.config.AopConfigUtils;
 import org.springframework.aop.framework.Advised;
 import org.springframework.aop.framework.AopInfrastructureBean;
+import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.beans.factory.SmartInitializingSingleton;
@@ -303,11 +305,20 @@ public final class DistributedLockedValidator
         if (started && transactions != null) {
             transactions.made(bean);
         }
+        List<DistributedLockedFault> faults = new ArrayList<>(0);
+        if (started || !isSeenAtStart(beanName)) {
+            faults.addAll(checkMade(bean, beanName));
+        }
         if (bean instanceof Advised proxy) {
             DistributedLockedAdvisor.validateOutside(proxy);
+            for (Pointcut threads : ProxyCheck.threadsInside(proxy)) {
+                for (AnnotatedMethod method : annotatedMethods(AopProxyUtils.ultimateTargetClass(proxy))) {
+                    Faults thread = new Faults(method);
+                    ProxyCheck.checkThread(method, threads, thread);
+                    faults.addAll(thread.found());
+                }
+            }
         }
-        List<DistributedLockedFault> faults =
-                started || !isSeenAtStart(beanName) ? checkMade(bean, beanName) : List.of();
         if (!started) {
             madeWrong.addAll(faults);
         } else if (!faults.isEmpty()) {

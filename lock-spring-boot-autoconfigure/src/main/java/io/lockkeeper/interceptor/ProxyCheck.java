@@ -4,9 +4,15 @@ package io.lockkeeper.interceptor;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.lang.reflect.Proxy;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
+import org.springframework.aop.Advisor;
+import org.springframework.aop.Pointcut;
+import org.springframework.aop.PointcutAdvisor;
 import org.springframework.aop.SpringProxy;
 import org.springframework.aop.config.AopConfigUtils;
 import org.springframework.aop.framework.Advised;
@@ -17,6 +23,7 @@ import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.aop.framework.ProxyProcessorSupport;
 import org.springframework.aop.framework.autoproxy.AbstractAdvisorAutoProxyCreator;
 import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
+import org.springframework.aop.interceptor.AsyncExecutionInterceptor;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
@@ -136,6 +143,36 @@ record ProxyCheck(ConfigurableListableBeanFactory beans) {
                 beans.isSingleton(name) && beans.getDependentBeans(name).length > 0 ? beans.getBean(name) : null;
         // Spring has an object for null.
         return Objects.equals(product, null) ? null : product;
+    }
+
+    /** Returns what hands bodies to other threads inside of the lock that a proxy puts around them. */
+    static List<Pointcut> threadsInside(Advised proxy) {
+        List<Pointcut> inside = new ArrayList<>(0);
+        boolean isLocked = false;
+        for (Object each = proxy; each instanceof Advised layer; each = AopProxyUtils.getSingletonTarget(each)) {
+            for (Advisor advisor : layer.getAdvisors()) {
+                if (isLocked
+                        && advisor.getAdvice() instanceof AsyncExecutionInterceptor
+                        && advisor instanceof PointcutAdvisor async) {
+                    inside.add(async.getPointcut());
+                }
+                isLocked |= advisor instanceof DistributedLockedAdvisor;
+            }
+        }
+        return inside;
+    }
+
+    /** Adds a fault where another thread runs a body inside of its lock, and the result does not tell of its end. */
+    static void checkThread(AnnotatedMethod annotated, Pointcut threads, Faults faults) {
+        Class<?> type = annotated.targetClass();
+        Method method = annotated.method();
+        if (threads.getClassFilter().matches(type)
+                && threads.getMethodMatcher().matches(method, type)
+                && !CompletionStage.class.isAssignableFrom(method.getReturnType())) {
+            faults.add(
+                    "runs on another thread than its lock, which is released before: its @Async stands inside",
+                    "Remove the order of @EnableAsync, or return a CompletableFuture");
+        }
     }
 
     boolean isAttached(String name) {

@@ -4,6 +4,7 @@ package io.lockkeeper.interceptor;
 import static io.lockkeeper.interceptor.LockedApplication.runner;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lockkeeper.LockOperations;
 import io.lockkeeper.annotation.DistributedLocked;
 import io.lockkeeper.autoconfigure.OtherPackage;
 import jakarta.annotation.PostConstruct;
@@ -13,12 +14,17 @@ import java.lang.annotation.RetentionPolicy;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.beans.factory.InitializingBean;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.core.Ordered;
 import org.springframework.core.annotation.AliasFor;
+import org.springframework.scheduling.annotation.Async;
+import org.springframework.scheduling.annotation.EnableAsync;
 
 /** What would run without its lock, or without one of its locks, and nobody would notice. */
 class SilentFaultsTest {
@@ -107,9 +113,29 @@ class SilentFaultsTest {
         assertThat(log.lines()).hasSize(ended ? 0 : 1).allMatch(line -> line.contains("Open.of returned a"));
     }
 
+    @Test
+    void aBodyThatAnotherThreadRunsAfterItsLockIsAFault() {
+        assertThat(faults(runner().withUserConfiguration(AsynchronousFirst.class), Task.class))
+                .singleElement()
+                .asString()
+                .contains("work(): runs on another thread");
+    }
+
+    @Test
+    void aBodyThatAnotherThreadRunsUnderItsLockIsNoFault() {
+        runner().withUserConfiguration(AsynchronousFirst.class)
+                .withBean(Stage.class)
+                .run(context -> assertThat(context.getBean(Stage.class).work().get(20, TimeUnit.SECONDS))
+                        .isFalse());
+    }
+
     private static List<String> faults(Class<?> bean) {
+        return faults(runner(), bean);
+    }
+
+    private static List<String> faults(ApplicationContextRunner runner, Class<?> bean) {
         List<String> faults = new ArrayList<>();
-        runner().withBean(bean).run(context -> {
+        runner.withBean(bean).run(context -> {
             Throwable failure = context.getStartupFailure();
             if (failure instanceof DistributedLockedConfigurationException wrong) {
                 wrong.faults().forEach(fault -> faults.add(fault.toString()));
@@ -247,6 +273,37 @@ class SilentFaultsTest {
 
         String busy() {
             return "busy";
+        }
+    }
+
+    @EnableAsync(order = Ordered.HIGHEST_PRECEDENCE)
+    static class AsynchronousFirst {}
+
+    static class Task {
+        @Async
+        @DistributedLocked("task")
+        public void work() {}
+
+        @Async
+        public void unlocked() {}
+
+        @DistributedLocked("same thread")
+        public void sameThread() {}
+    }
+
+    static class Stage {
+
+        private final LockOperations locks;
+
+        Stage(LockOperations locks) {
+            this.locks = locks;
+        }
+
+        /** Returns whether another caller gets the lock meanwhile. */
+        @Async
+        @DistributedLocked("task")
+        public CompletableFuture<Boolean> work() {
+            return CompletableFuture.completedFuture(locks.tryAcquire("task").isPresent());
         }
     }
 
