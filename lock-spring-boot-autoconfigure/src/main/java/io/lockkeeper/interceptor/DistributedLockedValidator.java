@@ -223,15 +223,7 @@ public final class DistributedLockedValidator
     private List<DistributedLockedFault> check(Beans same, boolean isOff) {
         List<DistributedLockedFault> found = new ArrayList<>(0);
         BeanType bean = same.type();
-        // The annotation itself cannot be there, but one that is composed of it may forget to say where it belongs.
-        if (MergedAnnotations.from(bean.type(), SearchStrategy.TYPE_HIERARCHY).isPresent(DistributedLocked.class)) {
-            found.add(new DistributedLockedFault(
-                    bean.type(),
-                    "",
-                    "",
-                    "has the annotation on the class, where it locks nothing",
-                    "Write it on the methods"));
-        }
+        addOfClass(bean.type(), found);
         if (same.methods().isEmpty()) {
             return found;
         }
@@ -262,6 +254,18 @@ public final class DistributedLockedValidator
                     .forEach(found::add);
         }
         return found;
+    }
+
+    private static void addOfClass(Class<?> type, List<DistributedLockedFault> found) {
+        // The annotation itself cannot be there, but one that is composed of it may forget to say where it belongs.
+        if (MergedAnnotations.from(type, SearchStrategy.TYPE_HIERARCHY).isPresent(DistributedLocked.class)) {
+            found.add(new DistributedLockedFault(
+                    type,
+                    "",
+                    "",
+                    "has the annotation on the class, where it locks nothing",
+                    "Write it on the methods"));
+        }
     }
 
     /** Returns the names of the methods that definitions of beans let the container call when it makes or destroys them. */
@@ -346,16 +350,23 @@ public final class DistributedLockedValidator
         }
         List<DistributedLockedFault> found = new ArrayList<>(0);
         if (advisor.isCandidate(type)) {
+            addOfClass(type, found);
+            boolean isBare = !woven && !isProxy && proxied == null && beans.containsBeanDefinition(name);
             for (AnnotatedMethod method : annotatedMethods(type)) {
                 Faults faults = new Faults(method);
                 check.checkCalls(method, !isProxy && proxies.isByInterfaces(name, type), faults);
+                if (isBare && faults.isEmpty() && !switchedOff.getAsBoolean()) {
+                    faults.add(
+                            "is not locked, because Spring puts no proxy around the bean [" + name + "]",
+                            "Write the annotation on a method of another bean, or use LockTemplate");
+                }
                 found.addAll(faults.found());
             }
         }
         if (found.isEmpty()) {
             harmless.add(type);
         }
-        return woven && !found.isEmpty() && (switchedOff.getAsBoolean() || proxies.isMock(bean)) ? List.of() : found;
+        return !found.isEmpty() && ((woven && switchedOff.getAsBoolean()) || proxies.isMock(bean)) ? List.of() : found;
     }
 
     private void warnOfGivenObjects() {

@@ -9,14 +9,23 @@ import io.lockkeeper.LockContext;
 import io.lockkeeper.LockLease;
 import io.lockkeeper.annotation.DistributedLocked;
 import java.util.List;
+import org.aopalliance.intercept.MethodInterceptor;
+import org.aopalliance.intercept.MethodInvocation;
+import org.aspectj.lang.annotation.Aspect;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.beans.factory.FactoryBean;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.support.RootBeanDefinition;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Lazy;
+import org.springframework.context.annotation.Scope;
 import org.springframework.context.support.GenericApplicationContext;
 
 /** Beans of which the start knows an interface, and nothing of the class behind it. */
@@ -46,6 +55,74 @@ class LateBeansTest {
                 .run(context -> assertThat(context.getStartupFailure())
                         .isInstanceOf(DistributedLockedConfigurationException.class)
                         .hasMessageContaining(wrong.problem));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"interceptor", "aspect"})
+    void aBeanThatSpringNeverProxiesIsReportedWhenItIsMade(String name) {
+        runner().withUserConfiguration(NeverProxied.class).run(context -> {
+            assertThat(context).hasNotFailed();
+            assertThatThrownBy(() -> context.getBean(name))
+                    .hasRootCauseInstanceOf(DistributedLockedConfigurationException.class)
+                    .rootCause()
+                    .hasMessageContaining("is not locked, because Spring puts no proxy around the bean [" + name + "]");
+        });
+        runner().withUserConfiguration(NeverProxied.class)
+                .withPropertyValues("lockkeeper.enabled=false")
+                .run(context -> assertThat(context.getBean(name)).isNotNull());
+    }
+
+    @Test
+    void anAnnotationOnTheClassIsReportedWhenTheBeanIsMade() {
+        runner().withUserConfiguration(NeverProxied.class)
+                .run(context -> assertThatThrownBy(() -> context.getBean("onTheClass"))
+                        .hasRootCauseInstanceOf(DistributedLockedConfigurationException.class)
+                        .rootCause()
+                        .hasMessageContaining("OnTheClass: has the annotation on the class"));
+    }
+
+    @Lazy
+    @Configuration(proxyBeanMethods = false)
+    static class NeverProxied {
+        @Bean
+        Interceptor interceptor() {
+            return new Interceptor();
+        }
+
+        @Bean
+        @Scope("prototype")
+        Advising aspect() {
+            return new Advising();
+        }
+
+        @Bean
+        Stock onTheClass() {
+            return new OnTheClass();
+        }
+    }
+
+    static class Interceptor implements MethodInterceptor {
+        @Override
+        public @Nullable Object invoke(MethodInvocation call) throws Throwable {
+            return call.proceed();
+        }
+
+        @DistributedLocked("interceptor")
+        public void work() {}
+    }
+
+    @Aspect
+    static class Advising {
+        @DistributedLocked("advising")
+        public void work() {}
+    }
+
+    @SilentFaultsTest.First
+    static class OnTheClass implements Stock {
+        @Override
+        public List<String> held() {
+            return heldNow();
+        }
     }
 
     @Test
