@@ -16,6 +16,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BooleanSupplier;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -149,9 +150,18 @@ public final class DistributedLockedValidator
         } else if (context.getBeanNamesForType(DistributedLockedValidator.class, false, false).length == 0) {
             DistributedLockedValidator child =
                     new DistributedLockedValidator(context.getBeanFactory(), advisor, woven, switchedOff);
+            child.given = child.mocks();
             child.afterSingletonsInstantiated();
             child.warnOfGivenObjects();
         }
+    }
+
+    /** Returns the mocks among the annotated beans: a test hands them in, too early for a child's check to see it. */
+    private Set<String> mocks() {
+        return Arrays.stream(beans.getSingletonNames())
+                .filter(name -> hasAnnotatedMethods(beans.getType(name, false)))
+                .filter(name -> proxies.isMock(beans.getSingleton(name)))
+                .collect(Collectors.toSet());
     }
 
     private void requireParts(Collection<Beans> all) {

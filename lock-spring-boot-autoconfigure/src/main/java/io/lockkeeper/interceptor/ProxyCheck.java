@@ -198,7 +198,7 @@ record ProxyCheck(ConfigurableListableBeanFactory beans) {
     }
 
     /** Returns whether an object is a mock, whose methods do nothing that needs a lock. Mockito is there in tests only. */
-    boolean isMock(Object bean) {
+    boolean isMock(@Nullable Object bean) {
         try {
             Class<?> mockito = ClassUtils.forName("org.mockito.Mockito", beans.getBeanClassLoader());
             Method details = mockito.getMethod("mockingDetails", Object.class);

@@ -15,6 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.mockito.Mockito;
+import org.springframework.aop.config.AopConfigUtils;
 import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.beans.factory.FactoryBean;
 import org.springframework.beans.factory.SmartInitializingSingleton;
@@ -25,6 +26,7 @@ import org.springframework.beans.factory.support.RootBeanDefinition;
 import org.springframework.boot.test.context.assertj.AssertableApplicationContext;
 import org.springframework.context.ApplicationContextInitializer;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Lazy;
@@ -154,6 +156,21 @@ class UnlockedBeansTest {
         };
         runner().withInitializer(context -> override.initialize((GenericApplicationContext) context))
                 .run(context -> assertThat(context).hasNotFailed());
+    }
+
+    @Test
+    void mocksInThePlaceOfBeansOfAChildDoNotStopTheStart() {
+        runner().run(parent -> {
+            try (AnnotationConfigApplicationContext child = new AnnotationConfigApplicationContext()) {
+                child.setParent(parent);
+                AopConfigUtils.registerAspectJAnnotationAutoProxyCreatorIfNecessary(child);
+                child.registerBean("shop", Shop.class);
+                child.getBeanFactory().registerSingleton("shop", Mockito.mock(Shop.class));
+                child.refresh();
+                assertThat(child.getBean(Shop.class).held()).isEmpty();
+                assertThat(log.lines()).singleElement().asString().contains("WARN", "[shop] are not locked");
+            }
+        });
     }
 
     @Test
