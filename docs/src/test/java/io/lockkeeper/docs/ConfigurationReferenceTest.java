@@ -20,8 +20,8 @@ class ConfigurationReferenceTest {
             the start with one sentence that says what to change.
 
             Values may be written as everywhere in Spring Boot: `aspect-j` or `ASPECTJ`, `off` or `FALSE`, with blanks around them.
-            An empty `lockkeeper.enabled`, `.mode` or `.store`, as of a variable that a compose file sets to nothing, is one that is
-            not set; a value that means nothing stops the start.
+            An empty property, as of a variable that a compose file sets to nothing, is one that is not set, unless it is the key
+            prefix; a value that means nothing stops the start.
 
             | property | type | default | |
             |---|---|---|---|

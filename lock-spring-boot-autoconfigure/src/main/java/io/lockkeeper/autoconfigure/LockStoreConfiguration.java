@@ -24,7 +24,6 @@ import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
 import org.springframework.data.redis.connection.jedis.JedisClientConfiguration;
 import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
 import org.springframework.util.ClassUtils;
-import org.springframework.util.StringUtils;
 
 /** Where locks are kept. Only what is chosen is loaded: each part needs libraries that the others do without. */
 final class LockStoreConfiguration {
@@ -62,7 +61,7 @@ final class LockStoreConfiguration {
             List<String> names =
                     List.of(BeanFactoryUtils.beanNamesForTypeIncludingAncestors(beans, RedisConnectionFactory.class));
             String remedy = "Set lockkeeper.redis.connection-factory to the name of one of these beans: " + names;
-            if (StringUtils.hasText(name)) {
+            if (name != null) {
                 if (!names.contains(name)) {
                     throw new LockingMissingException(
                             "lockkeeper.redis.connection-factory is '" + name

@@ -151,8 +151,9 @@ public record LockkeeperProperties(
             @DefaultValue("500ms") Duration replicaAckTimeout,
             @DefaultValue Quorum quorum) {
 
-        /** Takes a blank text for an unset one. */
+        /** Takes empty texts for unset ones. */
         public Redis {
+            connectionFactory = StringUtils.hasText(connectionFactory) ? connectionFactory : null;
             replicaAcks = StringUtils.hasText(replicaAcks) ? replicaAcks : NO_REPLICAS;
         }
     }

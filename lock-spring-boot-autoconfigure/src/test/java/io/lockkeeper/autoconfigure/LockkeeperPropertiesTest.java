@@ -56,6 +56,7 @@ class LockkeeperPropertiesTest {
                         "lockkeeper.handover.max-passes=",
                         "lockkeeper.shutdown.wait=",
                         "lockkeeper.instance-name=",
+                        "lockkeeper.redis.connection-factory=",
                         "lockkeeper.redis.command-timeout=",
                         "lockkeeper.redis.replica-acks=",
                         "lockkeeper.redis.quorum.nodes=")

@@ -36,8 +36,10 @@ public final class LockFaultsExtension
 
     private final boolean inMemory;
 
-    /** The template of {@link #inMemory()}: a new one after each close, as classes with one base class share it. */
+    /** The template of {@link #inMemory()}: a new one for the first test after a close, in another class. */
     private @Nullable OwnTemplate own;
+
+    private boolean closed;
 
     /** How many classes, one inside another, have begun and not ended: none where this is a field of each instance. */
     private final AtomicInteger classes = new AtomicInteger();
@@ -101,10 +103,12 @@ public final class LockFaultsExtension
     @Override
     public void beforeAll(ExtensionContext test) {
         classes.incrementAndGet();
+        reopen();
     }
 
     @Override
     public void beforeEach(ExtensionContext test) {
+        reopen();
         faults(test).testBegins();
     }
 
@@ -126,7 +130,14 @@ public final class LockFaultsExtension
     private synchronized void close() {
         if (own != null) {
             own.template().close();
+            closed = true;
+        }
+    }
+
+    private synchronized void reopen() {
+        if (closed) {
             own = null;
+            closed = false;
         }
     }
 
