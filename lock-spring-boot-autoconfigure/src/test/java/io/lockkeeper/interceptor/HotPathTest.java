@@ -10,6 +10,7 @@ import io.lockkeeper.LockRequest;
 import io.lockkeeper.annotation.DistributedLocked;
 import java.lang.management.ManagementFactory;
 import java.util.Map;
+import java.util.concurrent.FutureTask;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestReporter;
 
@@ -30,10 +31,13 @@ public class HotPathTest {
             LockOperations locks = context.getBean(LockOperations.class);
             Runnable constant = () -> locks.run(LockRequest.of("order:lamp"), lease -> {});
             Runnable made = () -> locks.run(LockRequest.of("order:" + order.id()), lease -> {});
-            Map<String, Long> over = Map.of(
+            // A thread of its own: one of the tests' pool may be inside of another test, which waits.
+            FutureTask<Map<String, Long>> measured = new FutureTask<>(() -> Map.of(
                     "a constant name", bytesOver(() -> shop.sellLamp(order), constant),
                     "a parameter", bytesOver(() -> shop.sellById(order.id()), made),
-                    "an expression", bytesOver(() -> shop.sell(order), made));
+                    "an expression", bytesOver(() -> shop.sell(order), made)));
+            new Thread(measured, "hot path").start();
+            Map<String, Long> over = measured.get();
             over.forEach((name, bytes) -> reporter.publishEntry("bytes over the template: " + name, bytes.toString()));
             assertThat(over.values()).allSatisfy(bytes -> assertThat(bytes).isLessThan(LIMIT_BYTES));
         });
