@@ -33,6 +33,8 @@ import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.springframework.data.redis.connection.RedisConnection;
@@ -46,6 +48,7 @@ import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
  * so that a slow machine is not taken for one who waits for the command.
  */
 @Timeout(90)
+@Execution(ExecutionMode.CONCURRENT)
 class SilentRedisTest {
 
     private static final Duration LEASE = Duration.ofSeconds(60);

@@ -34,8 +34,12 @@ enum Disaster {
 
     /** Returns whether a holder may lose its lock by it before its deadline, in spite of a promise. */
     boolean takesLocks(TortureSettings.Promise promise) {
-        boolean ofReplicas = promise == TortureSettings.Promise.ACKNOWLEDGED && loss == Loss.OF_A_WHOLE_SERVER;
-        return ofReplicas || givesLocksTwice(promise);
+        return switch (promise) {
+            case NONE -> loss != Loss.OF_NOTHING;
+            case ACKNOWLEDGED -> loss == Loss.OF_ALL || loss == Loss.OF_A_WHOLE_SERVER;
+            // One that came back does not have what was taken without it, and then the next one dies.
+            case QUORUM -> loss != Loss.OF_NOTHING;
+        };
     }
 
     /** Returns whether two may hold a lock after it, in spite of a promise, until the first of them renews it. */

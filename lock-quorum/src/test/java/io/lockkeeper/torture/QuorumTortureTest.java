@@ -9,8 +9,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * Locks on a majority of three masters, each of which dies, hangs and restarts empty in its turn: no two hold a lock. By a
- * command of its own:
+ * Locks on a majority of three masters, each of which dies, hangs and restarts empty in its turn: no two hold a lock. A hold
+ * may be lost early: a master that came back does not have it, and then the next one dies. By a command of its own:
  *
  * <pre>
  * ./mvnw -Ptopologies -pl lock-quorum -am test -Dtest=QuorumTortureTest -Dsurefire.failIfNoSpecifiedTests=false \
@@ -24,14 +24,13 @@ class QuorumTortureTest {
     private static final Duration TOTAL = Duration.ofSeconds(Long.getLong("lockkeeper.torture.seconds", 60));
 
     @Test
-    void aMinorityThatFailsWithItsDataCostsNoLock() throws Exception {
+    void noTwoHoldALockWhileMinoritiesFailWithTheirData() throws Exception {
         TortureSettings settings = TortureSettings.of(SEED, TOTAL, Promise.QUORUM);
         try (TopologyTorture torture = new TopologyTorture(new QuorumTopology(), settings)) {
             TopologyTorture.Outcome outcome = torture.run();
             System.out.println(outcome.text());
 
             assertThat(outcome.violations()).as(outcome.text()).isEmpty();
-            assertThat(outcome.excused()).isZero();
         }
     }
 }

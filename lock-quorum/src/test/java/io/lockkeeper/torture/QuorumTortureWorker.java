@@ -14,7 +14,7 @@ final class QuorumTortureWorker {
         TortureWorker.work(
                 arguments,
                 (connect, address, options) -> new QuorumLockStore(Stream.of(address.split(",", -1))
-                        .map(port -> new RedisLockStore(connect.apply(port), options))
+                        .map(port -> new RedisLockStore(connect.apply(port), options.withRestartGuard(true)))
                         .toList()));
     }
 }
