@@ -298,7 +298,8 @@ local function first_live(record)
       }
     end
     if record.passed == MOST then
-      record.unsettled = true
+      -- A late copy of the command would find fewer of them, and get more than its sender was told of.
+      record.unsettled, record.since, record.changed = true, micros, true
       return nil
     end
     record.passed = record.passed + 1

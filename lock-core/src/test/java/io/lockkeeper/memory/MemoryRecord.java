@@ -206,7 +206,8 @@ final class MemoryRecord {
 
     /** Returns the first waiter that is alive, after those before it were taken out; null where too many are dead. */
     @Nullable
-    Place firstLive(long now) {
+    Place firstLive(long micros) {
+        long now = micros / 1_000;
         if (!queue.isEmpty() && latest < now) {
             since = Math.max(since, latest * 1_000 + 999);
             dropQueue();
@@ -219,6 +220,7 @@ final class MemoryRecord {
             }
             if (passed == most) {
                 unsettled = true;
+                since = micros;
                 return null;
             }
             passed++;
@@ -263,7 +265,7 @@ final class MemoryRecord {
     Place serve(@Nullable String stopAt, long micros) {
         long now = micros / 1_000;
         while (owner.isEmpty()) {
-            Place next = firstLive(now);
+            Place next = firstLive(micros);
             if (next == null || next.attempt().equals(stopAt) || !isFreeFor(next.mode())) {
                 return next;
             }

@@ -74,7 +74,7 @@ final class MemoryScripts {
         for (MemoryRecord record : records) {
             record.endLapsedHolds(micros / 1_000);
             if (record.owner.isEmpty()) {
-                record.firstLive(micros / 1_000);
+                record.firstLive(micros);
             }
             doubtful |= record.since >= sent && record.since <= micros;
         }
@@ -172,7 +172,7 @@ final class MemoryScripts {
             record.endLapsedHolds(now);
             record.serve(null, micros);
             if (record.holdEnd() < before) {
-                record.tellEnd(record.firstLive(now), now);
+                record.tellEnd(record.firstLive(micros), now);
             }
             return ReleaseReply.RELEASED;
         }
@@ -182,7 +182,7 @@ final class MemoryScripts {
             record.endLapsedHolds(now);
             record.serve(null, micros);
             if (first) {
-                record.tellEnd(record.firstLive(now), now);
+                record.tellEnd(record.firstLive(micros), now);
             }
             return ReleaseReply.LEFT_QUEUE;
         }

@@ -64,6 +64,13 @@ class ScriptModelTest {
         }
     }
 
+    /** One that found too many dead places was refused: a late copy of it finds fewer, and must not hold for a lease. */
+    @Test
+    void aLateCopyGetsPastDeadPlacesForNoLongerThanItsSenderWaits() {
+        assertThat(failure(new CommandGenerator(Kind.MINIMUM_HOLD, 59_970_539_408_481L).steps(LENGTH)))
+                .isEmpty();
+    }
+
     private static void report(Kind kind, long seed, List<Step> steps, Failure first) {
         List<Step> least = SequenceShrinker.shrink(steps.subList(0, first.index() + 1), shorter -> failure(shorter)
                 .filter(failure -> failure.kind().equals(first.kind()))
