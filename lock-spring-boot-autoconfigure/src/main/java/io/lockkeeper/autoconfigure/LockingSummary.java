@@ -91,13 +91,17 @@ final class LockingSummary implements ApplicationListener<ContextRefreshedEvent>
                     methods);
         }
         if (store.orElse(null) instanceof MemoryLockStore && isRedisConfigured()) {
-            log.warn(
-                    "The bean '{}' keeps locks in the memory of this process although Redis is configured: other instances"
-                            + " do not see them. Remove the {} bean of the application, build it over a RedisLockStore, or"
-                            + " set lockkeeper.store=memory if this is meant",
-                    name,
-                    own ? "LockTemplate" : "LockStore");
+            warnOfMemory(name, own ? "LockTemplate" : "LockStore");
         }
+    }
+
+    private static void warnOfMemory(String name, String kind) {
+        log.warn(
+                "The bean '{}' keeps locks in the memory of this process although Redis is configured: other instances"
+                        + " do not see them. Remove the {} bean of the application, build it over a RedisLockStore, or"
+                        + " set lockkeeper.store=memory if this is meant",
+                name,
+                kind);
     }
 
     /** Mockito answers with null, and makes of an interface a class of this name; asking more would count as a call. */
