@@ -7,6 +7,7 @@ import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.ClaimMode;
 import io.lockkeeper.store.ClientIds;
 import io.lockkeeper.store.HandOverCommand;
+import io.lockkeeper.store.HandOverReply;
 import io.lockkeeper.store.ReleaseCommand;
 import io.lockkeeper.store.ReleaseReply;
 import io.lockkeeper.store.RenewCommand;
@@ -20,8 +21,10 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BiFunction;
 import java.util.function.IntFunction;
+import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 import redis.clients.jedis.Jedis;
@@ -45,7 +48,7 @@ final class ScriptCosts {
     private final Jedis raw;
     private final String delete;
     private final String client = ClientIds.next();
-    private final Map<String, IntFunction<Integer>> paths = new LinkedHashMap<>();
+    private final Map<String, IntFunction<ServerFigures>> paths = new LinkedHashMap<>();
     private long number;
 
     private ScriptCosts(RedisServer redis, RedisConnectionFactory connections) {
@@ -58,10 +61,10 @@ final class ScriptCosts {
         raw = new Jedis(Connections.HOST, redis.port());
         delete = raw.scriptLoad(DELETE);
         paths.put("raw: SET NX PX, and a script that deletes", this::raw);
-        paths.put("pair, known name", round -> pairs(ClaimMode.EXCLUSIVE, "known", 1));
-        paths.put("pair, new name", round -> pairs(ClaimMode.EXCLUSIVE, "new" + round + "-" + number, 1));
-        paths.put("pair of a reader", round -> pairs(ClaimMode.READ, "read", 1));
-        paths.put("pair, two names", round -> pairs(ClaimMode.EXCLUSIVE, "two", 2));
+        paths.put("pair, known name", batches -> pairs(batches, ClaimMode.EXCLUSIVE, () -> "known", 1));
+        paths.put("pair, new name", batches -> pairs(batches, ClaimMode.EXCLUSIVE, () -> "new" + number, 1));
+        paths.put("pair of a reader", batches -> pairs(batches, ClaimMode.READ, () -> "read", 1));
+        paths.put("pair, two names", batches -> pairs(batches, ClaimMode.EXCLUSIVE, () -> "two", 2));
         paths.put("FAIR: place, and release that grants it", this::fair);
         paths.put("hand-over, no waiter", this::handOvers);
         paths.put("poll of a waiter", this::polls);
@@ -98,18 +101,15 @@ final class ScriptCosts {
 
     private void measure(Settings settings, int operations, int rounds, Table table) {
         paths.keySet().removeIf(path -> !settings.takes("--only", path));
+        int batches = Math.max(1, operations / BATCH);
         Map<String, List<double[]>> all = new LinkedHashMap<>();
         for (int round = -1; round < rounds; round++) {
-            for (Map.Entry<String, IntFunction<Integer>> path : paths.entrySet()) {
-                ServerFigures before = ServerFigures.of(redis);
-                int done = 0;
-                while (done < operations) {
-                    done += path.getValue().apply(round + 1);
-                }
-                ServerFigures used = ServerFigures.of(redis).since(before);
+            for (Map.Entry<String, IntFunction<ServerFigures>> path : paths.entrySet()) {
+                ServerFigures used = path.getValue().apply(batches);
                 if (round >= 0) {
+                    double done = (double) batches * BATCH;
                     double[] figures = {
-                        used.cpuNanos() / 1e3 / done, (double) used.scripts().micros() / done
+                        used.cpuNanos() / 1e3 / done, used.scripts().micros() / done
                     };
                     all.computeIfAbsent(path.getKey(), name -> new ArrayList<>())
                             .add(figures);
@@ -133,106 +133,105 @@ final class ScriptCosts {
         return figures.stream().mapToDouble(one -> one[column]).sorted().toArray();
     }
 
-    // ---- the paths; each returns how often it was taken ----
+    // ---- the paths; each returns what so many batches of it cost, without what came before and after them ----
 
-    private int raw(int round) {
-        Pipeline pipeline = raw.pipelined();
-        for (int i = 0; i < BATCH; i++) {
-            pipeline.set("raw" + i, "owner" + i, SetParams.setParams().nx().px(LEASE_MILLIS));
+    private ServerFigures cost(int batches, Runnable batch) {
+        ServerFigures before = ServerFigures.of(redis);
+        for (int i = 0; i < batches; i++) {
+            batch.run();
         }
-        for (int i = 0; i < BATCH; i++) {
-            pipeline.evalsha(delete, 1, "raw" + i, "owner" + i);
-        }
-        pipeline.sync();
-        return BATCH;
+        return ServerFigures.of(redis).since(before);
     }
 
-    private int pairs(ClaimMode mode, String prefix, int names) {
-        List<String> attempts = attempts();
-        List<AcquireReply> replies = inBatch(
-                attempts, (i, attempt) -> store.acquire(command(names(prefix, i, names), attempt, mode, false)));
-        require(replies.stream().allMatch(AcquireReply.Acquired.class::isInstance), replies);
-        release(attempts, i -> names(prefix, i, names));
-        return BATCH;
+    private ServerFigures raw(int batches) {
+        return cost(batches, () -> {
+            Pipeline pipeline = raw.pipelined();
+            for (int i = 0; i < BATCH; i++) {
+                pipeline.set("raw" + i, "owner" + i, SetParams.setParams().nx().px(LEASE_MILLIS));
+            }
+            for (int i = 0; i < BATCH; i++) {
+                pipeline.evalsha(delete, 1, "raw" + i, "owner" + i);
+            }
+            pipeline.sync();
+        });
     }
 
-    private int fair(int round) {
-        List<String> holders = attempts();
-        inBatch(holders, (i, attempt) -> store.acquire(command(names("fair", i, 1), attempt, ClaimMode.FAIR, true)));
-        int steps = 8;
-        for (int step = 0; step < steps; step++) {
-            List<String> waiters = attempts();
-            List<AcquireReply> replies = inBatch(
-                    waiters,
-                    (i, attempt) -> store.acquire(command(names("fair", i, 1), attempt, ClaimMode.FAIR, true)));
-            require(replies.stream().allMatch(AcquireReply.Queued.class::isInstance), replies);
-            release(holders, i -> names("fair", i, 1));
-            holders = waiters;
-        }
-        release(holders, i -> names("fair", i, 1));
-        return steps * BATCH;
+    private ServerFigures pairs(int batches, ClaimMode mode, Supplier<String> prefixes, int names) {
+        return cost(batches, () -> {
+            String prefix = prefixes.get();
+            release(acquire(prefix, mode, names, AcquireReply.Acquired.class), prefix, names);
+        });
     }
 
-    private int handOvers(int round) {
-        List<String> holders = attempts();
-        inBatch(
-                holders,
-                (i, attempt) -> store.acquire(command(names("next", i, 1), attempt, ClaimMode.EXCLUSIVE, false)));
-        int steps = 16;
-        for (int step = 0; step < steps; step++) {
-            List<String> before = holders;
-            holders = attempts();
-            inBatch(
-                    holders,
+    private ServerFigures fair(int batches) {
+        AtomicReference<List<String>> holders =
+                new AtomicReference<>(acquire("fair", ClaimMode.FAIR, 1, AcquireReply.Acquired.class));
+        ServerFigures cost = cost(batches, () -> {
+            List<String> waiters = acquire("fair", ClaimMode.FAIR, 1, AcquireReply.Queued.class);
+            release(holders.getAndSet(waiters), "fair", 1);
+        });
+        release(holders.get(), "fair", 1);
+        return cost;
+    }
+
+    private ServerFigures handOvers(int batches) {
+        AtomicReference<List<String>> holders =
+                new AtomicReference<>(acquire("next", ClaimMode.EXCLUSIVE, 1, AcquireReply.Acquired.class));
+        ServerFigures cost = cost(batches, () -> {
+            List<String> next = attempts();
+            List<String> before = holders.getAndSet(next);
+            List<HandOverReply> replies = inBatch(
+                    next,
                     (i, attempt) -> store.handOver(new HandOverCommand(
-                            before.get(i),
-                            0,
-                            command(names("next", i, 1), attempt, ClaimMode.EXCLUSIVE, true),
-                            false)));
-        }
-        release(holders, i -> names("next", i, 1));
-        return steps * BATCH;
+                            before.get(i), 0, command(names("next", i, 1), attempt, ClaimMode.EXCLUSIVE), false)));
+            require(replies.stream().allMatch(HandOverReply::wasHeld), replies);
+        });
+        release(holders.get(), "next", 1);
+        return cost;
     }
 
-    private int polls(int round) {
-        List<String> holders = attempts();
-        List<String> waiters = attempts();
-        inBatch(
-                holders,
-                (i, attempt) -> store.acquire(command(names("poll", i, 1), attempt, ClaimMode.EXCLUSIVE, true)));
-        int steps = 16;
-        for (int step = 0; step <= steps; step++) {
-            inBatch(
-                    waiters,
-                    (i, attempt) -> store.acquire(command(names("poll", i, 1), attempt, ClaimMode.EXCLUSIVE, true)));
-        }
-        release(holders, i -> names("poll", i, 1));
-        release(waiters, i -> names("poll", i, 1));
-        return steps * BATCH;
+    private ServerFigures polls(int batches) {
+        List<String> holders = acquire("poll", ClaimMode.EXCLUSIVE, 1, AcquireReply.Acquired.class);
+        List<String> waiters = acquire("poll", ClaimMode.EXCLUSIVE, 1, AcquireReply.Queued.class);
+        ServerFigures cost =
+                cost(batches, () -> acquire(waiters, "poll", ClaimMode.EXCLUSIVE, 1, AcquireReply.Queued.class));
+        release(holders, "poll", 1);
+        release(waiters, "poll", 1);
+        return cost;
     }
 
-    private int renewals(int round) {
-        List<String> holders = attempts();
-        inBatch(
-                holders,
-                (i, attempt) -> store.acquire(command(names("renew", i, 1), attempt, ClaimMode.EXCLUSIVE, false)));
+    private ServerFigures renewals(int batches) {
+        List<String> holders = acquire("renew", ClaimMode.EXCLUSIVE, 1, AcquireReply.Acquired.class);
         List<RenewCommand> commands = IntStream.range(0, BATCH)
-                .mapToObj(i -> new RenewCommand("renew" + i + "a", holders.get(i), LEASE_MILLIS, false, 0))
+                .mapToObj(i -> new RenewCommand(names("renew", i, 1).get(0), holders.get(i), LEASE_MILLIS, false, 0))
                 .toList();
-        int steps = 40;
-        for (int step = 0; step < steps; step++) {
-            CompletableFuture.allOf(store.renew(commands).toArray(CompletableFuture<?>[]::new))
-                    .join();
-        }
-        release(holders, i -> names("renew", i, 1));
-        return steps * BATCH;
+        ServerFigures cost = cost(batches, () -> {
+            List<Boolean> held =
+                    store.renew(commands).stream().map(CompletableFuture::join).toList();
+            require(held.stream().allMatch(Boolean::booleanValue), held);
+        });
+        release(holders, "renew", 1);
+        return cost;
     }
 
     // ---- steps ----
 
-    private void release(List<String> attempts, IntFunction<List<String>> names) {
-        List<ReleaseReply> replies =
-                inBatch(attempts, (i, attempt) -> store.release(new ReleaseCommand(names.apply(i), attempt, 0, 0)));
+    private List<String> acquire(String prefix, ClaimMode mode, int names, Class<? extends AcquireReply> expected) {
+        List<String> attempts = attempts();
+        acquire(attempts, prefix, mode, names, expected);
+        return attempts;
+    }
+
+    private void acquire(
+            List<String> attempts, String prefix, ClaimMode mode, int names, Class<? extends AcquireReply> expected) {
+        List<AcquireReply> replies =
+                inBatch(attempts, (i, attempt) -> store.acquire(command(names(prefix, i, names), attempt, mode)));
+        require(replies.stream().allMatch(expected::isInstance), replies);
+    }
+
+    private void release(List<String> attempts, String prefix, int names) {
+        List<ReleaseReply> replies = inBatch(
+                attempts, (i, attempt) -> store.release(new ReleaseCommand(names(prefix, i, names), attempt, 0, 0)));
         require(replies.stream().allMatch(ReleaseReply.RELEASED::equals), replies);
     }
 
@@ -246,8 +245,8 @@ final class ScriptCosts {
         return Arrays.asList(prefix + i + "a", prefix + i + "b").subList(0, names);
     }
 
-    private static AcquireCommand command(List<String> names, String attempt, ClaimMode mode, boolean queue) {
-        return new AcquireCommand(names, attempt, mode, LEASE_MILLIS, queue, 1);
+    private static AcquireCommand command(List<String> names, String attempt, ClaimMode mode) {
+        return new AcquireCommand(names, attempt, mode, LEASE_MILLIS, true, 1);
     }
 
     private static <T> List<T> inBatch(
