@@ -405,11 +405,17 @@ final class LocalLock {
 
     private void granted(AcquireAttempt waiting, State.Queued state, Grant grant, ClockReading now) {
         StoreHold begun = policy.hold(spec, waiting.id, state, grant, now);
-        if (begun == null) {
+        if (begun == null || isTooShort(begun, now)) {
             poll(waiting, state, now);
         } else {
             begin(waiting, begun);
         }
+    }
+
+    /** Returns whether a grant may end before a minimum hold time that its release would have to ask for. */
+    private boolean isTooShort(StoreHold begun, ClockReading now) {
+        long left = begun.deadline().nanosFrom(now);
+        return waiters.stream().anyMatch(waiter -> waiter.minHoldNanos > left);
     }
 
     /** The hold of the attempt that asks or waits was taken away by force: the news overtook the grant, or the answer. */

@@ -38,6 +38,9 @@ final class PendingRequest extends CompletableFuture<ManagedLease> {
     /** How long one try may take, in nanoseconds; {@link Long#MAX_VALUE}: without limit. */
     final long patienceNanos;
 
+    /** How long the lock stays taken at least. */
+    final long minHoldNanos;
+
     /** Whether each of its tries is to have an answer within the time of one command. */
     final boolean triesAtOnce;
 
@@ -86,6 +89,7 @@ final class PendingRequest extends CompletableFuture<ManagedLease> {
         this.result = result;
         this.blocking = result == null && request.retryCount() == 0;
         Duration wait = request.retryCount() > 0 || request.waitTime() == null ? Duration.ZERO : request.waitTime();
+        this.minHoldNanos = AcquireSpec.bounded(request.minHoldTime()).toNanos();
         this.waits = !wait.isZero();
         this.triesAtOnce = !waits;
         this.patienceNanos =

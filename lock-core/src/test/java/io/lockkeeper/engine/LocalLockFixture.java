@@ -62,14 +62,17 @@ final class LocalLockFixture {
         return caller(waitTime, new CompletableFuture<>());
     }
 
+    /** Returns one for whom the lock stays taken for a minimum time. */
+    PendingRequest keeps(Duration minHoldTime) {
+        return caller(EngineFixture.REQUEST.withWaitTime(EngineFixture.FOREVER).withMinHoldTime(minHoldTime), null);
+    }
+
     private PendingRequest caller(Duration waitTime, @Nullable CompletableFuture<?> result) {
-        return new PendingRequest(
-                0,
-                EngineFixture.REQUEST.withWaitTime(waitTime),
-                time.now(),
-                false,
-                result,
-                RecordingStore.TRAITS.commandTimeout());
+        return caller(EngineFixture.REQUEST.withWaitTime(waitTime), result);
+    }
+
+    private PendingRequest caller(LockRequest request, @Nullable CompletableFuture<?> result) {
+        return new PendingRequest(0, request, time.now(), false, result, RecordingStore.TRAITS.commandTimeout());
     }
 
     /** Returns one who waits where the lock is held, without limit. */

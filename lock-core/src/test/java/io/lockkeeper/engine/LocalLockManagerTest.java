@@ -298,7 +298,7 @@ class LocalLockManagerTest {
     /** Its tokens stay given out: where the news is old they were used, and the true release may come after this one. */
     @Test
     void aLateAnswerThatTheLockIsHeldDoesNotEndAMinimumHoldTime() {
-        PendingRequest caller = fixture.begin(REQUEST.withMinHoldTime(Duration.ofSeconds(8)));
+        PendingRequest caller = fixture.begin(REQUEST.withMinHoldTime(Duration.ofSeconds(2)));
         fixture.queued();
         time.pass(RecordingStore.TRAITS.pollInterval().plusSeconds(1));
         assertThat(store.acquires).hasSize(2);
@@ -309,12 +309,12 @@ class LocalLockManagerTest {
         fixture.acquired(100);
 
         assertThat(store.releases).hasSize(2);
-        assertThat(last(store.releases).command().keepMillis()).isEqualTo(7_000);
+        assertThat(last(store.releases).command().keepMillis()).isEqualTo(1_000);
     }
 
     @Test
     void theNewsOfAGrantThatComesAgainDuringTheReleaseDoesNotReleaseOnceMore() {
-        PendingRequest caller = fixture.begin(REQUEST.withMinHoldTime(Duration.ofSeconds(8)));
+        PendingRequest caller = fixture.begin(REQUEST.withMinHoldTime(Duration.ofSeconds(2)));
         fixture.queued();
         Grant grant = fixture.grant(100);
         manager.granted(grant);
@@ -324,7 +324,7 @@ class LocalLockManagerTest {
 
         assertThat(store.releases)
                 .singleElement()
-                .satisfies(sent -> assertThat(sent.command().keepMillis()).isEqualTo(8_000));
+                .satisfies(sent -> assertThat(sent.command().keepMillis()).isEqualTo(2_000));
     }
 
     @Test

@@ -475,6 +475,18 @@ class LocalLockTest {
         assertThat(fixture.failed()).contains(new Retire());
     }
 
+    /** A release that comes when the grant has ended finds the lock free, or taken by another. */
+    @Test
+    void aGrantThatMayEndBeforeAMinimumHoldTimeIsConfirmedFirst() {
+        PendingRequest caller = fixture.keeps(Duration.ofMillis(EngineFixture.GRANT_MILLIS));
+        fixture.enter(caller);
+        fixture.queued();
+        AcquireAttempt waiting = fixture.asked();
+
+        assertThat(fixture.granted(fixture.grant(100))).containsExactly(new Ask(waiting));
+        assertThat(fixture.acquired(100)).contains(grant(caller, fixture.hold(), 100, Way.GRANT));
+    }
+
     /** Also where the question was late, and an older answer came later still: no answer has come to the question. */
     @Test
     void aTryWithoutAnAnswerIsNotRefusedAsHeldByOthers() {
