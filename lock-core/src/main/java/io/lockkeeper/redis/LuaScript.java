@@ -12,7 +12,7 @@ import org.springframework.core.io.ClassPathResource;
 import org.springframework.data.redis.core.script.DigestUtils;
 
 /**
- * A script over locks.
+ * A script in Redis, most often over locks.
  *
  * <p>Internal: public for the packages of the drivers alone, and may change in any release.
  */
@@ -56,6 +56,11 @@ public final class LuaScript {
         if (hash.length() == HASH_LENGTH) {
             sha1 = hash;
         }
+    }
+
+    /** Returns a script that stands in one file, and is no script over locks. */
+    static LuaScript of(String name) {
+        return new LuaScript(name, read(name), null);
     }
 
     /** Returns a script over locks, which begins with its fast paths and goes on with what it shares with the others. */

@@ -8,6 +8,7 @@ import io.lockkeeper.redis.replication.ReplicatedCommands;
 import io.lockkeeper.store.DaemonThreads;
 import io.lockkeeper.store.StoreException;
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Collections;
@@ -47,7 +48,7 @@ final class RedisCommands implements AutoCloseable {
 
     private static final Logger log = LoggerFactory.getLogger(RedisCommands.class);
     private static final int PREPARATION_FACTOR = 5;
-    private static final byte[] SCAN = RedisNames.bytes(LuaScript.read("scan"));
+    private static final LuaScript SCAN = LuaScript.of("scan");
     private static final byte[] FIRST_PAGE = RedisNames.bytes("0");
     private static final byte[] PAGE_SIZE = RedisNames.bytes("500");
 
@@ -221,19 +222,28 @@ final class RedisCommands implements AutoCloseable {
      * on to read from a connection that it has given back to the pool, and so takes the answers of other commands.
      */
     private CompletableFuture<?> scan(byte[] page, byte[] route, byte[] pattern, int limit, Set<ByteBuffer> found) {
-        return list("scan", SCAN, route, page, pattern, PAGE_SIZE).thenCompose(reply -> {
-            ((List<?>) reply.get(1)).forEach(key -> found.add(ByteBuffer.wrap((byte[]) key)));
-            byte[] next = (byte[]) reply.get(0);
+        return eval(SCAN, List.of(route), List.of(page, pattern, PAGE_SIZE), 0).thenCompose(reply -> {
+            ByteBuffer text = ByteBuffer.wrap(ScriptReply.text(reply));
+            byte[] next = until('\n', text);
+            while (text.hasRemaining()) {
+                byte[] key = new byte[Integer.parseInt(new String(until(':', text), StandardCharsets.US_ASCII))];
+                text.get(key);
+                found.add(ByteBuffer.wrap(key));
+            }
             return found.size() >= limit || Arrays.equals(next, FIRST_PAGE)
                     ? CompletableFuture.completedFuture(null)
                     : scan(next, route, pattern, limit, found);
         });
     }
 
-    /** Runs the text of a script that gives a list, on the server of its key. */
-    CompletableFuture<List<Object>> list(String name, byte[] source, byte[] key, byte[]... arguments) {
-        byte[][] words = Stream.concat(Stream.of(key), Stream.of(arguments)).toArray(byte[][]::new);
-        return call(key, name, connection -> connection.scriptingCommands().eval(source, ReturnType.MULTI, 1, words));
+    private static byte[] until(char end, ByteBuffer text) {
+        int length = 0;
+        while (text.get(text.position() + length) != end) {
+            length++;
+        }
+        byte[] part = new byte[length];
+        text.get(part).get();
+        return part;
     }
 
     /** Reads texts in the order of their keys; null where there is none, or something else. Fails if one of the servers does. */

@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What a script over locks answered: a status, the server's time, and what belongs to the status, with blanks between. The
@@ -36,11 +37,16 @@ final class ScriptReply {
     ScriptReply(Object raw, String server, long sentMicros) {
         this.server = server;
         this.sentMicros = sentMicros;
-        if (!(raw instanceof byte[] text)) {
-            throw new StoreException("a script gave no text: is the connection in a transaction?", null);
-        }
-        this.parts = new String(text, StandardCharsets.UTF_8).split(" ", -1);
+        this.parts = new String(text(raw), StandardCharsets.UTF_8).split(" ", -1);
         this.status = Character.isDigit(parts[0].charAt(0)) ? AS_USUAL : parts[0];
+    }
+
+    /** Returns what a script gave as the text that it gives. */
+    static byte[] text(@Nullable Object reply) {
+        if (reply instanceof byte[] text) {
+            return text;
+        }
+        throw new StoreException("a script gave no text: is the connection in a transaction?", null);
     }
 
     boolean is(String expected) {

@@ -13,6 +13,7 @@ import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -55,8 +56,8 @@ final class ServerChecks {
         long asked = clock.millis();
         CompletableFuture<?> servers = commands.info().thenAccept(told -> warnOfServers(told, asked));
         List<byte[]> own = List.of(names.instance(clientId));
-        byte[] script = RedisNames.bytes(LuaScript.read("rights"));
-        CompletableFuture<?> rights = commands.list("rights", script, names.lock(""))
+        // By its hash first, as scripts over locks go: that is a right of its own.
+        CompletableFuture<?> rights = commands.eval(LuaScript.of("rights"), List.of(names.lock("")), List.of(), 0)
                 .handle((tried, failure) -> noteTried(tried, failure))
                 .thenCompose(next -> commands.get(own))
                 .handle((answer, failure) -> note(failure))
@@ -114,14 +115,12 @@ final class ServerChecks {
         return findings;
     }
 
-    private Set<String> noteTried(@Nullable List<Object> tried, @Nullable Throwable failure) {
+    private Set<String> noteTried(@Nullable Object tried, @Nullable Throwable failure) {
         if (tried == null) {
             return note(failure);
         }
-        tried.forEach(word -> {
-            String text = new String((byte[]) word, StandardCharsets.US_ASCII);
-            refused.add(text.equals("keys") ? keys() : "+" + text);
-        });
+        String[] words = new String(ScriptReply.text(tried), StandardCharsets.US_ASCII).split(" ", -1);
+        Stream.of(words).skip(1).forEach(word -> refused.add(word.equals("keys") ? keys() : "+" + word));
         return refused;
     }
 

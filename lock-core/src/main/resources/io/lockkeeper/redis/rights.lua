@@ -2,9 +2,9 @@
 --
 -- KEYS[1]  a key that begins as those of locks do, and is none
 --
--- Reply: the commands that were refused, and 'keys' where it was for the key
+-- Reply: REFUSED and the commands that were, and 'keys' where it was for the key
 
-local refused = {}
+local refused = { 'REFUSED' }
 
 local function may(...)
   local reply = redis.pcall(...)
@@ -30,4 +30,4 @@ if may('PEXPIRE', KEYS[1], '1') and may('UNLINK', KEYS[1]) and may('HSET', KEYS[
   may('HDEL', KEYS[1], 'none')
   redis.call('UNLINK', KEYS[1])
 end
-return refused
+return table.concat(refused, ' ')

@@ -209,6 +209,19 @@ class ServerChecksTest {
         }
     }
 
+    /** It is tried by the first script that has rights to look at. */
+    @ParameterizedTest
+    @EnumSource
+    void theRightToRunAScriptByItsHashIsLookedAt(Connections driver) {
+        try (RedisServer server = RedisServer.start()) {
+            withUser(driver, server, RIGHTS + " &lockkeeper:grants:* -evalsha", () -> assertThat(said())
+                    .filteredOn(line -> line.contains("lacks rights"))
+                    .singleElement()
+                    .asString()
+                    .endsWith("are not known: +evalsha. Give it all of these: " + WHOLE_LINE));
+        }
+    }
+
     @ParameterizedTest
     @CsvSource({"JEDIS, 6.2", "LETTUCE, 6.2", "JEDIS, 7.0", "LETTUCE, 7.0"})
     void keysThatTheUserMayNotTouchAreNamed(Connections driver, String version) {

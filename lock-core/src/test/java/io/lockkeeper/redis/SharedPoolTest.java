@@ -74,12 +74,14 @@ class SharedPoolTest {
     @EnumSource
     void allTemplatesLockAndListenAndTheApplicationHasItsPool(Pooled client) throws Exception {
         RedisConnectionFactory connections = null;
+        List<RedisLockStore> stores = new ArrayList<>();
         List<LockTemplate> templates = new ArrayList<>();
         try (RedisServer server = RedisServer.start()) {
             connections = client.to(new RedisStandaloneConfiguration(server.host(), server.port()));
             RedisLockStore.Options options = RedisLockStore.Options.defaults().withPollInterval(Duration.ofSeconds(15));
             for (int i = 0; i < TEMPLATES; i++) {
-                templates.add(LockTemplate.builder(new RedisLockStore(connections, options))
+                stores.add(new RedisLockStore(connections, options));
+                templates.add(LockTemplate.builder(stores.get(i))
                         .shutdownWait(Duration.ZERO)
                         .build());
             }
@@ -92,8 +94,10 @@ class SharedPoolTest {
                 taken.add(connections.getConnection());
                 assertThat(taken.get(i).ping()).isEqualTo("PONG");
             }
-            taken.forEach(RedisConnection::close);
             LockLease held = templates.get(0).acquire("stock");
+            // Scripts have a connection of their own, those that look for locks as well.
+            assertThat(stores.get(0).find("*", 10).get(10, TimeUnit.SECONDS)).containsExactly("stock");
+            taken.forEach(RedisConnection::close);
             List<CompletableFuture<LockLease>> waiting = new ArrayList<>();
             for (LockTemplate template : templates.subList(1, TEMPLATES)) {
                 waiting.add(template.acquireAsync(LockRequest.of("stock").withWaitTime(Duration.ofSeconds(30))));
