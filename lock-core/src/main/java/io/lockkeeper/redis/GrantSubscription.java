@@ -102,9 +102,8 @@ final class GrantSubscription implements MessageListener, SubscriptionListener {
             factory = clients.outsideOfThePool();
             connections = factory;
         }
-        // In a way that may be refused: a refused SUBSCRIBE makes Jedis send an UNSUBSCRIBE over a connection that is
-        // in its
-        // pool again, whose next user would read the answer to it.
+        // In a way that may be refused: after a refused SUBSCRIBE Jedis sends an UNSUBSCRIBE over a connection that is
+        // in its pool again, whose next user would read the answer to it.
         try (RedisConnection connection = factory.getConnection()) {
             connection.publish(channel, NOTHING);
         }

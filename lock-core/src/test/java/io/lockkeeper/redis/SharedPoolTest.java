@@ -73,11 +73,11 @@ class SharedPoolTest {
     @ParameterizedTest
     @EnumSource
     void allTemplatesLockAndListenAndTheApplicationHasItsPool(Pooled client) throws Exception {
-        RedisConnectionFactory connections = null;
         List<RedisLockStore> stores = new ArrayList<>();
         List<LockTemplate> templates = new ArrayList<>();
-        try (RedisServer server = RedisServer.start()) {
-            connections = client.to(new RedisStandaloneConfiguration(server.host(), server.port()));
+        RedisServer server = RedisServer.start();
+        RedisConnectionFactory connections = client.to(new RedisStandaloneConfiguration(server.host(), server.port()));
+        try {
             RedisLockStore.Options options = RedisLockStore.Options.defaults().withPollInterval(Duration.ofSeconds(15));
             for (int i = 0; i < TEMPLATES; i++) {
                 stores.add(new RedisLockStore(connections, options));
@@ -109,9 +109,8 @@ class SharedPoolTest {
             CompletableFuture.allOf(waiting.toArray(CompletableFuture[]::new)).get(12, TimeUnit.SECONDS);
         } finally {
             templates.forEach(LockTemplate::close);
-            if (connections instanceof DisposableBean factory) {
-                factory.destroy();
-            }
+            ((DisposableBean) connections).destroy();
+            server.close();
         }
     }
 }
