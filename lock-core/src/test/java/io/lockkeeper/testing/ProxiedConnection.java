@@ -3,6 +3,7 @@ package io.lockkeeper.testing;
 
 import java.io.IOException;
 import java.net.Socket;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
@@ -157,7 +158,12 @@ final class ProxiedConnection {
     }
 
     private boolean isUnasked(RespReader.Frame frame) {
-        return frame.type() == '>' || (subscribed && isAboutSubscriptions(kind(frame)));
+        return frame.type() == '>' || (subscribed && (isAboutSubscriptions(kind(frame)) || isNoSubscription(frame)));
+    }
+
+    /** Valkey 8 answers UNSUBSCRIBE so where there is no subscription any more. */
+    private static boolean isNoSubscription(RespReader.Frame frame) {
+        return frame.type() == '-' && new String(frame.raw(), StandardCharsets.US_ASCII).startsWith("-NOSUB");
     }
 
     private static boolean isAboutSubscriptions(String kind) {
