@@ -3,15 +3,17 @@ package io.lockkeeper.torture;
 
 import io.lockkeeper.testing.RedisCluster;
 import io.lockkeeper.testing.RedisServer;
-import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 
 /** Three masters of a cluster, each with a replica. */
@@ -26,8 +28,8 @@ final class ClusterTopology implements Topology {
     private final RedisCluster cluster = RedisCluster.start(1, "--cluster-node-timeout", "1500");
     private final List<String> names;
 
-    /** Where each name has been: a slot that comes back to a master is what guarantees.md warns of. */
-    private final Set<String> places = new HashSet<>();
+    /** Which pairs of servers each name has been on: a slot that comes back to a master is what guarantees.md warns of. */
+    private final Map<String, Set<Integer>> places = new HashMap<>();
 
     ClusterTopology(int names) {
         this.names = IntStream.range(0, names)
@@ -42,12 +44,24 @@ final class ClusterTopology implements Topology {
 
     @Override
     public List<Disaster> disasters() {
-        return List.of(Disaster.values());
+        return Stream.of(Disaster.values())
+                .filter(disaster ->
+                        disaster != Disaster.SLOT_MOVES || !movable().isEmpty())
+                .toList();
+    }
+
+    /** The names that have not been on all masters yet. */
+    private List<String> movable() {
+        return names.stream()
+                .filter(name -> places.getOrDefault(name, Set.of()).size()
+                        < cluster.masters().size())
+                .toList();
     }
 
     @Override
-    public void suffer(Disaster disaster, Duration lasts, Random random) {
-        String name = names.get(random.nextInt(names.size()));
+    public long suffer(Disaster disaster, Duration lasts, Random random) {
+        List<String> choice = disaster == Disaster.SLOT_MOVES ? movable() : names;
+        String name = choice.get(random.nextInt(choice.size()));
         RedisServer master = masterOf(name);
         RedisServer replica = partnerOf(master);
         switch (disaster) {
@@ -82,7 +96,7 @@ final class ClusterTopology implements Topology {
             case DATA_IS_FLUSHED -> master.command("FLUSHALL");
             case SLOT_MOVES -> move(name, master, random);
         }
-        awaitWell();
+        return awaitWell();
     }
 
     private static void cutOff(RedisServer master, RedisServer replica, Duration lasts) {
@@ -92,18 +106,17 @@ final class ClusterTopology implements Topology {
         Waiting.forSo(lasts);
     }
 
-    /** Moves a slot to a pair of servers that never had it; where there is none any more, does nothing. */
+    /** Moves a slot to a pair of servers that never had it. */
     private void move(String name, RedisServer from, Random random) {
-        places.add(name + " " + pair(from));
+        Set<Integer> been = places.computeIfAbsent(name, unmoved -> new HashSet<>());
+        been.add(pair(from));
         List<RedisServer> others = new ArrayList<>(masters());
-        others.removeIf(master -> places.contains(name + " " + pair(master)));
-        if (!others.isEmpty()) {
-            RedisServer target = others.get(random.nextInt(others.size()));
-            places.add(name + " " + pair(target));
-            cluster.beginMove(name, from, target);
-            Waiting.forSo(MOVE);
-            cluster.finishMove(name, from, target, masters());
-        }
+        others.removeIf(master -> been.contains(pair(master)));
+        RedisServer target = others.get(random.nextInt(others.size()));
+        been.add(pair(target));
+        cluster.beginMove(name, from, target);
+        Waiting.forSo(MOVE);
+        cluster.finishMove(name, from, target, masters());
     }
 
     private int pair(RedisServer server) {
@@ -118,21 +131,12 @@ final class ClusterTopology implements Topology {
                 : cluster.masters().get(cluster.replicas().indexOf(server));
     }
 
-    private static boolean isMaster(RedisServer server) {
-        try {
-            return server.isRunning()
-                    && String.valueOf(server.command("INFO", "replication")).contains("role:master");
-        } catch (UncheckedIOException gone) {
-            return false;
-        }
-    }
-
     private static void awaitMaster(RedisServer server) {
-        Awaitility.await().atMost(PATIENCE).until(() -> isMaster(server));
+        Awaitility.await().atMost(PATIENCE).until(() -> MasterWatch.isMaster(server));
     }
 
     /** The master that answers for a key, and sends no one elsewhere. */
-    private RedisServer masterOf(String key) {
+    RedisServer masterOf(String key) {
         for (RedisServer master : masters()) {
             try {
                 master.command("EXISTS", key);
@@ -144,23 +148,28 @@ final class ClusterTopology implements Topology {
         throw new IllegalStateException("No master has " + key);
     }
 
-    private void awaitWell() {
+    private long awaitWell() {
+        MasterWatch watch = new MasterWatch();
         // An election may go on although the master came back.
         Awaitility.await().atMost(PATIENCE).during(SETTLED).ignoreExceptions().until(() -> {
+            List<RedisServer> masters = watch.look(servers());
             cluster.awaitServing();
-            List<RedisServer> masters = masters();
             return masters.size() == cluster.masters().size()
                     && masters.stream().allMatch(master -> String.valueOf(master.command("INFO", "replication"))
                             .contains("state=online"))
                     && masters.stream().map(this::pair).distinct().count() == masters.size();
         });
+        return watch.since();
     }
 
     @Override
     public List<RedisServer> masters() {
-        List<RedisServer> all = new ArrayList<>(cluster.masters());
-        all.addAll(cluster.replicas());
-        return all.stream().filter(ClusterTopology::isMaster).toList();
+        return servers().stream().filter(MasterWatch::isMaster).toList();
+    }
+
+    private List<RedisServer> servers() {
+        return Stream.concat(cluster.masters().stream(), cluster.replicas().stream())
+                .toList();
     }
 
     @Override

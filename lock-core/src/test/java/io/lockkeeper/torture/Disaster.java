@@ -26,24 +26,36 @@ enum Disaster {
         OF_ALL
     }
 
+    /** What that does to locks, in spite of a promise. */
+    enum Harm {
+        NONE,
+
+        /** A hold that one of the masters lacks since another disaster may be lost before its deadline. */
+        LOCKS_ARE_LOST_AFTER_ANOTHER,
+
+        /** A hold may be lost before its deadline. */
+        LOCKS_ARE_LOST,
+
+        /** Another one may have the lock, too, until the holder has lost it. */
+        LOCKS_ARE_GIVEN_TWICE
+    }
+
     final Loss loss;
 
     Disaster(Loss loss) {
         this.loss = loss;
     }
 
-    /** Returns whether a holder may lose its lock by it before its deadline, in spite of a promise. */
-    boolean takesLocks(TortureSettings.Promise promise) {
-        return switch (promise) {
-            case NONE -> loss != Loss.OF_NOTHING;
-            case ACKNOWLEDGED -> loss == Loss.OF_ALL || loss == Loss.OF_A_WHOLE_SERVER;
-            // One that came back does not have what was taken without it, and then the next one dies.
-            case QUORUM -> loss != Loss.OF_NOTHING;
+    Harm harm(TortureSettings.Promise promise) {
+        return switch (loss) {
+            case OF_NOTHING -> Harm.NONE;
+            case OF_ALL -> Harm.LOCKS_ARE_GIVEN_TWICE;
+            case OF_WHAT_NO_REPLICA_HAS, OF_A_WHOLE_SERVER ->
+                switch (promise) {
+                    case NONE -> Harm.LOCKS_ARE_GIVEN_TWICE;
+                    case ACKNOWLEDGED -> loss == Loss.OF_A_WHOLE_SERVER ? Harm.LOCKS_ARE_LOST : Harm.NONE;
+                    case QUORUM -> Harm.LOCKS_ARE_LOST_AFTER_ANOTHER;
+                };
         };
-    }
-
-    /** Returns whether two may hold a lock after it, in spite of a promise, until the first of them renews it. */
-    boolean givesLocksTwice(TortureSettings.Promise promise) {
-        return loss == Loss.OF_ALL || (loss != Loss.OF_NOTHING && promise == TortureSettings.Promise.NONE);
     }
 }

@@ -17,7 +17,7 @@ record Event(long nanos, Kind kind, String id, Map<String, String> details) {
     enum Kind {
         /** A request begins: form, bound (ms). */
         ASKED,
-        /** Its caller has seen the lease: mode, locks (name:token,...), until, fixed, way. */
+        /** Its caller has seen the lease: mode, locks (name:token,...), until, fixed (ms; 0: renewed), way. */
         HELD,
         /** The lease was asked: until; not later than the event where it does not hold any more. */
         STILL,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.torture;
 
+import io.lockkeeper.torture.Disaster.Harm;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -9,7 +10,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Judges a history. Belief is recorded so that it is never longer than it was: a lease is seen after it was granted, and
@@ -19,11 +19,13 @@ final class HistoryChecker {
 
     private static final Duration REACTION = Duration.ofMillis(200);
 
+    /** A master of a quorum that was restarted gives no locks for a lease, and for so long. */
+    private static final Duration GUARD = Duration.ofSeconds(2);
+
     private final History history;
     private final List<Window> troubles;
     private final Duration lease;
-    private final List<Window> lostData;
-    private final List<Window> meetings;
+    private final List<DataLoss> losses;
     private long excused;
 
     /**
@@ -34,24 +36,17 @@ final class HistoryChecker {
      * @param lease how long a lease lasts without a renewal
      */
     HistoryChecker(History history, Collection<Window> faults, Duration lease) {
-        this(history, faults, lease, List.of(), List.of());
+        this(history, faults, lease, List.of());
     }
 
     /**
      * Creates a checker.
      *
-     * @param lostData when servers may have lost what workers believe: a hold that began before is lost at its next renewal,
-     *     at the latest at its deadline
-     * @param meetings when another may hold the lock, too, until then
+     * @param losses when servers lost what workers believe, in order: who had it before loses it at the next renewal, at
+     *     the latest at the deadline
      */
-    HistoryChecker(
-            History history,
-            Collection<Window> faults,
-            Duration lease,
-            Collection<Window> lostData,
-            Collection<Window> meetings) {
-        this.lostData = List.copyOf(lostData);
-        this.meetings = List.copyOf(meetings);
+    HistoryChecker(History history, Collection<Window> faults, Duration lease, List<DataLoss> losses) {
+        this.losses = List.copyOf(losses);
         this.history = history;
         this.troubles = Stream.concat(faults.stream(), history.stalls().stream())
                 .sorted(Comparator.comparingLong(Window::from))
@@ -148,18 +143,42 @@ final class HistoryChecker {
     }
 
     private boolean mayBeLost(Hold hold) {
-        return excuses(lostData.stream()
-                .anyMatch(window -> hold.start() < window.to()
-                        && hold.lostAt() >= window.from()
-                        && hold.lostAt() <= window.to() + lease.toNanos()));
+        return excuses(losses.stream()
+                .anyMatch(loss -> hold.lostAt() >= loss.from()
+                        && isKnownBefore(hold, loss.to())
+                        && (!loss.is(Harm.LOCKS_ARE_LOST_AFTER_ANOTHER) || lacksAMaster(hold, loss))));
     }
 
     /** Returns whether a holder may meet another one, because the server may have lost what the first one had. */
     private boolean mayMeet(Hold before, Hold hold) {
-        return excuses(meetings.stream()
-                .anyMatch(window -> before.start() < window.to()
-                        && hold.start() >= window.from()
-                        && before.end() <= window.to() + lease.toNanos()));
+        return excuses(losses.stream()
+                .anyMatch(loss -> loss.is(Harm.LOCKS_ARE_GIVEN_TWICE)
+                        && hold.start() >= loss.from()
+                        && isKnownBefore(before, loss.to())));
+    }
+
+    /** What the store knew, or renewed, after a loss is not lost by it. */
+    private boolean isKnownBefore(Hold hold, long moment) {
+        return hold.known(lease.toNanos()) < moment;
+    }
+
+    /**
+     * Returns whether a hold is not on all masters of a quorum: it began before the one that failed last was back, and gave
+     * locks to its worker again. That counts from when the worker saw the restart.
+     */
+    private boolean lacksAMaster(Hold hold, DataLoss loss) {
+        int index = losses.indexOf(loss);
+        if (index == 0) {
+            return false;
+        }
+        long back = losses.get(index - 1).to();
+        long seen = troubles.stream()
+                .filter(trouble -> trouble.concerns(hold.worker) && trouble.overlaps(back, back + REACTION.toNanos()))
+                .mapToLong(Window::to)
+                .max()
+                .orElse(back);
+        return hold.given(lease.toNanos())
+                < seen + lease.plus(GUARD).plus(REACTION).toNanos();
     }
 
     private boolean excuses(boolean lost) {
@@ -177,8 +196,7 @@ final class HistoryChecker {
         private final String name;
         private final List<String> violations = new ArrayList<>();
         private final List<Hold> writers = new ArrayList<>();
-        private @Nullable Hold writer;
-        private @Nullable Hold reader;
+        private final List<Hold> believers = new ArrayList<>();
         private long writersToken;
         private long readersToken;
 
@@ -188,20 +206,16 @@ final class HistoryChecker {
 
         List<String> check(List<Hold> holds) {
             for (Hold hold : holds) {
-                excludes(writer, hold);
-                if (hold.isShared()) {
-                    reader = later(reader, hold);
-                } else {
-                    excludes(reader, hold);
-                    writer = later(writer, hold);
-                }
+                believers.removeIf(before -> before.end() <= hold.start());
+                believers.forEach(before -> excludes(before, hold));
+                believers.add(hold);
                 token(hold);
             }
             return violations;
         }
 
-        private void excludes(@Nullable Hold before, Hold hold) {
-            if (before != null && hold.start() < before.end() && !mayMeet(before, hold)) {
+        private void excludes(Hold before, Hold hold) {
+            if (!(before.isShared() && hold.isShared()) && !mayMeet(before, hold)) {
                 violations.add("Two hold '%s' for %s: %s and %s"
                         .formatted(name, millis(Math.min(before.end(), hold.end()) - hold.start()), before, hold));
             }
@@ -224,15 +238,10 @@ final class HistoryChecker {
 
         /** A reader has the token of the last writer that the server knows: of those before lost data it may know none. */
         private boolean knowsLessWriters(Hold hold, long token) {
-            return excuses(lostData.stream()
-                    .filter(window -> window.from() <= hold.start())
-                    .anyMatch(window -> writers.stream()
-                            .filter(writer -> writer.start() > window.to())
+            return excuses(
+                    losses.stream().filter(loss -> loss.from() <= hold.start()).anyMatch(loss -> writers.stream()
+                            .filter(writer -> !isKnownBefore(writer, loss.to()))
                             .allMatch(writer -> writer.tokens().getOrDefault(name, 0L) <= token)));
-        }
-
-        private Hold later(@Nullable Hold one, Hold other) {
-            return one != null && one.end() > other.end() ? one : other;
         }
     }
 }

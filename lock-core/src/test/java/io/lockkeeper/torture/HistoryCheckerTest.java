@@ -4,6 +4,7 @@ package io.lockkeeper.torture;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.lockkeeper.torture.Disaster.Harm;
 import io.lockkeeper.torture.Event.Kind;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -16,6 +17,7 @@ class HistoryCheckerTest {
 
     private final History history = new History();
     private final List<Window> faults = new ArrayList<>();
+    private final List<DataLoss> losses = new ArrayList<>();
 
     private static long at(long millis) {
         return 1_000_000_000L + millis * 1_000_000;
@@ -40,7 +42,15 @@ class HistoryCheckerTest {
     }
 
     private HistoryChecker checker() {
-        return new HistoryChecker(history, faults, LEASE);
+        return new HistoryChecker(history, faults, LEASE, losses);
+    }
+
+    private void loss(long from, long to, Harm harm) {
+        losses.add(new DataLoss(at(from), at(to), harm));
+    }
+
+    private void lost(long millis, String id) {
+        event(millis, Kind.LOST, id, "reason", "the store says so");
     }
 
     @Test
@@ -91,6 +101,87 @@ class HistoryCheckerTest {
         held(2_000, "w2/1/1", "EXCLUSIVE", "a:7", 3_000);
         ending(2_100, "w2/1/1", 3_000);
         assertThat(checker().violations()).hasSize(2);
+    }
+
+    @Test
+    void twoMayMeetWhereTheDataOfTheFirstWasLost() {
+        loss(500, 600, Harm.LOCKS_ARE_GIVEN_TWICE);
+        held(100, "w0/1/1", "EXCLUSIVE", "a:5", 1_100);
+        held(700, "w1/1/1", "EXCLUSIVE", "a:6", 1_700);
+        event(750, Kind.STILL, "w0/1/1", "until", "" + at(1_100));
+        lost(800, "w0/1/1");
+        ending(1_000, "w1/1/1", 1_700);
+        assertThat(checker().violations()).isEmpty();
+        losses.clear();
+        loss(500, 600, Harm.LOCKS_ARE_LOST);
+        assertThat(checker().violations()).singleElement().asString().contains("Two hold 'a'");
+    }
+
+    @Test
+    void oneWhoWasExcusedDoesNotHideThatOthersMeet() {
+        loss(500, 600, Harm.LOCKS_ARE_GIVEN_TWICE);
+        held(100, "w0/1/1", "EXCLUSIVE", "a:5", 1_500);
+        held(700, "w1/1/1", "EXCLUSIVE", "a:6", 1_700);
+        held(800, "w2/1/1", "EXCLUSIVE", "a:7", 1_800);
+        ending(900, "w1/1/1", 1_700);
+        ending(900, "w2/1/1", 1_800);
+        ending(1_400, "w0/1/1", 1_500);
+        assertThat(checker().violations())
+                .singleElement()
+                .asString()
+                .contains("Two hold 'a' for 100 ms: w1/1/1")
+                .contains("and w2/1/1");
+    }
+
+    @Test
+    void nothingIsExcusedForOneThatTheStoreKnewAfterTheLoss() {
+        loss(500, 600, Harm.LOCKS_ARE_GIVEN_TWICE);
+        held(100, "w0/1/1", "EXCLUSIVE", "a:5", 1_100);
+        event(650, Kind.STILL, "w0/1/1", "until", "" + at(1_610));
+        held(700, "w1/1/1", "EXCLUSIVE", "a:6", 1_700);
+        event(710, Kind.STILL, "w0/1/1", "until", "" + at(1_610));
+        lost(800, "w0/1/1");
+        ending(1_000, "w1/1/1", 1_700);
+        assertThat(checker().violations())
+                .hasSize(2)
+                .anyMatch(text -> text.startsWith("Two hold 'a'"))
+                .anyMatch(text -> text.startsWith("Lost 810 ms before its deadline"));
+    }
+
+    @Test
+    void aReaderKnowsFewerWritersOnlyOfThoseBeforeALoss() {
+        held(0, "w0/1/1", "EXCLUSIVE", "a:5", 900);
+        ending(100, "w0/1/1", 900);
+        loss(200, 300, Harm.LOCKS_ARE_GIVEN_TWICE);
+        held(400, "w1/1/1", "READ", "a:4", 1_400);
+        ending(450, "w1/1/1", 1_400);
+        assertThat(checker().violations()).isEmpty();
+        held(500, "w0/1/2", "EXCLUSIVE", "a:6", 1_500);
+        ending(550, "w0/1/2", 1_500);
+        held(600, "w1/1/2", "READ", "a:4", 1_600);
+        ending(650, "w1/1/2", 1_600);
+        assertThat(checker().violations()).singleElement().asString().contains("must be at least 6");
+    }
+
+    /** A lease of 1 s: the first master is out until 1,000 + 1,000 + 2,000, and a bit. */
+    @Test
+    void oneMasterOfAQuorumTakesOnlyWhatAnotherOneLacks() {
+        loss(500, 1_000, Harm.LOCKS_ARE_LOST_AFTER_ANOTHER);
+        held(400, "w0/1/1", "EXCLUSIVE", "a:5", 1_400);
+        lost(900, "w0/1/1");
+        held(3_900, "w0/1/2", "EXCLUSIVE", "b:5", 4_900);
+        held(4_400, "w0/1/3", "EXCLUSIVE", "c:5", 5_400);
+        loss(4_500, 4_800, Harm.LOCKS_ARE_LOST_AFTER_ANOTHER);
+        lost(4_700, "w0/1/2");
+        lost(4_700, "w0/1/3");
+        assertThat(checker().violations())
+                .hasSize(2)
+                .allMatch(text -> text.startsWith("Lost "))
+                .anyMatch(text -> text.contains("{a=5}"))
+                .anyMatch(text -> text.contains("{c=5}"));
+        // It has seen the restart later.
+        faults.add(new Window(at(900), at(1_500), "w0", "STOP_WORKER"));
+        assertThat(checker().violations()).singleElement().asString().contains("{a=5}");
     }
 
     @Test
@@ -158,7 +249,7 @@ class HistoryCheckerTest {
     @Test
     void theEndOfAFixedLeaseExplainsItself() {
         asked(0, "w0/1/1");
-        event(0, Kind.HELD, "w0/1/1", "mode", "EXCLUSIVE", "locks", "a:1", "until", "" + at(300), "fixed", "true");
+        event(0, Kind.HELD, "w0/1/1", "mode", "EXCLUSIVE", "locks", "a:1", "until", "" + at(300), "fixed", "300");
         event(301, Kind.LOST, "w0/1/1", "reason", "its lease time is over");
         assertThat(checker().unexplainedLosses()).isEmpty();
         assertThat(checker().violations()).isEmpty();

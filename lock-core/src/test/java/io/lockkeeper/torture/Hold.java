@@ -21,9 +21,12 @@ final class Hold {
     private final Map<String, Long> tokens = new LinkedHashMap<>();
     private String mode = "";
     private String way = "";
-    private boolean fixed;
+    private long fixedNanos;
     private boolean held;
     private long start;
+
+    /** Until when the lease promised to be held when its caller had it first. */
+    private long firstPromise;
 
     /** The last moment at which the lease said that it was held. */
     private long seen;
@@ -77,10 +80,11 @@ final class Hold {
         held = true;
         start = event.nanos();
         seen = start;
-        promised = Math.max(start, event.number("until"));
+        firstPromise = Math.max(start, event.number("until"));
+        promised = firstPromise;
         mode = event.text("mode");
         way = event.text("way");
-        fixed = event.text("fixed").equals("true");
+        fixedNanos = event.number("fixed") * 1_000_000;
         for (String lock : event.text("locks").split(",", -1)) {
             int colon = lock.lastIndexOf(':');
             tokens.put(lock.substring(0, colon), Long.valueOf(lock.substring(colon + 1)));
@@ -132,12 +136,26 @@ final class Hold {
         return promised;
     }
 
+    /**
+     * When the store can have given the lease, at the earliest: a deadline counts from the sending of a command.
+     *
+     * @param leaseNanos how long it lasts unless its time is fixed
+     */
+    long given(long leaseNanos) {
+        return firstPromise - (isFixed() ? fixedNanos : leaseNanos);
+    }
+
+    /** When the store knew the lease last, at the earliest. */
+    long known(long leaseNanos) {
+        return promised - (isFixed() ? fixedNanos : leaseNanos);
+    }
+
     String way() {
         return way;
     }
 
     boolean isFixed() {
-        return fixed;
+        return fixedNanos != 0;
     }
 
     /** When the worker heard that the lease was lost; 0: it was not. */

@@ -56,8 +56,8 @@ final class Recorder implements LockListener, AutoCloseable {
         return id;
     }
 
-    /** The caller has its lease. */
-    void held(String id, LockLease lease, boolean fixed) {
+    /** The caller has its lease, which is renewed, or lasts for a fixed time at the longest; zero: it is renewed. */
+    void held(String id, LockLease lease, Duration fixed) {
         long now = System.nanoTime();
         String locks = lease.names().stream()
                 .map(name -> name + ":" + lease.fencingToken(name))
@@ -75,7 +75,7 @@ final class Recorder implements LockListener, AutoCloseable {
                 "until",
                 until,
                 "fixed",
-                "" + fixed,
+                "" + fixed.toMillis(),
                 "way",
                 way.get()));
         lease.onLost(lost -> {

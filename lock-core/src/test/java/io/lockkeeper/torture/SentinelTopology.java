@@ -37,7 +37,7 @@ final class SentinelTopology implements Topology {
     }
 
     @Override
-    public void suffer(Disaster disaster, Duration lasts, Random random) {
+    public long suffer(Disaster disaster, Duration lasts, Random random) {
         RedisServer master = sentinel.master();
         List<RedisServer> replicas =
                 sentinel.servers().stream().filter(server -> server != master).toList();
@@ -68,7 +68,7 @@ final class SentinelTopology implements Topology {
             case DATA_IS_FLUSHED -> master.command("FLUSHALL");
             case SLOT_MOVES -> throw new IllegalArgumentException("There are no slots");
         }
-        awaitWell();
+        return awaitWell();
     }
 
     private void replace(RedisServer master) {
@@ -84,7 +84,8 @@ final class SentinelTopology implements Topology {
         Waiting.forSo(lasts);
     }
 
-    private void awaitWell() {
+    private long awaitWell() {
+        MasterWatch watch = new MasterWatch();
         Awaitility.await()
                 .atMost(PATIENCE)
                 // A failover may go on although the master came back.
@@ -92,21 +93,22 @@ final class SentinelTopology implements Topology {
                 .ignoreExceptionsInstanceOf(UncheckedIOException.class)
                 .ignoreExceptionsInstanceOf(NoSuchElementException.class)
                 .until(() -> {
+                    List<RedisServer> masters = watch.look(sentinel.servers());
                     RedisServer master = sentinel.master();
-                    String role = String.valueOf(master.command("INFO", "replication"));
-                    for (RedisServer other : sentinel.servers()) {
+                    if (masters.contains(master)) {
                         // A sentinel does this, too, but takes its time.
-                        if (other != master
-                                && role.contains("role:master")
-                                && String.valueOf(other.command("INFO", "replication"))
-                                        .contains("role:master")) {
-                            other.command("REPLICAOF", master.host(), "" + master.port());
-                        }
+                        masters.stream()
+                                .filter(other -> other != master)
+                                .forEach(other -> other.command("REPLICAOF", master.host(), "" + master.port()));
                     }
                     return sentinel.isSettled()
-                            && role.contains("role:master")
-                            && role.split("state=online", -1).length == 3;
+                            && masters.equals(List.of(master))
+                            && String.valueOf(master.command("INFO", "replication"))
+                                            .split("state=online", -1)
+                                            .length
+                                    == 3;
                 });
+        return watch.since();
     }
 
     @Override

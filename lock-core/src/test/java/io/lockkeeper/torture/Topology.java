@@ -17,15 +17,21 @@ interface Topology extends AutoCloseable {
         return TortureWorker.class;
     }
 
-    /** What can befall these servers. */
+    /** What can befall these servers now. */
     List<Disaster> disasters();
 
     /**
      * Lets a disaster happen, waits for what follows from it, and until all servers are well again.
      *
      * @param lasts for how long something is wrong, where it is not over at once
+     * @return after when nothing more was lost, on the shared clock: that may be long before all are well
      */
-    void suffer(Disaster disaster, Duration lasts, Random random);
+    long suffer(Disaster disaster, Duration lasts, Random random);
+
+    /** How much longer than needed there is nothing wrong after a disaster, at the most. */
+    default int calmMillis() {
+        return 1_500;
+    }
 
     /** The servers that have the data now. */
     List<RedisServer> masters();

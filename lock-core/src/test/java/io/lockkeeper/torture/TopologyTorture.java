@@ -16,6 +16,7 @@ import java.util.Random;
 import java.util.TreeMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
@@ -26,6 +27,8 @@ final class TopologyTorture implements AutoCloseable {
 
     private static final Duration RECOVERY = Duration.ofSeconds(1);
     private static final Duration LEAST_CALM = Duration.ofMillis(300);
+    private static final String WORKER_IS_KILLED = "WORKER_IS_KILLED";
+    private static final String WORKER_STOPS = "WORKER_STOPS";
 
     private final TortureSettings settings;
     private final Topology topology;
@@ -38,8 +41,7 @@ final class TopologyTorture implements AutoCloseable {
     private final Pulse pulse = new Pulse(bystander);
     private final List<WorkerProcess> workers = new ArrayList<>();
     private final List<Window> troubles = new CopyOnWriteArrayList<>();
-    private final List<Window> lostData = new CopyOnWriteArrayList<>();
-    private final List<Window> meetings = new CopyOnWriteArrayList<>();
+    private final List<DataLoss> losses = new ArrayList<>();
     private final List<String> failures = new CopyOnWriteArrayList<>();
     private final Map<String, Integer> done = Collections.synchronizedMap(new TreeMap<>());
     private volatile boolean over;
@@ -63,12 +65,11 @@ final class TopologyTorture implements AutoCloseable {
      *
      * @param violations what must never be
      * @param excused how often servers had lost what a holder believed
-     * @param disasters how often each befell them
      * @param text all of it and more, for people
      */
-    record Outcome(List<String> violations, long excused, Map<String, Integer> disasters, String text) {}
+    record Outcome(List<String> violations, long excused, String text) {}
 
-    /** Runs to the end, and judges what happened. */
+    /** Runs to the end, at least until each disaster has come once, and judges what happened. */
     Outcome run() throws InterruptedException {
         workers.forEach(WorkerProcess::awaitReady);
         Thread nemesis = new Thread(this::troubleWorkers, "nemesis");
@@ -76,25 +77,34 @@ final class TopologyTorture implements AutoCloseable {
         troubleServers();
         over = true;
         nemesis.join();
+        long calm = System.nanoTime();
         Waiting.forSo(settings.lease());
-        workers.forEach(WorkerProcess::stop);
-        workers.forEach(WorkerProcess::awaitClosed);
-        List<String> leftovers = new ArrayList<>(failures);
-        topology.masters().forEach(master -> leftovers.addAll(new Leftovers(master, settings).find()));
-        for (WorkerProcess worker : workers) {
+        workers.forEach(worker -> attempt("A worker cannot be stopped", worker::stop));
+        workers.forEach(worker -> attempt("A worker does not end", worker::awaitClosed));
+        topology.masters().forEach(master -> failures.addAll(new Leftovers(master, settings).find()));
+        workers.forEach(worker -> attempt("A worker is left", () -> {
             String left = worker.awaitStopped();
             if (!left.equals("[]")) {
-                leftovers.add(left + "\n" + worker.output());
+                failures.add(left + "\n" + worker.output());
             }
+        }));
+        return outcome(calm);
+    }
+
+    private void attempt(String otherwise, Runnable action) {
+        try {
+            action.run();
+        } catch (RuntimeException | AssertionError failure) {
+            failures.add(otherwise + ": " + failure);
         }
-        return outcome(leftovers);
     }
 
     private void troubleServers() {
         Random random = new Random(settings.seed());
         List<Disaster> deck = new ArrayList<>();
+        int least = topology.disasters().size();
         long end = System.nanoTime() + settings.total().toNanos();
-        while (System.nanoTime() < end) {
+        for (int i = 0; i < least || System.nanoTime() < end; i++) {
             if (deck.isEmpty()) {
                 deck.addAll(topology.disasters());
                 Collections.shuffle(deck, random);
@@ -102,43 +112,47 @@ final class TopologyTorture implements AutoCloseable {
             Disaster disaster = deck.remove(0);
             Duration lasts =
                     Duration.ofMillis(200 + random.nextLong(settings.lease().toMillis()));
-            long from = System.nanoTime();
-            try {
-                topology.suffer(disaster, lasts, random);
-            } catch (RuntimeException | AssertionError failure) {
-                failures.add("The servers did not recover from " + disaster + ": " + failure);
-            }
-            over(disaster.name(), from, Window.ALL);
-            Window window = new Window(from, System.nanoTime(), Window.ALL, disaster.name());
-            if (disaster.takesLocks(settings.promise())) {
-                lostData.add(window);
-            }
-            if (disaster.givesLocksTwice(settings.promise())) {
-                meetings.add(window);
-            }
+            trouble(disaster, lasts, random);
             // What one has lost is told before the next one comes: a lost lock ends with its lease at the latest.
             boolean loses = disaster.loss != Disaster.Loss.OF_NOTHING;
-            Waiting.forSo((loses ? settings.lease() : LEAST_CALM).plusMillis(random.nextInt(1_500)));
+            Waiting.forSo((loses ? settings.lease() : LEAST_CALM).plusMillis(random.nextInt(topology.calmMillis())));
         }
+    }
+
+    private void trouble(Disaster disaster, Duration lasts, Random random) {
+        long from = System.nanoTime();
+        attempt("The servers did not recover from " + disaster, () -> {
+            long to = topology.suffer(disaster, lasts, random);
+            Disaster.Harm harm = disaster.harm(settings.promise());
+            if (harm != Disaster.Harm.NONE) {
+                losses.add(new DataLoss(from, to, harm));
+            }
+        });
+        over(disaster.name(), from, Window.ALL);
     }
 
     private void troubleWorkers() {
         Random random = new Random(settings.seed() + 1);
-        while (!over) {
-            Waiting.forSo(Duration.ofMillis(1_000 + random.nextInt(8_000)));
+        int leaseMillis = (int) settings.lease().toMillis();
+        for (int i = 0; !over; i++) {
+            Waiting.forSo(Duration.ofMillis(leaseMillis / 4 + random.nextInt(2 * leaseMillis)));
             int number = random.nextInt(workers.size());
-            long from = System.nanoTime();
-            boolean kills = random.nextInt(3) == 0;
-            if (kills) {
-                workers.get(number).replace();
-            } else {
-                Runnable end = workers.get(number).pause();
-                Waiting.forSo(Duration.ofMillis(
-                        200 + random.nextLong(2 * settings.lease().toMillis())));
-                end.run();
-            }
-            over(kills ? "WORKER_IS_KILLED" : "WORKER_STOPS", from, WorkerProcess.name(number));
+            Duration lasts = Duration.ofMillis(200 + random.nextInt(2 * leaseMillis));
+            boolean kills = i % 3 == 1;
+            attempt("A worker cannot be troubled", () -> trouble(number, lasts, kills));
         }
+    }
+
+    private void trouble(int number, Duration lasts, boolean kills) {
+        long from = System.nanoTime();
+        if (kills) {
+            workers.get(number).replace();
+        } else {
+            Runnable end = workers.get(number).pause();
+            Waiting.forSo(lasts);
+            end.run();
+        }
+        over(kills ? WORKER_IS_KILLED : WORKER_STOPS, from, WorkerProcess.name(number));
     }
 
     private void over(String what, long from, String whom) {
@@ -146,16 +160,38 @@ final class TopologyTorture implements AutoCloseable {
         done.merge(what, 1, Integer::sum);
     }
 
-    private Outcome outcome(List<String> leftovers) {
+    /** What the run should have seen, and has not: without that it shows nothing. */
+    private List<String> unseen(History history, long calm) {
+        List<Hold> leases = history.holds().stream().filter(Hold::isHeld).toList();
+        List<String> unseen = new ArrayList<>();
+        settings.promise().forms().stream()
+                .filter(form -> form != Form.CANCELLED)
+                .filter(form -> leases.stream().noneMatch(lease -> lease.form.equals(form.name())))
+                .forEach(form -> unseen.add("There was no lease of the form " + form));
+        IntStream.range(0, settings.workers())
+                .mapToObj(WorkerProcess::name)
+                .filter(name -> leases.stream().noneMatch(lease -> lease.worker.equals(name) && lease.start() > calm))
+                .forEach(name -> unseen.add("There was no lease of " + name + " after all troubles"));
+        Stream.of(WORKER_IS_KILLED, WORKER_STOPS)
+                .filter(trouble -> !done.containsKey(trouble))
+                .forEach(trouble -> unseen.add("Never was there " + trouble));
+        if (register.accepted() == 0) {
+            unseen.add("There was no write");
+        }
+        return unseen;
+    }
+
+    private Outcome outcome(long calm) {
         List<Window> windows = new ArrayList<>(troubles);
         windows.addAll(pulse.stalls());
         History history = History.of(histories);
-        HistoryChecker checker = new HistoryChecker(history, windows, settings.lease(), lostData, meetings);
+        HistoryChecker checker = new HistoryChecker(history, windows, settings.lease(), losses);
         List<String> violations = new ArrayList<>(checker.violations());
         checker.unexplainedLosses()
                 .forEach(hold -> violations.add("Lost without a cause: " + hold + hold.lossReason()));
         violations.addAll(register.violations());
-        violations.addAll(leftovers);
+        violations.addAll(failures);
+        violations.addAll(unseen(history, calm));
         Map<String, Long> results = history.holds().stream()
                 .collect(Collectors.groupingBy(Hold::result, TreeMap::new, Collectors.counting()));
         String text = String.join(
@@ -169,8 +205,8 @@ final class TopologyTorture implements AutoCloseable {
                 "lost data   " + checker.excused() + " holders met another one, or lost their lock early",
                 "violations  " + violations.size(),
                 violations.stream().limit(20).collect(Collectors.joining("\n")),
-                violations.isEmpty() ? "" : "troubles    " + windows);
-        return new Outcome(violations, checker.excused(), Map.copyOf(done), text);
+                violations.isEmpty() ? "" : "troubles    " + windows + "\nlosses      " + losses);
+        return new Outcome(violations, checker.excused(), text);
     }
 
     @Override

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lockkeeper.torture.TortureSettings.Promise;
 import java.time.Duration;
-import java.util.Arrays;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -27,32 +26,29 @@ class TopologyTortureTest {
     private static final long SEED = Long.getLong("lockkeeper.torture.seed", 1);
     private static final Duration TOTAL = Duration.ofSeconds(Long.getLong("lockkeeper.torture.seconds", 60));
 
-    private static final Duration ALL_DISASTERS = Duration.ofMinutes(5);
+    private static final Duration LONG_ENOUGH = Duration.ofMinutes(4);
 
     @ParameterizedTest
     @EnumSource(names = {"NONE", "ACKNOWLEDGED"})
     void nothingButLostDataIsLostWithSentinel(Promise promise) throws Exception {
-        torture(SentinelTopology::new, promise, Disaster.values().length - 1);
+        torture(SentinelTopology::new, promise);
     }
 
     @ParameterizedTest
     @EnumSource(names = {"NONE", "ACKNOWLEDGED"})
     void nothingButLostDataIsLostInACluster(Promise promise) throws Exception {
         int names = TortureSettings.of(SEED, TOTAL, promise).names();
-        torture(() -> new ClusterTopology(names), promise, Disaster.values().length);
+        torture(() -> new ClusterTopology(names), promise);
     }
 
-    private static void torture(Supplier<Topology> servers, Promise promise, int disasters) throws Exception {
+    private static void torture(Supplier<Topology> servers, Promise promise) throws Exception {
         try (TopologyTorture torture = new TopologyTorture(servers.get(), TortureSettings.of(SEED, TOTAL, promise))) {
             TopologyTorture.Outcome outcome = torture.run();
             System.out.println(outcome.text());
 
             assertThat(outcome.violations()).as(outcome.text()).isEmpty();
-            if (TOTAL.compareTo(ALL_DISASTERS) >= 0) {
+            if (TOTAL.compareTo(LONG_ENOUGH) >= 0) {
                 assertThat(outcome.excused()).as("lost data that was seen").isPositive();
-                assertThat(Arrays.stream(Disaster.values())
-                                .filter(disaster -> outcome.disasters().containsKey(disaster.name())))
-                        .hasSize(disasters);
             }
         }
     }

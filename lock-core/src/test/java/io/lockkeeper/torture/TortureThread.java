@@ -11,6 +11,7 @@ import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockTemplate;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.CancellationException;
@@ -21,6 +22,8 @@ import java.util.concurrent.locks.Lock;
 
 /** One thread of a worker: takes locks in all forms, one after the other, and uses them. */
 final class TortureThread {
+
+    private static final Duration LONGEST_EXTENSION = Duration.ofMillis(1_200);
 
     private final LockTemplate template;
     private final Recorder recorder;
@@ -86,7 +89,12 @@ final class TortureThread {
             failed(id, failure);
             return;
         }
-        recorder.held(id, lease.get(), request.leaseTime() != null);
+        recorder.held(
+                id,
+                lease.get(),
+                form == Form.EXTENDED_LEASE
+                        ? LONGEST_EXTENSION
+                        : Objects.requireNonNullElse(request.leaseTime(), Duration.ZERO));
         if (form == Form.EXTENDED_LEASE) {
             extend(id, lease.get());
         }
@@ -97,7 +105,7 @@ final class TortureThread {
 
     private void extend(String id, LockLease lease) {
         try {
-            lease.extend(Duration.ofMillis(700 + random.nextInt(500)));
+            lease.extend(LONGEST_EXTENSION.minusMillis(random.nextInt(500)));
         } catch (LockException unknown) {
             // Not answered: the lease ends when it would have ended
         }
@@ -129,7 +137,7 @@ final class TortureThread {
             recorder.over(id, "CANCELLED");
             return;
         }
-        recorder.held(id, lease, false);
+        recorder.held(id, lease, Duration.ZERO);
         use.use(id, lease);
         recorder.ending(id, lease);
         lease.release();
@@ -149,7 +157,7 @@ final class TortureThread {
         String id = recorder.asked(Form.RUN.name(), bound(request));
         try {
             template.run(request, lease -> {
-                recorder.held(id, lease, false);
+                recorder.held(id, lease, Duration.ZERO);
                 use.use(id, lease);
                 if (lease.isHeld()) {
                     reenter(request);
@@ -179,7 +187,7 @@ final class TortureThread {
         }
         Optional<LockLease> lease = lock.currentLease();
         lease.ifPresent(held -> {
-            recorder.held(id, held, false);
+            recorder.held(id, held, Duration.ZERO);
             use.use(id, held);
             recorder.ending(id, held);
         });
@@ -215,7 +223,7 @@ final class TortureThread {
         }
         Optional<LockLease> written = writing.currentLease();
         written.ifPresent(lease -> {
-            recorder.held(id, lease, false);
+            recorder.held(id, lease, Duration.ZERO);
             use.use(id, lease);
         });
         String reader = recorder.asked(Form.DOWNGRADE.name(), bound);
@@ -236,7 +244,7 @@ final class TortureThread {
         Lock lock = reading;
         Optional<LockLease> lease = reading.currentLease();
         lease.ifPresent(held -> {
-            recorder.held(id, held, false);
+            recorder.held(id, held, Duration.ZERO);
             use.use(id, held);
             recorder.ending(id, held);
         });

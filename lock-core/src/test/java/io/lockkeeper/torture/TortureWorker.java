@@ -24,6 +24,9 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
 /** A process whose threads lock until they are told to stop; then it says what is left of all that. */
 final class TortureWorker {
 
+    /** What a worker says when it fails. */
+    static final String FAILED = "left a thread that failed: ";
+
     private static final Duration TOMBSTONES = Duration.ofSeconds(2);
     private static final long PULSE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
     private static final long STALL_NANOS = TimeUnit.MILLISECONDS.toNanos(60);
@@ -145,7 +148,7 @@ final class TortureWorker {
             }
         } catch (Throwable failure) {
             // Read by the parent as what is left of this worker
-            System.out.println("left a thread that failed: " + failure);
+            System.out.println(FAILED + failure);
             failure.printStackTrace();
             System.exit(1);
         }

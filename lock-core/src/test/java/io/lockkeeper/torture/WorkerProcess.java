@@ -75,11 +75,20 @@ final class WorkerProcess implements AutoCloseable {
         };
     }
 
-    /** Kills the process, and starts another one. */
+    /**
+     * Kills the process, and starts another one.
+     *
+     * @throws AssertionError if the process had failed before that
+     */
     synchronized void replace() {
+        boolean failed = !process.isAlive() || process.output().contains(TortureWorker.FAILED);
+        String output = process.output();
         process.kill();
         process = launch();
         awaitReady();
+        if (failed) {
+            throw new AssertionError("A worker had failed:\n" + output);
+        }
     }
 
     /** Asks the threads to end. */
@@ -88,8 +97,13 @@ final class WorkerProcess implements AutoCloseable {
     }
 
     /** Waits until the template is closed. */
-    synchronized void awaitClosed() {
-        process.expect("closed", PATIENCE);
+    void awaitClosed() {
+        await("closed");
+    }
+
+    /** Waits until the process writes a line that begins so. */
+    synchronized void await(String line) {
+        process.expect(line, PATIENCE);
     }
 
     /** What is left in the process when its threads have had time to end: nothing, one hopes. */

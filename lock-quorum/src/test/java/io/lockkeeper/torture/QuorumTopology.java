@@ -30,7 +30,7 @@ final class QuorumTopology implements Topology {
     }
 
     @Override
-    public void suffer(Disaster disaster, Duration lasts, Random random) {
+    public long suffer(Disaster disaster, Duration lasts, Random random) {
         RedisServer master = servers.get(random.nextInt(servers.size()));
         switch (disaster) {
             case MASTER_DIES -> {
@@ -46,6 +46,13 @@ final class QuorumTopology implements Topology {
             case MASTER_RESTARTS_EMPTY -> master.restart();
             default -> throw new IllegalArgumentException("Not of independent masters: " + disaster);
         }
+        return System.nanoTime();
+    }
+
+    /** Some of the disasters come when the master before gives locks again, a lease and a while after its restart. */
+    @Override
+    public int calmMillis() {
+        return 10_000;
     }
 
     @Override
