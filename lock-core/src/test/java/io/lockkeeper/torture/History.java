@@ -11,6 +11,7 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /** What all workers have seen. */
@@ -53,6 +54,15 @@ final class History {
 
     Collection<Hold> holds() {
         return holds.values();
+    }
+
+    /** The workers that had no lease from a moment on. */
+    List<String> workersWithoutLease(int workers, long from) {
+        return IntStream.range(0, workers)
+                .mapToObj(WorkerProcess::name)
+                .filter(name -> holds.values().stream()
+                        .noneMatch(hold -> hold.isHeld() && hold.worker.equals(name) && hold.start() >= from))
+                .toList();
     }
 
     /** When workers did not run, for whatever reason. */

@@ -59,7 +59,7 @@ final class HistoryChecker {
         List<String> violations = new ArrayList<>();
         byName().forEach((name, holds) -> violations.addAll(new OneLock(name).check(holds)));
         history.holds().forEach(hold -> {
-            if (hold.lostEarly() && !mayBeLost(hold)) {
+            if (hold.lostEarly() && !excuses(mayBeLost(hold))) {
                 violations.add("Lost %s before its deadline (%s): %s"
                         .formatted(millis(hold.promised() - hold.lostAt()), hold.lossReason(), hold));
             }
@@ -96,7 +96,7 @@ final class HistoryChecker {
     }
 
     private boolean isExplained(Hold hold) {
-        if (hold.isFixed() && hold.isAfterPromise(hold.lostAt())) {
+        if ((hold.isFixed() && hold.isAfterPromise(hold.lostAt())) || mayBeLost(hold)) {
             return true;
         }
         long from = Math.min(hold.promised(), hold.lostAt()) - lease.toNanos();
@@ -143,10 +143,10 @@ final class HistoryChecker {
     }
 
     private boolean mayBeLost(Hold hold) {
-        return excuses(losses.stream()
+        return losses.stream()
                 .anyMatch(loss -> hold.lostAt() >= loss.from()
                         && isKnownBefore(hold, loss.to())
-                        && (!loss.is(Harm.LOCKS_ARE_LOST_AFTER_ANOTHER) || lacksAMaster(hold, loss))));
+                        && (!loss.is(Harm.LOCKS_ARE_LOST_AFTER_ANOTHER) || lacksAMaster(hold, loss)));
     }
 
     /** Returns whether a holder may meet another one, because the server may have lost what the first one had. */
@@ -157,28 +157,28 @@ final class HistoryChecker {
                         && isKnownBefore(before, loss.to())));
     }
 
-    /** What the store knew, or renewed, after a loss is not lost by it. */
+    /** What the store gave or renewed after a loss is not lost by it. */
     private boolean isKnownBefore(Hold hold, long moment) {
         return hold.known(lease.toNanos()) < moment;
     }
 
     /**
      * Returns whether a hold is not on all masters of a quorum: it began before the one that failed last was back, and gave
-     * locks to its worker again. That counts from when the worker saw the restart.
+     * locks to its worker again. That counts from when the worker saw the restart: a driver may try again after as long as
+     * the master was away, and a worker that was stopped sees nothing.
      */
     private boolean lacksAMaster(Hold hold, DataLoss loss) {
         int index = losses.indexOf(loss);
         if (index == 0) {
             return false;
         }
-        long back = losses.get(index - 1).to();
+        DataLoss last = losses.get(index - 1);
+        long tried = last.to() + (last.to() - last.from()) + REACTION.toNanos();
         long seen = troubles.stream()
-                .filter(trouble -> trouble.concerns(hold.worker) && trouble.overlaps(back, back + REACTION.toNanos()))
+                .filter(trouble -> trouble.concerns(hold.worker) && trouble.overlaps(last.to(), tried))
                 .mapToLong(Window::to)
-                .max()
-                .orElse(back);
-        return hold.given(lease.toNanos())
-                < seen + lease.plus(GUARD).plus(REACTION).toNanos();
+                .reduce(tried, Math::max);
+        return hold.given(lease.toNanos()) < seen + lease.plus(GUARD).toNanos();
     }
 
     private boolean excuses(boolean lost) {

@@ -40,6 +40,8 @@ record TortureReport(
         violations.addAll(register.violations());
         violations.addAll(leftovers);
         nemesis.failures().forEach(failure -> violations.add("A fault could not be done: " + failure));
+        history.workersWithoutLease(settings.workers(), 0)
+                .forEach(name -> violations.add("There was no lease of " + name));
         List<Hold> unexplained = checker.unexplainedLosses();
         Map<String, Long> acquisitions = count(history, hold -> hold.form);
         Map<String, Long> ways = count(history, Hold::way);
