@@ -149,12 +149,15 @@ final class HistoryChecker {
                         && (!loss.is(Harm.LOCKS_ARE_LOST_AFTER_ANOTHER) || lacksAMaster(hold, loss)));
     }
 
-    /** Returns whether a holder may meet another one, because the server may have lost what the first one had. */
+    /**
+     * Returns whether a holder may meet another one, because the server may have lost what one of them had: the second one,
+     * too, since a master that was replaced gives locks until it knows.
+     */
     private boolean mayMeet(Hold before, Hold hold) {
         return excuses(losses.stream()
                 .anyMatch(loss -> loss.is(Harm.LOCKS_ARE_GIVEN_TWICE)
                         && hold.start() >= loss.from()
-                        && isKnownBefore(before, loss.to())));
+                        && (isKnownBefore(before, loss.to()) || isKnownBefore(hold, loss.to()))));
     }
 
     /** What the store gave or renewed after a loss is not lost by it. */

@@ -134,6 +134,17 @@ class HistoryCheckerTest {
     }
 
     @Test
+    void theOneWhoBeganLaterMayBeTheOneWhoseDataWasLost() {
+        loss(500, 800, Harm.LOCKS_ARE_GIVEN_TWICE);
+        held(600, "w0/1/1", "EXCLUSIVE", "a:5", 1_600);
+        held(700, "w1/1/1", "EXCLUSIVE", "a:6", 1_700);
+        event(1_000, Kind.STILL, "w0/1/1", "until", "" + at(1_950));
+        ending(1_000, "w1/1/1", 1_700);
+        ending(1_100, "w0/1/1", 1_950);
+        assertThat(checker().violations()).isEmpty();
+    }
+
+    @Test
     void nothingIsExcusedForOneThatTheStoreKnewAfterTheLoss() {
         loss(500, 600, Harm.LOCKS_ARE_GIVEN_TWICE);
         held(100, "w0/1/1", "EXCLUSIVE", "a:5", 1_100);

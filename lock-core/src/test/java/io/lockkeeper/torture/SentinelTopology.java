@@ -97,9 +97,7 @@ final class SentinelTopology implements Topology {
                     RedisServer master = sentinel.master();
                     if (masters.contains(master)) {
                         // A sentinel does this, too, but takes its time.
-                        masters.stream()
-                                .filter(other -> other != master)
-                                .forEach(other -> other.command("REPLICAOF", master.host(), "" + master.port()));
+                        masters.stream().filter(other -> other != master).forEach(other -> demote(other, master));
                     }
                     return sentinel.isSettled()
                             && masters.equals(List.of(master))
@@ -109,6 +107,13 @@ final class SentinelTopology implements Topology {
                                     == 3;
                 });
         return watch.since();
+    }
+
+    /** As a sentinel does it, which closes all connections: Lettuce would keep one to a server that takes no writes. */
+    private static void demote(RedisServer old, RedisServer master) {
+        old.command("REPLICAOF", master.host(), "" + master.port());
+        old.command("CLIENT", "KILL", "TYPE", "normal");
+        old.command("CLIENT", "KILL", "TYPE", "pubsub");
     }
 
     @Override

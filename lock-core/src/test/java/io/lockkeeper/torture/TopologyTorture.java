@@ -173,7 +173,9 @@ final class TopologyTorture implements AutoCloseable {
                 .filter(form -> leases.stream().noneMatch(lease -> lease.form.equals(form.name())))
                 .forEach(form -> unseen.add("There was no lease of the form " + form));
         history.workersWithoutLease(settings.workers(), calm)
-                .forEach(name -> unseen.add("There was no lease of " + name + " after all troubles"));
+                .forEach(name -> unseen.add("There was no lease of " + name + " after all troubles, but "
+                        + results(history.holds().stream()
+                                .filter(hold -> hold.worker.equals(name) && hold.over() > calm))));
         Stream.of(WORKER_IS_KILLED, WORKER_STOPS)
                 .filter(trouble -> !done.containsKey(trouble))
                 .forEach(trouble -> unseen.add("Never was there " + trouble));
@@ -181,6 +183,10 @@ final class TopologyTorture implements AutoCloseable {
             unseen.add("There was no write");
         }
         return unseen;
+    }
+
+    private static Map<String, Long> results(Stream<Hold> holds) {
+        return holds.collect(Collectors.groupingBy(Hold::result, TreeMap::new, Collectors.counting()));
     }
 
     private Outcome outcome(long calm) {
@@ -194,13 +200,12 @@ final class TopologyTorture implements AutoCloseable {
         violations.addAll(register.violations());
         violations.addAll(failures);
         violations.addAll(unseen(history, calm));
-        Map<String, Long> results = history.holds().stream()
-                .collect(Collectors.groupingBy(Hold::result, TreeMap::new, Collectors.counting()));
         String text = String.join(
                 "\n",
                 "seed " + settings.seed() + ", " + settings.total().toSeconds() + " s, " + settings.promise(),
                 "disasters   " + new TreeMap<>(done),
-                "leases      " + history.holds().stream().filter(Hold::isHeld).count() + ", results " + results,
+                "leases      " + history.holds().stream().filter(Hold::isHeld).count() + ", results "
+                        + results(history.holds().stream()),
                 "register    " + register.accepted() + " writes, " + register.refused() + " stale accesses refused",
                 "losses      " + checker.explainedLosses().size() + ", longest wait "
                         + checker.longestWait().toMillis() + " ms",

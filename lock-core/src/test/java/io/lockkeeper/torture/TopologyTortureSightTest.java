@@ -86,7 +86,7 @@ class TopologyTortureSightTest {
         assertThat(violations("idles"))
                 .contains(
                         "There was no lease of the form EXCLUSIVE",
-                        "There was no lease of w0 after all troubles",
+                        "There was no lease of w0 after all troubles, but {}",
                         "There was no write");
     }
 
