@@ -21,8 +21,10 @@ import io.lockkeeper.testing.RespConnection;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -156,6 +158,34 @@ class ServerEventsTest {
                     .until(() -> !events.events(LockListener.Renewed.class).isEmpty());
             assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
         }
+    }
+
+    /** It may lead to a server that was the master once, and would never lead to another one by itself. */
+    @ParameterizedTest
+    @EnumSource
+    void aConnectionThatFindsAReplicaIsMadeAnew(Connections driver) {
+        try (LockTemplate template = template(driver)) {
+            template.run("stock", lease -> {});
+            Set<String> before = connectionsOfScripts();
+            assertThat(before).isNotEmpty();
+            server.command("REPLICAOF", server.host(), "" + RedisServer.freePort());
+            assertThatThrownBy(() -> template.acquire("other")).hasMessageContaining("READONLY");
+            server.command("REPLICAOF", "NO", "ONE");
+            Awaitility.await()
+                    .ignoreExceptionsInstanceOf(LockStoreException.class)
+                    .untilAsserted(() -> {
+                        template.run("stock", lease -> {});
+                        assertThat(connectionsOfScripts()).isNotEmpty().doesNotContainAnyElementsOf(before);
+                    });
+        }
+    }
+
+    private Set<String> connectionsOfScripts() {
+        return String.valueOf(server.command("CLIENT", "LIST"))
+                .lines()
+                .filter(client -> client.contains(" cmd=evalsha "))
+                .map(client -> client.substring(0, client.indexOf(' ')))
+                .collect(Collectors.toSet());
     }
 
     @ParameterizedTest

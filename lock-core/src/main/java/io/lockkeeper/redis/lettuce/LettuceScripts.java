@@ -49,6 +49,9 @@ public final class LettuceScripts implements ScriptRunner {
     /** How often connections were lost, after which Lettuce sends again what had no answer. */
     private final AtomicLong losses = new AtomicLong();
 
+    /** How many had been lost when the last one was left; -1: none was left. */
+    private final AtomicLong left = new AtomicLong(-1);
+
     private final RedisConnectionStateListener listener = new RedisConnectionStateListener() {
         @Override
         public void onRedisDisconnected(RedisChannelHandler<?, ?> connection) {
@@ -97,6 +100,8 @@ public final class LettuceScripts implements ScriptRunner {
             underWay.remove(result);
             if (failure != null && !(failure.getCause() instanceof RedisCommandExecutionException)) {
                 shared = null;
+            } else if (Failures.says(failure, "READONLY")) {
+                leave(open);
             }
         });
         if (closed) {
@@ -106,6 +111,18 @@ public final class LettuceScripts implements ScriptRunner {
             send(open, script, keys.toArray(byte[][]::new), arguments.toArray(byte[][]::new), result);
         }
         return answer;
+    }
+
+    /**
+     * Has Redis end a connection that leads to a server that was a master once, whatever has its address now, and Lettuce make
+     * it anew. Once for each: a second request would wait for the new connection, and end that.
+     */
+    private void leave(RedisClusterAsyncCommands<byte[], byte[]> commands) {
+        StatefulConnection<?, ?> connection = connectionOf(commands);
+        long lost = losses.get();
+        if (connection != null && connection.getOptions().isAutoReconnect() && left.getAndSet(lost) != lost) {
+            commands.quit();
+        }
     }
 
     /** Sends the script's hash, and its text where the server does not know that. */
