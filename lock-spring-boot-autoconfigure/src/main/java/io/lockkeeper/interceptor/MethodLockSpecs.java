@@ -18,6 +18,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.support.AbstractBeanDefinition;
+import org.springframework.beans.factory.support.RootBeanDefinition;
 import org.springframework.context.expression.BeanFactoryResolver;
 import org.springframework.core.MethodClassKey;
 import org.springframework.expression.spel.SpelCompilerMode;
@@ -202,9 +203,11 @@ final class MethodLockSpecs {
     }
 
     private void refuseAmbiguity(Faults faults) {
+        // What was handed in as it is has no definition, and is a candidate like any other.
         List<BeanDefinition> candidates = templates().stream()
-                .filter(beans::containsBeanDefinition)
-                .map(beans::getMergedBeanDefinition)
+                .map(name -> beans.containsBeanDefinition(name)
+                        ? beans.getMergedBeanDefinition(name)
+                        : new RootBeanDefinition())
                 .filter(bean -> bean.isAutowireCandidate()
                         && (!(bean instanceof AbstractBeanDefinition definition) || definition.isDefaultCandidate()))
                 .toList();

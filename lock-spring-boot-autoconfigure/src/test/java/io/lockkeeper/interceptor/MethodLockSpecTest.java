@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.lockkeeper.LockMode;
 import io.lockkeeper.LockRequest;
+import io.lockkeeper.LockTemplate;
 import io.lockkeeper.annotation.DistributedLocked;
 import java.time.Duration;
 import java.util.Optional;
@@ -108,6 +109,15 @@ class MethodLockSpecTest {
         assertThat(new SpecFixture().withBean("elsewhere", "text").faults(Wrong.class, "unknownTemplate"))
                 .singleElement()
                 .satisfies(fault -> assertThat(fault.problem()).contains("is no LockOperations"));
+    }
+
+    @Test
+    void severalTemplatesOfWhichNoneIsNamedAreAFault() {
+        SpecFixture one = new SpecFixture().withBean("one", LockTemplate.withoutLocking());
+        assertThat(one.faults(Methods.class, "plain")).isEmpty();
+        assertThat(one.withBean("other", LockTemplate.withoutLocking()).faults(Methods.class, "plain"))
+                .singleElement()
+                .satisfies(fault -> assertThat(fault.problem()).contains("there are several beans to lock with"));
     }
 
     @Test
