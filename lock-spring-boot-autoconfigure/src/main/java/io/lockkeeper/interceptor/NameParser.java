@@ -166,27 +166,27 @@ record NameParser(
                 checkVariable(variable.toStringAST().substring(1));
             } else if (node instanceof FunctionReference) {
                 fault(
-                        true,
                         node.toStringAST() + " calls a function, and there are none",
                         "Call a method of a bean, as in @bean.method(..)");
             } else if (node instanceof BeanReference) {
                 String name = node.toStringAST().replaceAll("[@'\"]", "");
-                fault(
-                        !beans.test(name),
-                        "uses the bean '" + name + "', which does not exist",
-                        "Write the name of a bean");
+                if (!beans.test(name)) {
+                    fault("uses the bean '" + name + "', which does not exist", "Write the name of a bean");
+                }
             } else if (node instanceof PropertyOrFieldReference property) {
-                fault(
-                        active && !LockNames.Root.hasProperty(property.getName()),
-                        "uses '" + property.getName()
-                                + "' without '#', which is neither a parameter nor a property of #root",
-                        "Write #" + property.getName() + " for a parameter; known are: " + parameters.listed());
+                String name = property.getName();
+                if (active && !LockNames.Root.hasProperty(name)) {
+                    fault(
+                            "uses '" + name + "' without '#', which is neither a parameter nor a property of #root",
+                            "Write #" + name + " for a parameter; known are: " + parameters.listed());
+                }
             } else if (node instanceof MethodReference method) {
-                fault(
-                        active,
-                        "calls " + method.getName() + "(..) on nothing",
-                        "Call it on a parameter, on a bean as in @bean." + method.getName()
-                                + "(..), or on #root.target");
+                String name = method.getName();
+                if (active) {
+                    fault(
+                            "calls " + name + "(..) on nothing",
+                            "Call it on a parameter, on a bean as in @bean." + name + "(..), or on #root.target");
+                }
                 active = scope;
             } else if (node instanceof Projection || node instanceof Selection) {
                 scope = false;
@@ -244,12 +244,11 @@ record NameParser(
                 Class<?> type,
                 Stream<String> known) {
             if (found == null) {
-                String problem = "uses " + path.toStringAST() + ", but " + type.getSimpleName() + " has no " + kind
-                        + " '" + name + "'";
+                String owner = type.getSimpleName();
                 fault(
-                        true,
-                        problem + Faults.similar(name, known),
-                        "Write the name of a " + kind + " of " + type.getSimpleName());
+                        "uses " + path.toStringAST() + ", but " + owner + " has no " + kind + " '" + name + "'"
+                                + Faults.similar(name, known),
+                        "Write the name of a " + kind + " of " + owner);
             }
         }
 
@@ -282,21 +281,20 @@ record NameParser(
         }
 
         private void checkVariable(String name) {
-            boolean isUnknown = !parameters.isVariable(name);
-            fault(
-                    isUnknown && parameters.missing(),
-                    "uses #" + name + ", but the class was compiled without the names of its parameters",
-                    "Compile with -parameters (javac) or -java-parameters (kotlinc), or write #p0 for the first parameter");
-            fault(
-                    isUnknown && !parameters.missing(),
-                    "uses #" + name + ", which is no parameter",
-                    "Known are: " + parameters.listed());
+            if (parameters.isVariable(name)) {
+                return;
+            }
+            if (parameters.missing()) {
+                fault(
+                        "uses #" + name + ", but the class was compiled without the names of its parameters",
+                        "Compile with -parameters (javac) or -java-parameters (kotlinc), or write #p0 for the first parameter");
+            } else {
+                fault("uses #" + name + ", which is no parameter", "Known are: " + parameters.listed());
+            }
         }
 
-        private void fault(boolean isWrong, String problem, String remedy) {
-            if (isWrong) {
-                faults.add(ATTRIBUTE, text + " " + problem, remedy);
-            }
+        private void fault(String problem, String remedy) {
+            faults.add(ATTRIBUTE, text + " " + problem, remedy);
         }
     }
 
