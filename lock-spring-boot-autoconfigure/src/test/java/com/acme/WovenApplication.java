@@ -70,10 +70,13 @@ public final class WovenApplication {
             say("transaction " + context.getBean(Transactions.class).events);
             say("acquired " + context.getBean(Counter.class).acquired.get());
         }
-        try {
-            say("after the end " + new Shop().unlocked());
-        } catch (IllegalStateException refused) {
-            say("after the end " + refused.getMessage());
+        say("after the end " + new Shop().unlocked() + " " + new Shop().unlocked());
+        for (String property : List.of("lockkeeper.mode=proxy", "lockkeeper.enabled=false")) {
+            SpringApplication later = new SpringApplication(TextHandler.class, LockkeeperAutoConfiguration.class);
+            later.setWebApplicationType(WebApplicationType.NONE);
+            try (ConfigurableApplicationContext context = later.run("--lockkeeper.store=memory", "--" + property)) {
+                say("with " + property + " " + callGeneric(context.getBean(TextHandler.class)));
+            }
         }
         say("done");
     }

@@ -47,7 +47,6 @@ public final class DistributedLockedAspect {
      *
      * @param call the call
      * @return what the caller gets
-     * @throws IllegalStateException if the application context has closed
      * @throws Throwable what the method throws, unchanged, or why there was no lock
      */
     @Around(

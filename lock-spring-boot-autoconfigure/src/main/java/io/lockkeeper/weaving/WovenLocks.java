@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.weaving;
 
+import io.lockkeeper.annotation.DistributedLocked;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Where woven classes find the application that locks. A class is woven once for all applications of its class loader, so
@@ -13,12 +18,20 @@ import org.jspecify.annotations.Nullable;
  */
 public final class WovenLocks {
 
+    private static final Logger log = LoggerFactory.getLogger(DistributedLocked.class);
     private static final List<MethodInterceptor> ATTACHED = new ArrayList<>();
+    private static final Set<String> WARNED = ConcurrentHashMap.newKeySet();
     private static final MethodInterceptor CLOSED = call -> {
         Method method = call.getMethod();
-        throw new IllegalStateException(method.getDeclaringClass().getName() + "." + method.getName()
-                + " was called after the application context had closed, and cannot be locked: end what calls it before"
-                + " the context closes");
+        String name = method.getDeclaringClass().getName() + "." + method.getName();
+        if (WARNED.add(name)) {
+            log.warn(
+                    "{} was called after the application context that locks woven methods had closed, and runs without a"
+                            + " lock, unless a proxy locks it: end what calls it before the context closes. Said once for"
+                            + " each method",
+                    name);
+        }
+        return call.proceed();
     };
 
     /** Null until an application is attached. */
@@ -39,8 +52,8 @@ public final class WovenLocks {
     }
 
     /**
-     * Ends what {@link #attach} began. Where no other interceptor is attached, woven methods throw an {@link
-     * IllegalStateException} from now on.
+     * Ends what {@link #attach} began. Where no other interceptor is attached, woven methods run without a lock from now
+     * on, and a warning says so once for each.
      *
      * @param interceptor what was attached; unknown ones are ignored
      */

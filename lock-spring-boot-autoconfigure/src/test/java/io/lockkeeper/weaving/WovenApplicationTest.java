@@ -61,9 +61,16 @@ class WovenApplicationTest {
                         "overridden [stock of the outlet, stock of the shop]",
                         "transaction [lock, begin, commit, release]",
                         "acquired 19",
-                        "after the end com.acme.WovenApplication$Shop.unlocked was called after the application"
-                                + " context had closed, and cannot be locked: end what calls it before the context closes")
+                        "after the end [nothing] [nothing]",
+                        "with lockkeeper.mode=proxy [handled:text]",
+                        "with lockkeeper.enabled=false [handled:text]")
                 .anyMatch(line -> line.contains("is a suspend function, into which no lock can be woven"));
+        assertThat(woven.output().lines())
+                .filteredOn(line -> line.contains("WovenApplication$Shop.unlocked was called after the application"
+                        + " context that locks woven methods had closed, and runs without a lock"))
+                .singleElement()
+                .asString()
+                .contains("WARN");
     }
 
     @Test
@@ -130,6 +137,7 @@ class WovenApplicationTest {
                 List.of("-javaagent:" + weaver()),
                 classPath + File.pathSeparator + System.getProperty("java.class.path"),
                 WovenApplication.class,
+                "--logging.level.io.lockkeeper.annotation=warn",
                 "--lockkeeper.store=memory",
                 mode);
     }
