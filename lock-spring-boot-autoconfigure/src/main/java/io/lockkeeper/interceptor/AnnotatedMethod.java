@@ -6,6 +6,7 @@ import io.lockkeeper.LockLease;
 import io.lockkeeper.annotation.DistributedLocked;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
+import java.lang.reflect.Proxy;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
@@ -98,7 +99,7 @@ record AnnotatedMethod(Method method, Method declaration, Class<?> targetClass, 
         return new AnnotatedMethod(method, declaration, targetClass, annotation.synthesize());
     }
 
-    /** Returns what would lock the method, of which no other is nearer to it: one, in a method that is right. */
+    /** Returns what locks the method, and what no other is nearer to it: one, in a method that is right. */
     Set<DistributedLocked> written() {
         try {
             List<MergedAnnotation<DistributedLocked>> all = Stream.concat(
@@ -106,10 +107,10 @@ record AnnotatedMethod(Method method, Method declaration, Class<?> targetClass, 
                     .flatMap(each ->
                             MergedAnnotations.from(each, SearchStrategy.TYPE_HIERARCHY).stream(DistributedLocked.class))
                     .toList();
-            return all.stream()
+            Stream<DistributedLocked> nearest = all.stream()
                     .filter(each -> all.stream().noneMatch(other -> isNearer(other, each)))
-                    .map(MergedAnnotation::synthesize)
-                    .collect(Collectors.toSet());
+                    .map(MergedAnnotation::synthesize);
+            return Stream.concat(Stream.of(annotation), nearest).collect(Collectors.toSet());
         } catch (AnnotationConfigurationException contradiction) {
             // Reported with all the other faults.
             return Set.of(annotation);
@@ -136,10 +137,10 @@ record AnnotatedMethod(Method method, Method declaration, Class<?> targetClass, 
                 || (repeated != null && repeated.isAnnotation() && isLocking(repeated));
     }
 
-    /** Returns the class that declares the method, by a name that is the same in every process: that of a lambda is not. */
+    /** Returns the class that declares the method, by a name that is the same in every process: a lambda and a proxy have none. */
     Class<?> declaringClass() {
         Class<?> type = method.getDeclaringClass();
-        return type.isHidden() ? declaration.getDeclaringClass() : type;
+        return type.isHidden() || Proxy.isProxyClass(type) ? declaration.getDeclaringClass() : type;
     }
 
     /** Returns the name of a method as it is written: Kotlin adds to those that are internal or take a value class. */

@@ -29,6 +29,7 @@ import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.beans.factory.SmartInitializingSingleton;
+import org.springframework.beans.factory.config.AutowireCapableBeanFactory;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
 import org.springframework.beans.factory.config.BeanPostProcessor;
@@ -62,7 +63,7 @@ public final class DistributedLockedValidator
     private final ProxyCheck proxies;
     private final @Nullable MethodTransactions transactions;
     private final Set<DistributedLockedFault> madeWrong = ConcurrentHashMap.newKeySet();
-    private final Set<Class<?>> harmless = ConcurrentHashMap.newKeySet();
+    private final Set<List<Class<?>>> harmless = ConcurrentHashMap.newKeySet();
     private Set<String> given = Set.of();
     private volatile boolean started;
     private volatile int methods;
@@ -153,6 +154,8 @@ public final class DistributedLockedValidator
             child.given = child.mocks();
             child.afterSingletonsInstantiated();
             child.warnOfGivenObjects();
+            // For what the child makes later.
+            context.getBeanFactory().addBeanPostProcessor(child);
         }
     }
 
@@ -325,10 +328,11 @@ public final class DistributedLockedValidator
         }
         if (bean instanceof Advised proxy) {
             DistributedLockedAdvisor.validateOutside(proxy);
-            for (Pointcut threads : ProxyCheck.threadsInside(proxy)) {
+            List<Pointcut> threads = ProxyCheck.threadsInside(proxy);
+            if (!threads.isEmpty() && !switchedOff.getAsBoolean()) {
                 for (AnnotatedMethod method : annotatedMethods(AopProxyUtils.ultimateTargetClass(proxy))) {
                     Faults thread = new Faults(method);
-                    ProxyCheck.checkThread(method, threads, thread);
+                    ProxyCheck.checkThreads(method, threads, thread);
                     faults.addAll(thread.found());
                 }
             }
@@ -348,21 +352,30 @@ public final class DistributedLockedValidator
     }
 
     private List<DistributedLockedFault> checkMade(Object bean, String name) {
+        boolean isByInterfaces = AopUtils.isJdkDynamicProxy(bean);
         // Only methods of its interfaces can be called on a proxy that has nothing else.
-        if ((!woven && AopUtils.isJdkDynamicProxy(bean)) || bean instanceof AopInfrastructureBean) {
+        if ((!woven && isByInterfaces)
+                || bean instanceof AopInfrastructureBean
+                || name.endsWith(AutowireCapableBeanFactory.ORIGINAL_INSTANCE_SUFFIX)) {
             return List.of();
         }
         boolean isProxy = AopUtils.isAopProxy(bean);
         Class<?> proxied = bean instanceof TargetClassAware ? null : proxies.wasProxied(name);
         Class<?> type = ClassUtils.getUserClass(proxied == null ? AopUtils.getTargetClass(bean) : proxied);
-        if (harmless.contains(type)) {
+        // A proxy by interfaces may answer calls that the object behind it knows nothing of.
+        Class<?> called = isByInterfaces ? bean.getClass() : type;
+        List<Class<?>> both = List.of(type, called);
+        if (harmless.contains(both)) {
             return List.of();
         }
         List<DistributedLockedFault> found = new ArrayList<>(0);
-        if (advisor.isCandidate(type)) {
+        if (advisor.isCandidate(type) || advisor.isCandidate(called)) {
             addOfClass(type, found);
             boolean isBare = !woven && !isProxy && proxied == null && beans.containsBeanDefinition(name);
-            for (AnnotatedMethod method : annotatedMethods(type)) {
+            List<AnnotatedMethod> methods = new ArrayList<>(annotatedMethods(called));
+            methods.removeIf(each -> each.declaration().getDeclaringClass().isAssignableFrom(type));
+            methods.addAll(annotatedMethods(type));
+            for (AnnotatedMethod method : methods) {
                 Faults faults = new Faults(method);
                 check.checkCalls(method, !isProxy && proxies.isByInterfaces(name, type), faults);
                 if (isBare && faults.isEmpty() && !switchedOff.getAsBoolean()) {
@@ -374,7 +387,7 @@ public final class DistributedLockedValidator
             }
         }
         if (found.isEmpty()) {
-            harmless.add(type);
+            harmless.add(both);
         }
         return !found.isEmpty() && ((woven && switchedOff.getAsBoolean()) || proxies.isMock(bean)) ? List.of() : found;
     }

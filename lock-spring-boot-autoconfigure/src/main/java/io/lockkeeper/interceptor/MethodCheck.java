@@ -215,7 +215,7 @@ record MethodCheck(MethodLockSpecs specs, boolean woven) {
                                 + declared.getDeclaringClass().getSimpleName()
                                 + ", and the weaver looks only at the method that runs",
                         isProxied
-                                ? "Write the annotation on the methods that call this one"
+                                ? "Write the annotation on the methods that call this one, or use lockkeeper.mode=proxy"
                                 : "Write the annotation on this method");
             } else if (!isWoven(running)
                     // Only Spring sees the annotation, and something else may have been woven into the method.

@@ -163,11 +163,12 @@ record ProxyCheck(ConfigurableListableBeanFactory beans) {
     }
 
     /** Adds a fault where another thread runs a body inside of its lock, and the result does not tell of its end. */
-    static void checkThread(AnnotatedMethod annotated, Pointcut threads, Faults faults) {
+    static void checkThreads(AnnotatedMethod annotated, List<Pointcut> threads, Faults faults) {
         Class<?> type = annotated.targetClass();
         Method method = annotated.method();
-        if (threads.getClassFilter().matches(type)
-                && threads.getMethodMatcher().matches(method, type)
+        if (threads.stream()
+                        .anyMatch(each -> each.getClassFilter().matches(type)
+                                && each.getMethodMatcher().matches(method, type))
                 && !CompletionStage.class.isAssignableFrom(method.getReturnType())) {
             faults.add(
                     "runs on another thread than its lock, which is released before: its @Async stands inside",

@@ -18,6 +18,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.beans.factory.FactoryBean;
+import org.springframework.beans.factory.config.AutowireCapableBeanFactory;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.support.RootBeanDefinition;
@@ -139,6 +140,17 @@ class LateBeansTest {
                 application.registerBean(name, Stock.class, Right::new);
                 assertThat(application.getBean(name, Stock.class).held()).containsExactly("stock");
             }
+        });
+    }
+
+    /** Test support of Spring does so with the instance of a test class. */
+    @Test
+    void anInstanceThatIsToStayAsItIsIsNotChecked() {
+        runner().run(context -> {
+            FinalClass instance = new FinalClass();
+            String name = FinalClass.class.getName() + AutowireCapableBeanFactory.ORIGINAL_INSTANCE_SUFFIX;
+            assertThat(context.getAutowireCapableBeanFactory().initializeBean(instance, name))
+                    .isSameAs(instance);
         });
     }
 

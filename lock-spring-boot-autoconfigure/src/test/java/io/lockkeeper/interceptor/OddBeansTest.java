@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lockkeeper.LockContext;
 import io.lockkeeper.LockLease;
 import io.lockkeeper.annotation.DistributedLocked;
+import java.lang.reflect.Proxy;
 import java.util.List;
 import java.util.Optional;
 import org.aopalliance.intercept.MethodInterceptor;
@@ -50,10 +51,15 @@ class OddBeansTest {
     }
 
     @Test
-    void aLambdaLocksUnderTheNameOfItsInterface() {
-        runner().withBean(Unnamed.class, () -> OddBeansTest::held)
-                .run(context -> assertThat(context.getBean(Unnamed.class).call())
-                        .containsExactly(Unnamed.class.getName() + ".call"));
+    void aLambdaOrProxyLocksUnderTheNameOfItsInterface() {
+        Unnamed proxy = ProxyFactory.getProxy(Unnamed.class, (MethodInterceptor) call -> held());
+        ClassLoader loader = Unnamed.class.getClassLoader();
+        Object plain = Proxy.newProxyInstance(loader, new Class<?>[] {Unnamed.class}, (self, method, args) -> held());
+        for (Unnamed bean : List.of(OddBeansTest::held, proxy, (Unnamed) plain)) {
+            runner().withBean(Unnamed.class, () -> bean)
+                    .run(context -> assertThat(context.getBean(Unnamed.class).call())
+                            .containsExactly(Unnamed.class.getName() + ".call"));
+        }
     }
 
     @Test

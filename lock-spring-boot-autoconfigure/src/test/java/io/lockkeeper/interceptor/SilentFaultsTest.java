@@ -62,7 +62,14 @@ class SilentFaultsTest {
 
     @ParameterizedTest
     @ValueSource(
-            classes = {Repeated.class, Contained.class, OfTwoInterfaces.class, InheritingOfTwo.class, Doubled.class})
+            classes = {
+                Repeated.class,
+                Contained.class,
+                OfTwoInterfaces.class,
+                InheritingOfTwo.class,
+                OfBothAbove.class,
+                Doubled.class
+            })
     void annotationsOfWhichOnlyOneWouldLockAreAFault(Class<?> bean) {
         assertThat(faults(bean)).singleElement().asString().contains("call(): has several annotations");
     }
@@ -119,6 +126,13 @@ class SilentFaultsTest {
                 .singleElement()
                 .asString()
                 .contains("work(): runs on another thread");
+    }
+
+    @Test
+    void aBodyThatAnotherThreadRunsIsNoFaultWithoutLocking() {
+        ApplicationContextRunner off = runner().withPropertyValues("lockkeeper.enabled=false");
+        assertThat(faults(off.withUserConfiguration(AsynchronousFirst.class), Task.class))
+                .isEmpty();
     }
 
     @Test
@@ -221,6 +235,12 @@ class SilentFaultsTest {
     }
 
     static class InheritingOfTwo extends Plain implements A, B {}
+
+    /** The interface would lock, and the class is nearer. */
+    static class OfBothAbove extends Single implements A {
+        @Override
+        public void call() {}
+    }
 
     static class SameOfTwoInterfaces implements A, LikeA {
         @Override

@@ -18,6 +18,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.mockito.Mockito;
 import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.beans.factory.FactoryBean;
+import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
@@ -57,12 +58,13 @@ class AspectReachTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"annotated", "implemented", "plain", "prototype"})
+    @ValueSource(strings = {"annotated", "implemented", "plain", "prototype", "repository"})
     void aBeanThatIsKnownByItsInterfaceIsCheckedWhenItIsMade(String name) {
         runner.withUserConfiguration(Late.class).run(context -> {
             assertThat(context).hasNotFailed();
             assertThat(context.getBean("woven", Stock.class)).isNotNull();
             assertThat(context.getBean("mock", Stock.class)).isNotNull();
+            assertThat(context.getBean("unlocked", Unannotated.class)).isNotNull();
             assertThatThrownBy(() -> context.getBean(name))
                     .hasRootCauseInstanceOf(DistributedLockedConfigurationException.class)
                     .rootCause()
@@ -74,6 +76,30 @@ class AspectReachTest {
         runner.withUserConfiguration(Late.class)
                 .withPropertyValues("lockkeeper.enabled=false")
                 .run(context -> assertThat(context.getBean(name)).isNotNull());
+    }
+
+    /** As those of Spring Data. */
+    @Test
+    void aProxyWhoseTargetDoesNotImplementItsInterfaceFailsTheStart() {
+        runner.withUserConfiguration(Late.class).withBean("user", User.class).run(context -> assertThat(
+                        context.getStartupFailure())
+                .isInstanceOf(DistributedLockedConfigurationException.class)
+                .hasMessageContaining("Stock.sell(): is annotated in Stock, and the weaver")
+                .hasMessageEndingWith("or use lockkeeper.mode=proxy."));
+    }
+
+    @Test
+    void aBeanThatAChildContextMakesLaterIsChecked() {
+        runner.withBean(Woven.class).run(parent -> {
+            try (AnnotationConfigApplicationContext child = new AnnotationConfigApplicationContext()) {
+                child.setParent(parent);
+                child.register(Late.class);
+                child.refresh();
+                assertThat(child.getBean("woven")).isNotNull();
+                assertThatThrownBy(() -> child.getBean("implemented"))
+                        .hasRootCauseInstanceOf(DistributedLockedConfigurationException.class);
+            }
+        });
     }
 
     @Test
@@ -113,6 +139,24 @@ class AspectReachTest {
     interface Unannotated {
         void sell();
     }
+
+    private static <T> FactoryBean<T> factory(Class<T> type) {
+        return new FactoryBean<>() {
+            @Override
+            public T getObject() {
+                ProxyFactory factory = new ProxyFactory(type, (MethodInterceptor) call -> null);
+                factory.setTarget(new Object());
+                return type.cast(factory.getProxy());
+            }
+
+            @Override
+            public Class<?> getObjectType() {
+                return type;
+            }
+        };
+    }
+
+    record User(@Qualifier("repository") Stock stock) {}
 
     static class Plain extends Unwoven implements Unannotated {}
 
@@ -159,6 +203,16 @@ class AspectReachTest {
                     return Stock.class;
                 }
             };
+        }
+
+        @Bean
+        FactoryBean<Stock> repository() {
+            return factory(Stock.class);
+        }
+
+        @Bean
+        FactoryBean<Unannotated> unlocked() {
+            return factory(Unannotated.class);
         }
 
         @Bean
