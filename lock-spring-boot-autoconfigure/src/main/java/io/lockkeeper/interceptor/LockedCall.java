@@ -100,10 +100,6 @@ final class LockedCall {
         return spec.onLost() == LossPolicy.REPORT ? null : CommitGuard.LeaseLoss.of(lease());
     }
 
-    boolean hasNoLock(@Nullable Throwable failure) {
-        return failure instanceof LockException && lease == null;
-    }
-
     @Nullable
     Object withoutLock(Throwable failure) throws Throwable {
         if (failure instanceof LockException noLock && lease == null) {
@@ -213,7 +209,7 @@ final class LockedCall {
     private static CompletableFuture<Object> orInstead(CompletableFuture<Object> body, LockedCall locked) {
         CompletableFuture<Object> result = new CompletableFuture<>();
         body.whenComplete((value, failure) -> {
-            if (failure == null || !locked.hasNoLock(failure) || result.isDone()) {
+            if (failure == null || result.isDone()) {
                 complete(result, value, failure);
                 return;
             }

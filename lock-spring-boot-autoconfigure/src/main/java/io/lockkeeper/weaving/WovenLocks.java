@@ -3,10 +3,10 @@ package io.lockkeeper.weaving;
 
 import io.lockkeeper.annotation.DistributedLocked;
 import java.lang.reflect.Method;
-import java.util.ArrayList;
-import java.util.List;
+import java.util.Deque;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedDeque;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -19,7 +19,10 @@ import org.slf4j.LoggerFactory;
 public final class WovenLocks {
 
     private static final Logger log = LoggerFactory.getLogger(DistributedLocked.class);
-    private static final List<MethodInterceptor> ATTACHED = new ArrayList<>();
+
+    /** The last one first; empty until an application is attached. */
+    private static final Deque<MethodInterceptor> ATTACHED = new ConcurrentLinkedDeque<>();
+
     private static final Set<String> WARNED = ConcurrentHashMap.newKeySet();
     private static final MethodInterceptor CLOSED = call -> {
         Method method = call.getMethod();
@@ -34,9 +37,6 @@ public final class WovenLocks {
         return call.proceed();
     };
 
-    /** Null until an application is attached. */
-    private static volatile @Nullable MethodInterceptor current;
-
     private WovenLocks() {}
 
     /**
@@ -45,9 +45,9 @@ public final class WovenLocks {
      * @param interceptor locks, and proceeds with the call
      */
     public static void attach(MethodInterceptor interceptor) {
-        synchronized (ATTACHED) {
-            ATTACHED.add(interceptor);
-            current = interceptor;
+        ATTACHED.push(interceptor);
+        if (ATTACHED.peekLast() != CLOSED) {
+            ATTACHED.addLast(CLOSED);
         }
     }
 
@@ -58,14 +58,10 @@ public final class WovenLocks {
      * @param interceptor what was attached; unknown ones are ignored
      */
     public static void detach(MethodInterceptor interceptor) {
-        synchronized (ATTACHED) {
-            if (ATTACHED.remove(interceptor)) {
-                current = ATTACHED.isEmpty() ? CLOSED : ATTACHED.get(ATTACHED.size() - 1);
-            }
-        }
+        ATTACHED.remove(interceptor);
     }
 
     static @Nullable MethodInterceptor interceptor() {
-        return current;
+        return ATTACHED.peek();
     }
 }
