@@ -14,6 +14,7 @@ import io.lockkeeper.interceptor.LockingMissingException;
 import io.lockkeeper.store.LockStore;
 import io.lockkeeper.weaving.WovenLocks;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.Executor;
@@ -38,6 +39,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandi
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.SmartLifecycle;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
@@ -78,6 +80,36 @@ public final class LockkeeperAutoConfiguration {
     @Bean
     LockTemplateShutdown lockTemplateShutdown(ConfigurableApplicationContext context) {
         return new LockTemplateShutdown(context);
+    }
+
+    /** Closes the templates when the application ends, before connection factories stop; not when it is merely stopped. */
+    record LockTemplateShutdown(ConfigurableApplicationContext context) implements SmartLifecycle {
+
+        @Override
+        public void start() {}
+
+        @Override
+        public void stop() {
+            if (context.isClosed()) {
+                ConfigurableListableBeanFactory beans = context.getBeanFactory();
+                Arrays.stream(beans.getBeanNamesForType(LockTemplate.class, false, false))
+                        .filter(beans::containsSingleton)
+                        .map(name -> beans.getBean(name, LockTemplate.class))
+                        .forEach(LockTemplate::close);
+            }
+        }
+
+        /** What does not run is not stopped. */
+        @Override
+        public boolean isRunning() {
+            return true;
+        }
+
+        /** Connection factories have phase 0; web servers and executors stand near the largest integer. */
+        @Override
+        public int getPhase() {
+            return 1024;
+        }
     }
 
     @Bean

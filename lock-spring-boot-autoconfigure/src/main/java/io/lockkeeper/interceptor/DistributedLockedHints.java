@@ -19,7 +19,7 @@ import org.springframework.core.annotation.MergedAnnotation;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.util.ClassUtils;
 
-/** Keeps in a native image what is read by reflection. */
+/** Keeps in a native image what is read by reflection, the scripts and the page of the endpoint. */
 final class DistributedLockedHints implements RuntimeHintsRegistrar, BeanRegistrationAotProcessor {
 
     @Override
@@ -28,6 +28,8 @@ final class DistributedLockedHints implements RuntimeHintsRegistrar, BeanRegistr
                 .registerType(DistributedLocked.class, MemberCategory.INVOKE_DECLARED_METHODS)
                 .registerType(LockNames.Root.class, MemberCategory.INVOKE_PUBLIC_METHODS);
         hints.proxies().registerJdkProxy(DistributedLocked.class);
+        hints.resources().registerPattern("io/lockkeeper/redis/*.lua");
+        hints.resources().registerPattern("io/lockkeeper/autoconfigure/actuate/locks.html");
     }
 
     @Override
