@@ -23,6 +23,7 @@ import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.support.RootBeanDefinition;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Lazy;
@@ -139,6 +140,21 @@ class LateBeansTest {
             for (String name : List.of("plain", "wrapped")) {
                 application.registerBean(name, Stock.class, Right::new);
                 assertThat(application.getBean(name, Stock.class).held()).containsExactly("stock");
+            }
+        });
+    }
+
+    @Test
+    void aLateBeanOfAChildContextWithoutProxiesIsReportedWhenItIsMade() {
+        runner().run(parent -> {
+            try (AnnotationConfigApplicationContext child = new AnnotationConfigApplicationContext()) {
+                child.setParent(parent);
+                child.refresh();
+                child.registerBean("stock", Right.class);
+                assertThatThrownBy(() -> child.getBean("stock"))
+                        .hasRootCauseInstanceOf(DistributedLockedConfigurationException.class)
+                        .rootCause()
+                        .hasMessageContaining("is not locked, because Spring puts no proxy around the bean [stock]");
             }
         });
     }

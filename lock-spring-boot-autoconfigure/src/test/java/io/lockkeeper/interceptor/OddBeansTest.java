@@ -52,10 +52,13 @@ class OddBeansTest {
 
     @Test
     void aLambdaOrProxyLocksUnderTheNameOfItsInterface() {
-        Unnamed proxy = ProxyFactory.getProxy(Unnamed.class, (MethodInterceptor) call -> held());
+        ProxyFactory factory = new ProxyFactory(Unnamed.class, (MethodInterceptor) call -> held());
+        Unnamed withoutTarget = (Unnamed) factory.getProxy();
+        factory.setTarget(new Object());
+        Unnamed proxy = (Unnamed) factory.getProxy();
         ClassLoader loader = Unnamed.class.getClassLoader();
         Object plain = Proxy.newProxyInstance(loader, new Class<?>[] {Unnamed.class}, (self, method, args) -> held());
-        for (Unnamed bean : List.of(OddBeansTest::held, proxy, (Unnamed) plain)) {
+        for (Unnamed bean : List.of(OddBeansTest::held, withoutTarget, proxy, (Unnamed) plain)) {
             runner().withBean(Unnamed.class, () -> bean)
                     .run(context -> assertThat(context.getBean(Unnamed.class).call())
                             .containsExactly(Unnamed.class.getName() + ".call"));
