@@ -74,16 +74,16 @@ if doubtful then
 end
 local too_short = 2 * left_ms < math.min(asked_ms, timeout_ms)
 
--- Finds the first lock that the attempt cannot have.
-local blocked, fresh
+-- Finds the first lock that the attempt cannot have, and whether it takes any before that.
+local blocked, takes
 for i, record in ipairs(records) do
   local head = serve(record, me)
   if not is_holder(record, me) then
-    fresh = true
     if record.unsettled or (head and head.attempt ~= me) or not is_free_for(record, mode) then
       blocked = i
       break
     end
+    takes = true
   end
 end
 
@@ -95,25 +95,28 @@ local function save_changed()
   end
 end
 
--- Where it would take a lock, if only to hold it while it waits for the next one, that must last for a while.
-if too_short and (not blocked or (waits and blocked > 1)) then
+-- Where it would take a lock, if only to hold it while it waits for the next one, that must last for a while. One that holds
+-- all of them already is told so: a first copy of the command took them, and its answer was lost.
+if too_short and takes and (not blocked or waits) then
   save_changed()
   return 'LATE ' .. clock
 end
 if not blocked then
-  local reply = 'ACQUIRED ' .. clock .. ' ' .. whole(lease_ms)
+  local first_tokens, held_ms = '', takes and lease_ms or asked_ms
   for _, record in ipairs(records) do
     if not is_holder(record, me) then
-      reply = reply .. ' ' .. whole(own(record, me, mode, lease_ms, tokens))
+      first_tokens = first_tokens .. ' ' .. whole(own(record, me, mode, lease_ms, tokens))
       serve(record)
     else
       -- A repeated command must not shorten a hold that was extended; one that completes a set of locks starts anew.
-      prolong(record, me, fresh and now + lease_ms or math.max(end_of(record, me), now + lease_ms))
-      reply = reply .. ' ' .. whole(first_token(record, me))
+      local ends = takes and now + lease_ms or math.max(end_of(record, me), now + lease_ms)
+      held_ms = math.min(held_ms, ends - now)
+      prolong(record, me, ends)
+      first_tokens = first_tokens .. ' ' .. whole(first_token(record, me))
     end
     save(record)
   end
-  return reply
+  return 'ACQUIRED ' .. clock .. ' ' .. whole(held_ms) .. first_tokens
 end
 
 -- How often a hold may pass between the callers of a client that knew of no other waiter: so it is told of the first who waits.

@@ -49,7 +49,8 @@ final class MemoryScripts {
         boolean hasty = doubtful && sending.notAfter() - sending.sent() / 1_000 < SHORTEST_MILLIS;
         long lease = hasty ? Math.min(command.leaseMillis(), SHORTEST_MILLIS) : left;
         int blocked = firstBlocked(records, command, micros);
-        boolean takes = blocked == records.size() || (command.queue() && blocked > 0);
+        boolean mayTake = blocked == records.size() || command.queue();
+        boolean takes = mayTake && !records.subList(0, blocked).stream().allMatch(record -> record.isHolder(me, now));
         if (takes && 2 * left < Math.min(command.leaseMillis(), sending.notAfter() - sending.sent() / 1_000)) {
             return Optional.empty();
         }
@@ -99,17 +100,20 @@ final class MemoryScripts {
         long now = micros / 1_000;
         String me = command.attempt();
         boolean fresh = !records.stream().allMatch(record -> record.isHolder(me, now));
+        long held = fresh ? lease : command.leaseMillis();
         List<Long> firstTokens = new ArrayList<>(records.size());
         for (MemoryRecord record : records) {
             if (record.isHolder(me, now)) {
-                record.prolong(me, fresh ? now + lease : Math.max(record.endOf(me), now + lease), micros);
+                long ends = fresh ? now + lease : Math.max(record.endOf(me), now + lease);
+                held = Math.min(held, ends - now);
+                record.prolong(me, ends, micros);
                 firstTokens.add(record.firstToken(me));
             } else {
                 firstTokens.add(record.own(me, command.mode(), lease, command.tokens(), false, micros));
                 record.serve(null, micros);
             }
         }
-        return new AcquireReply.Acquired(lease, firstTokens);
+        return new AcquireReply.Acquired(held, firstTokens);
     }
 
     private static void waitFor(

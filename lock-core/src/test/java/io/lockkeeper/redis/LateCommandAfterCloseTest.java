@@ -58,9 +58,10 @@ class LateCommandAfterCloseTest {
                 Awaitility.await()
                         .during(Duration.ofMillis(300))
                         .atMost(Duration.ofSeconds(10))
-                        .until(() -> String.valueOf(server.field("lockkeeper:lock:stock", "owner"))
-                                .replace("null", "")
-                                .isEmpty());
+                        .until(() -> {
+                            String owner = server.owner("lockkeeper:lock:stock");
+                            return owner == null || owner.isEmpty();
+                        });
                 assertThat(other.tryRun("stock", lease -> {})).isTrue();
             } finally {
                 Connections.close(faulty);
