@@ -7,7 +7,9 @@ import io.lockkeeper.store.HandOverCommand;
 import io.lockkeeper.store.ReleaseCommand;
 import io.lockkeeper.store.RenewCommand;
 import io.lockkeeper.store.StoreTraits;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
@@ -21,8 +23,8 @@ final class Arguments {
     private static final int MILLIS = 13;
     private static final int MICROS = 16;
     private static final int TOKENS = 5;
-    private static final int CLAIM = ATTEMPT + 1 + MILLIS + TOKENS + 2 * MICROS + 1;
-    private static final int RENEWAL = ATTEMPT + MILLIS + 1 + MICROS;
+    private static final int CLAIM = 2 * MICROS + 2 + ATTEMPT + 1 + TOKENS + 1 + MILLIS;
+    private static final int RENEWAL = MILLIS + 1 + MICROS;
 
     private final byte[] text;
     private int end;
@@ -53,23 +55,33 @@ final class Arguments {
     }
 
     static List<byte[]> release(ReleaseCommand command) {
-        return List.of(new Arguments(ATTEMPT + MICROS + MILLIS)
-                .add(command.attempt(), ATTEMPT)
-                .add(command.lastToken(), MICROS)
-                .add(command.keepMillis(), MILLIS)
-                .text);
+        byte[] ending =
+                new Arguments(ATTEMPT + MICROS).add(command.attempt(), ATTEMPT).add(command.lastToken(), MICROS).text;
+        return command.keepMillis() == 0
+                ? List.of(ending)
+                : List.of(ending, new Arguments(MILLIS).add(command.keepMillis(), MILLIS).text);
     }
 
     static List<byte[]> renew(List<RenewCommand> commands, long longerMillis) {
-        Arguments arguments = new Arguments(RENEWAL * commands.size());
+        Arguments attempts = new Arguments(ATTEMPT * commands.size());
+        List<byte[]> asked = new ArrayList<>();
+        boolean same = true;
         for (RenewCommand command : commands) {
-            arguments
-                    .add(command.attempt(), ATTEMPT)
+            attempts.add(command.attempt(), ATTEMPT);
+            asked.add(new Arguments(RENEWAL)
                     .add(longer(command.leaseMillis(), longerMillis), MILLIS)
                     .add(command.exact() ? 1 : 0, 1)
-                    .add(command.leastToken(), MICROS);
+                    .add(command.leastToken(), MICROS)
+                    .text);
+            same = same && Arrays.equals(asked.get(0), asked.get(asked.size() - 1));
         }
-        return List.of(arguments.text);
+        return List.of(attempts.text, same ? asked.get(0) : joined(asked));
+    }
+
+    private static byte[] joined(List<byte[]> parts) {
+        ByteBuffer all = ByteBuffer.allocate(RENEWAL * parts.size());
+        parts.forEach(all::put);
+        return all.array();
     }
 
     static List<byte[]> revoke(String request, StoreTraits traits, long sent) {
@@ -77,13 +89,15 @@ final class Arguments {
     }
 
     private Arguments claim(AcquireCommand command, long longerMillis, StoreTraits traits, long sent) {
-        return add(command.attempt(), ATTEMPT)
-                .add(letter(command.mode()), 1)
-                .add(longer(command.leaseMillis(), longerMillis), MILLIS)
-                .add(command.tokens(), TOKENS)
+        return add(notAfter(traits, sent), MICROS)
                 .add(sent, MICROS)
-                .add(notAfter(traits, sent), MICROS)
-                .add(command.queue() ? 1 : 0, 1);
+                .add(letter(command.mode()), 1)
+                .add(command.queue() ? 1 : 0, 1)
+                .add(command.attempt(), ATTEMPT)
+                .add(" ", 1)
+                .add(command.tokens(), TOKENS)
+                .add(" ", 1)
+                .add(longer(command.leaseMillis(), longerMillis), MILLIS);
     }
 
     static String letter(ClaimMode mode) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.redis;
 
+import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -21,24 +22,34 @@ record LockScripts(
         LuaScript revoke) {
 
     private static final long LATEST_MILLIS = 9_999_999_999_999L;
+    /** A key that is used again lives so much longer than it must, so that it need not get another end each time. */
+    private static final long MOST_SPARE_MILLIS = 60_000;
 
     /** Returns the scripts of a store that keeps places in the queue for so long; client ids follow the channels' names. */
     static LockScripts of(long leaseMillis, long tombstoneMillis, long aliveMillis, long grantMillis, byte[] channels) {
-        Map<String, String> constants = Map.of(
-                "${lease}", quoted(digits(leaseMillis)),
-                "${grant}", quoted(digits(grantMillis)),
-                "${tombstone}", Long.toString(tombstoneMillis),
-                "${alive}", Long.toString(aliveMillis),
-                "${life}", "'" + (Math.min(leaseMillis, LATEST_MILLIS) + tombstoneMillis) + "'",
-                "${channels}", quoted(channels));
+        long lifeMillis = Math.min(leaseMillis, LATEST_MILLIS) + tombstoneMillis;
+        long spareMillis = Math.min(leaseMillis, MOST_SPARE_MILLIS);
+        String lives = new String(digits(lifeMillis), StandardCharsets.US_ASCII) + " ";
+        Map<String, String> constants = Map.ofEntries(
+                Map.entry("${lease}", quoted(digits(leaseMillis))),
+                Map.entry("${grant}", quoted(digits(grantMillis))),
+                Map.entry("${tombstone}", Long.toString(tombstoneMillis)),
+                Map.entry("${alive}", Long.toString(aliveMillis)),
+                Map.entry("${life}", "'" + lifeMillis + "'"),
+                Map.entry("${longer}", "'" + (lifeMillis + spareMillis) + "'"),
+                Map.entry("${spare}", Long.toString(spareMillis / 1_000)),
+                Map.entry("${free}", "'3--" + lives + "'"),
+                Map.entry("${held}", "'3H-" + lives + "'"),
+                Map.entry("${lives}", "'" + lives + "'"),
+                Map.entry("${channels}", quoted(channels)));
         Map<String, String> read = new HashMap<>();
         UnaryOperator<String> parts =
                 part -> read.computeIfAbsent(part, name -> replace(LuaScript.read(name), constants));
         return new LockScripts(
-                LuaScript.join("acquire", parts, "acquire-fast"),
-                LuaScript.join("release", parts, "last-token", "release-fast", "grant-next", "release-grant"),
-                LuaScript.join("handover", parts, "last-token", "handover-fast", "grant-next", "handover-grant"),
-                LuaScript.join("renew", parts, "renew-fast"),
+                LuaScript.join("acquire", parts, "acquire-fast", "key-life", "acquire-usual"),
+                LuaScript.join("release", parts, "release-fast", "grant-next", "release-usual"),
+                LuaScript.join("handover", parts, "handover-fast", "grant-next", "key-life", "handover-usual"),
+                LuaScript.join("renew", parts, "key-life", "renew-fast"),
                 LuaScript.join("inspect", parts),
                 LuaScript.join("revoke", parts));
     }

@@ -6,13 +6,13 @@
 --
 -- KEYS[i]  the lock records
 -- ARGV[1]  what is asked for:
---              1  attempt, 20 characters
---             21  mode: X exclusive, F fair, R read, W write
---             22  lease, ms, 13 digits
---             35  fencing tokens to reserve, 5 digits
---             40  the earliest server time at which this was sent, us, 16 digits
---             56  the last server time at which this may run, us, 16 digits
---             72  1: waits in the queue; 0: does not
+--              1  the last server time at which this may run, us, 16 digits
+--             17  the earliest server time at which it was sent, us, 16 digits
+--             33  mode: X exclusive, F fair, R read, W write
+--             34  1: waits in the queue; 0: does not
+--             35  attempt, 20 characters, and a blank
+--             56  fencing tokens to reserve, 5 digits, and a blank
+--             62  lease, ms, 13 digits
 -- ARGV[2]  the run id that the server must have; none: any
 --
 -- Replies, each with the server time in us:
@@ -26,8 +26,8 @@
 --   YOUNG now run_id uptime_s             the server has another run id; did nothing
 --   FOREIGN now key                       the key holds something that is not a lock record of this version
 
-local lease_ms, tokens, sent = tonumber(lease), tonumber(tokens), tonumber(sent)
-local not_after, waits = math.floor(sub(claim, 56, 71) / 1000), sub(claim, 72) == '1'
+local lease_ms, tokens, sent = tonumber(lease), tonumber(sub(claim, 56, 60)), tonumber(sent)
+local not_after, waits = math.floor(sub(claim, 1, 16) / 1000), sub(claim, 34, 34) == '1'
 local asked_ms = lease_ms
 
 -- No holder can do anything in less: where the command timeout is shorter, a late copy may have one so long.

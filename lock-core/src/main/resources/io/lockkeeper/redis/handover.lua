@@ -4,9 +4,9 @@
 --
 -- KEYS[1]  the lock record
 -- ARGV[1]  what is asked for, of the next attempt as in acquire.lua; and of the first:
---             73  attempt that holds the lock, 20 characters
---             93  last fencing token that was used, 16 digits; 0: keep what is reserved
---            109  1: the next attempt comes before those who wait; 0: after them
+--             75  attempt that holds the lock, 20 characters
+--             95  last fencing token that was used, 16 digits; 0: keep what is reserved
+--            111  1: the next attempt comes before those who wait; 0: after them
 --
 -- Replies, each with the server time in us:
 --   ACQUIRED now lease_ms first_token  the next attempt holds the lock
@@ -20,7 +20,7 @@
 
 local next_attempt, last_used, lease_ms, tokens = another, tonumber(used), tonumber(lease), tonumber(tokens)
 
-if now > math.floor(sub(claim, 56, 71) / 1000) then
+if now > math.floor(sub(claim, 1, 16) / 1000) then
   return 'LATE ' .. clock
 end
 local record = read_record(KEYS[1])
@@ -52,7 +52,7 @@ end
 end_hold(record, me, 0)
 end_lapsed_holds(record)
 local head
-if sub(claim, 109) ~= '1' then
+if sub(claim, 111) ~= '1' then
   head = serve(record, next_attempt)
 end
 if not record.unsettled and (not head or head.attempt == next_attempt) and is_free_for(record, mode) then

@@ -113,7 +113,7 @@ final class ModelHistory {
     /** Returns the last token that an owner used: what it says, where that is of this hold; else all that it has. */
     private long used(Step step, Call call, Snapshot before) {
         // In the argument of a hand-over this stands behind what is asked for, and the attempt.
-        int at = step.command() instanceof HandOver ? 92 : 20;
+        int at = step.command() instanceof HandOver ? 94 : 20;
         long last = Long.parseLong(call.arguments().get(0).substring(at, at + 16));
         long first = before.token() - askers.apply(before.owner()).tokens() + 1;
         boolean own = step.command().names().get(0).equals(before.name());

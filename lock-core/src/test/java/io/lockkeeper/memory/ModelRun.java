@@ -134,10 +134,11 @@ final class ModelRun {
                     .orElse("LATE " + step.micros());
         } else if (command instanceof Release release) {
             long last = lastToken(release, release.asker(), release.used());
-            add(
-                    arguments,
-                    release.by() + digits(16, last) + digits(13, release.keepMillis()),
-                    settings(release.asker()));
+            add(arguments, release.by() + digits(16, last));
+            if (release.keepMillis() > 0) {
+                add(arguments, release.keepMillis());
+            }
+            add(arguments, settings(release.asker()));
             ReleaseReply released =
                     MemoryScripts.release(touched, release.by(), last, release.keepMillis(), step.micros());
             boolean more = touched.stream().anyMatch(MemoryRecord::isToBeAskedAgain);
@@ -175,18 +176,21 @@ final class ModelRun {
                 .map(renewal -> renewal.raise() == 0 ? 0 : record(renewal.name()).token + renewal.raise())
                 .toList());
         StringBuilder reply = new StringBuilder().append(step.micros()).append(' ');
-        StringBuilder renewals = new StringBuilder();
+        StringBuilder attempts = new StringBuilder();
+        StringBuilder asked = new StringBuilder();
         for (int i = 0; i < touched.size(); i++) {
             Renewal renewal = command.renewals().get(i);
-            renewals.append(renewal.attempt())
-                    .append(digits(13, renewal.leaseMillis()))
+            attempts.append(renewal.attempt());
+            asked.append(digits(13, renewal.leaseMillis()))
                     .append(renewal.exact() ? 1 : 0)
                     .append(digits(16, least.get(i)));
             RenewCommand renew = new RenewCommand(
                     renewal.name(), renewal.attempt(), renewal.leaseMillis(), renewal.exact(), least.get(i));
             reply.append(MemoryScripts.renew(touched.get(i), renew, step.micros()) ? 1 : 0);
         }
-        add(arguments, renewals, settings(0, 0));
+        String once = asked.substring(0, 30);
+        boolean same = once.repeat(touched.size()).contentEquals(asked);
+        add(arguments, attempts, same ? once : asked, settings(0, 0));
         return reply.toString();
     }
 
@@ -250,13 +254,13 @@ final class ModelRun {
 
     private String claim(Asker asker, long sent, long notAfterMillis) {
         askers.put(asker.id(), asker);
-        return asker.id()
-                + RecordText.letter(asker.mode())
-                + digits(13, asker.leaseMillis())
-                + digits(5, asker.tokens())
+        return digits(16, notAfterMillis * 1_000 + 999)
                 + digits(16, sent)
-                + digits(16, notAfterMillis * 1_000 + 999)
-                + (asker.aliveMillis() > 0 ? 1 : 0);
+                + RecordText.letter(asker.mode())
+                + (asker.aliveMillis() > 0 ? 1 : 0)
+                + asker.id() + " "
+                + digits(5, asker.tokens()) + " "
+                + digits(13, asker.leaseMillis());
     }
 
     private static long grantMillis(Asker asker) {

@@ -58,8 +58,8 @@ final class RecordText {
         boolean owned = !record.owner.isEmpty();
         String state = !owned ? "-" : record.granted ? "G" : record.kept ? "K" : "H";
         String lease = owned
-                ? " " + record.owner + " " + digits(16, record.started) + " "
-                        + digits(13, record.ends - record.started / 1_000)
+                ? " " + record.owner + " " + digits(5, record.token - record.first + 1) + " "
+                        + digits(13, record.ends - record.started / 1_000) + " " + digits(16, record.started)
                 : "";
         boolean plain = record.readers.isEmpty() && record.queue.isEmpty();
         String queue = plain
@@ -71,10 +71,9 @@ final class RecordText {
                                 record.queue.size(),
                                 record.latest,
                                 record.gone.isEmpty() ? 0 : 1);
-        return "2 " + letter(record.mode) + state + (record.previousRevoked ? "R " : "- ") + digits(16, record.since)
-                + " "
+        return "3" + state + (record.previousRevoked ? "R " : "- ") + letter(record.mode) + " "
+                + digits(16, record.since) + " "
                 + digits(16, owned ? record.first : record.token) + " "
-                + digits(5, owned ? record.token - record.first + 1 : 1) + " "
                 + (record.previous.isEmpty() ? NONE : record.previous) + lease + queue;
     }
 

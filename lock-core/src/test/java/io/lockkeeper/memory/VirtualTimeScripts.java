@@ -18,7 +18,7 @@ import java.util.stream.Stream;
 
 /**
  * The scripts on a real server, but for two places of their text: they get the time from a last argument, and what they
- * publish comes back with the reply, as do the records that they leave.
+ * publish comes back with the reply, as do the records that they leave, and for how long their keys live.
  */
 final class VirtualTimeScripts implements AutoCloseable {
 
@@ -27,6 +27,17 @@ final class VirtualTimeScripts implements AutoCloseable {
             local now_us, settings, sent = table.remove(ARGV), table.remove(ARGV), {}
             local function send(channel, message)
               sent[#sent + 1] = channel .. ' ' .. message
+            end
+            local now_ms = tonumber(string.sub(now_us, 1, -4))
+            local function expire(key, life)
+              redis.call('SET', 'end of ' .. key, now_ms + life)
+              return redis.call('PEXPIRE', key, 86400000)
+            end
+            local function life_of(key)
+              if redis.call('EXISTS', key) == 0 then
+                return -2
+              end
+              return redis.call('GET', 'end of ' .. key) - now_ms
             end
             local function script()
             """;
@@ -37,11 +48,19 @@ final class VirtualTimeScripts implements AutoCloseable {
             reply = #reply == 16 and SHORT_FOR or reply
             local records, lives = {}, {}
             for i, key in ipairs(KEYS) do
-              lives[i] = redis.call('PTTL', key)
+              lives[i] = life_of(key)
               local raw, fields = redis.call('HGETALL', key), {}
               for at = 1, #raw, 2 do
-                if raw[at] ~= 'revoked' and raw[at + 1] ~= '' then
-                  fields[#fields + 1] = raw[at] .. '=' .. raw[at + 1]
+                local value = raw[at + 1]
+                if raw[at] == 'lock' then
+                  local life, after = string.sub(value, 4, 16) + 0, string.sub(value, 18, 27) + 0
+                  value = string.sub(value, 1, 3) .. ' ' .. string.sub(value, 29)
+                  if after > 0 and after * 1000 + life > lives[i] + now_ms then
+                    value = 'lives for ' .. lives[i] .. ' ms, less than it tells: ' .. value
+                  end
+                end
+                if raw[at] ~= 'revoked' and value ~= '' then
+                  fields[#fields + 1] = raw[at] .. '=' .. value
                 end
               end
               records[i] = lives[i] == -2 and 'absent' or table.concat(fields, '|')
@@ -49,25 +68,30 @@ final class VirtualTimeScripts implements AutoCloseable {
             return { reply, table.concat(sent, '\\n'), table.concat(records, '\\n'), lives }
             """;
 
-    private static final String USUAL = "'ACQUIRED ' .. reply .. ' ' .. string.sub(ARGV[1], 22, 34) .. ' ' .. reply";
+    private static final String USUAL = "'ACQUIRED ' .. reply .. ' ' .. string.sub(ARGV[1], 62, 74) .. ' ' .. reply";
     private static final Map<String, String> SHORT_FOR = Map.of(
             "acquire", USUAL,
             "handover", USUAL,
             "release", "'RELEASED ' .. reply");
     /** What is the same in all calls of a store differs here from call to call. */
-    private static final Map<String, String> CONSTANTS = Map.of(
-            "${lease}", "string.sub(settings, 1, 13)",
-            "${tombstone}", "tonumber(string.sub(settings, 15, 27))",
-            "${alive}", "tonumber(string.sub(settings, 29, 41))",
-            "${grant}", "string.sub(settings, 43, 55)",
-            "${channels}", "string.sub(settings, 57)",
-            "${life}", "(LEASE + TOMBSTONE)");
+    private static final Map<String, String> CONSTANTS = Map.ofEntries(
+            Map.entry("${lease}", "string.sub(settings, 1, 13)"),
+            Map.entry("${tombstone}", "tonumber(string.sub(settings, 15, 27))"),
+            Map.entry("${alive}", "tonumber(string.sub(settings, 29, 41))"),
+            Map.entry("${grant}", "string.sub(settings, 43, 55)"),
+            Map.entry("${channels}", "string.sub(settings, 57)"),
+            Map.entry("${life}", "(LEASE + TOMBSTONE)"),
+            Map.entry("${longer}", "(LEASE + TOMBSTONE + 3000)"),
+            Map.entry("${spare}", "3"),
+            Map.entry("${free}", "string.format('3--%013.0f ', LEASE + TOMBSTONE)"),
+            Map.entry("${held}", "string.format('3H-%013.0f ', LEASE + TOMBSTONE)"),
+            Map.entry("${lives}", "string.format('%013.0f ', LEASE + TOMBSTONE)"));
 
     private static final Map<String, List<String>> FAST_PATHS = Map.of(
-            "acquire", List.of("acquire-fast"),
-            "release", List.of("last-token", "release-fast", "grant-next", "release-grant"),
-            "handover", List.of("last-token", "handover-fast", "grant-next", "handover-grant"),
-            "renew", List.of("renew-fast"));
+            "acquire", List.of("acquire-fast", "key-life", "acquire-usual"),
+            "release", List.of("release-fast", "grant-next", "release-usual"),
+            "handover", List.of("handover-fast", "grant-next", "key-life", "handover-usual"),
+            "renew", List.of("key-life", "renew-fast"));
 
     private static final Pattern LEADING_ZEROS = Pattern.compile(" 0+(?=\\d)");
 
@@ -99,7 +123,9 @@ final class VirtualTimeScripts implements AutoCloseable {
                 parts.toString(), "redis.call('TIME')", "{ string.sub(now_us, 1, -7), string.sub(now_us, -6) }", name);
         // Few places: sequences are short.
         source = replaceOnce(source, "local MOST = 64", "local MOST = " + ModelRun.MOST, name)
-                .replace("redis.pcall('PUBLISH', ", "send(");
+                .replace("redis.pcall('PUBLISH', ", "send(")
+                .replace("redis.call('PEXPIRE', ", "expire(")
+                .replace("redis.call('PTTL', ", "life_of(");
         for (Map.Entry<String, String> constant : CONSTANTS.entrySet()) {
             source = replaceOnce(source, constant.getKey(), constant.getValue(), name);
         }

@@ -20,7 +20,8 @@ class ArgumentsTest {
     @Test
     void partsHaveFixedLengths() {
         assertThat(release("clientAAAAAA00000001"))
-                .containsExactly(RedisNames.bytes("clientAAAAAA0000000100000000000000170000000000250"));
+                .containsExactly(
+                        RedisNames.bytes("clientAAAAAA000000010000000000000017"), RedisNames.bytes("0000000000250"));
     }
 
     @ParameterizedTest

@@ -23,6 +23,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 
 /** A server without memory for anything new, which evicts nothing: what is held or waited for goes on. */
@@ -30,6 +31,7 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
 class FullServerTest {
 
     private static final Duration LEASE = Duration.ofMillis(1_500);
+    private static final long LEASE_MILLIS = LEASE.toMillis();
     private static final String KEY = "lockkeeper:lock:stock";
 
     private final RecordingListener events = new RecordingListener();
@@ -100,5 +102,38 @@ class FullServerTest {
             limit(server, "0");
             template.run("new", held -> {});
         }
+    }
+
+    /** A key that lives long enough gets no other end, so that the first write is one that a full server refuses. */
+    @ParameterizedTest
+    @ValueSource(strings = {"6.2", "7.0"})
+    void aLockThatWasUsedBeforeIsTakenAndKeptAndHandedOnAndReleased(String version) {
+        try (RedisServer server = RedisServer.startVersion(version)) {
+            ScriptCalls calls = new ScriptCalls(server, KEY);
+            for (String attempt : List.of(attempt(1), attempt(2))) {
+                calls.acquire(attempt, "X", LEASE_MILLIS, 0, LEASE_MILLIS, 1, calls.micros());
+                calls.release(attempt, 0, 0);
+            }
+            limit(server, "1");
+            server.resetStatistics();
+            calls.acquire(attempt(3), "X", LEASE_MILLIS, 0, LEASE_MILLIS, 1, calls.micros());
+            assertThat(calls.record().owner()).isEqualTo(attempt(3));
+            long until = calls.record().until();
+            assertThat(ScriptCalls.texts(calls.renew(attempt(3), 2 * LEASE_MILLIS, false)))
+                    .endsWith("1");
+            assertThat(calls.record().until()).isGreaterThan(until);
+            calls.handOver(attempt(3), 0, attempt(4), LEASE_MILLIS, 1);
+            assertThat(calls.record().owner()).isEqualTo(attempt(4));
+            calls.acquire(attempt(5), "F", LEASE_MILLIS, LEASE_MILLIS, LEASE_MILLIS, 1, calls.micros());
+            assertThat(calls.record().waiting()).isEqualTo(1);
+            calls.release(attempt(4), 0, 0);
+            assertThat(calls.record().owner()).as("by a grant").isEqualTo(attempt(5));
+            calls.release(attempt(5), 0, 0);
+            assertThat(calls.record().owner()).isEmpty();
+        }
+    }
+
+    private static String attempt(int number) {
+        return "clientAAAAAA%08d".formatted(number);
     }
 }

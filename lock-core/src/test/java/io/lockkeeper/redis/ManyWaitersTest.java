@@ -234,7 +234,7 @@ class ManyWaitersTest {
     }
 
     private static String leaving(String attempt) {
-        return ScriptCalls.ending(attempt, 0, 0);
+        return ScriptCalls.ending(attempt, 0);
     }
 
     private static String handingOver(String attempt, String next) {

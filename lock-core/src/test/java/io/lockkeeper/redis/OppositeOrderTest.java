@@ -72,13 +72,15 @@ class OppositeOrderTest {
                 threads.shutdownNow();
                 Connections.close(connections);
             }
-            Awaitility.await().atMost(Duration.ofSeconds(10)).until(() -> Long.valueOf(0)
+            Awaitility.await().atMost(Duration.ofSeconds(15)).until(() -> Long.valueOf(0)
                     .equals(server.command("DBSIZE")));
         }
     }
 
     private static LockTemplate template(RedisConnectionFactory connections, RedisLockStore.Options options) {
         return LockTemplate.builder(new RedisLockStore(connections, options))
+                // The keys of names that are used again and again live for two leases and the tombstone's time.
+                .leaseTime(Duration.ofSeconds(3))
                 .shutdownWait(Duration.ZERO)
                 .build();
     }

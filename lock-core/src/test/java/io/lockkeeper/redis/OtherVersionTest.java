@@ -14,6 +14,7 @@ import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -26,15 +27,23 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 
-/** A record of another version is neither taken over nor changed: by the scripts of version 1, and by ours. */
+/** A record of another version is neither taken over nor changed: by the scripts of version 2, and by ours. */
 class OtherVersionTest {
 
     private static final String A1 = "clientAAAAAA00000001";
     private static final String B1 = "clientBBBBBB00000001";
     private static final long LEASE = 20_000;
-    private static final LuaScript OLD_ACQUIRE = old("acquire-usual", "record", "acquire");
-    private static final LuaScript OLD_RELEASE = old("grant-next", "release-usual", "record", "release");
-    private static final LuaScript OLD_RENEW = old("renew-usual", "record", "renew");
+    private static final Map<String, String> CONSTANTS = Map.of(
+            "${lease}", "'0000000020000'",
+            "${grant}", "'0000000020000'",
+            "${tombstone}", "30000",
+            "${alive}", "20000",
+            "${life}", "'50000'",
+            "${channels}", "'ch:'");
+    private static final LuaScript OLD_ACQUIRE = old("clock", "acquire-fast", "record", "acquire");
+    private static final LuaScript OLD_RELEASE =
+            old("clock", "last-token", "release-fast", "grant-next", "release-grant", "record", "release");
+    private static final LuaScript OLD_RENEW = old("clock", "renew-fast", "record", "renew");
     private static RedisServer server;
     private static ScriptCalls calls;
 
@@ -56,12 +65,15 @@ class OtherVersionTest {
 
     private static LuaScript old(String... parts) {
         String source = Stream.of(parts).map(OtherVersionTest::read).collect(Collectors.joining("\n"));
-        return new LuaScript("version 1", source, "");
+        for (Map.Entry<String, String> constant : CONSTANTS.entrySet()) {
+            source = source.replace(constant.getKey(), constant.getValue());
+        }
+        return new LuaScript("version 2", source, "");
     }
 
     private static String read(String part) {
         try (InputStream script =
-                Objects.requireNonNull(OtherVersionTest.class.getResourceAsStream("version-1/" + part + ".lua"))) {
+                Objects.requireNonNull(OtherVersionTest.class.getResourceAsStream("version-2/" + part + ".lua"))) {
             return new String(script.readAllBytes(), StandardCharsets.UTF_8);
         } catch (IOException failure) {
             throw new UncheckedIOException(failure);
@@ -70,8 +82,12 @@ class OtherVersionTest {
 
     private static @Nullable Object oldAcquire(String attempt, String mode) {
         long sent = calls.micros();
-        return calls.run(
-                OLD_ACQUIRE, attempt, mode, LEASE, LEASE, LEASE, 1, sent, sent / 1_000 + 2_000, "ch:", 30_000, 0, 1);
+        String times = String.format("%013d%05d%016d%016d1", LEASE, 1, sent, sent + 2_000_000);
+        return calls.run(OLD_ACQUIRE, attempt + mode + times);
+    }
+
+    private static @Nullable Object oldRelease(String attempt) {
+        return calls.run(OLD_RELEASE, attempt + String.format("%016d%013d", 0, 0));
     }
 
     private static String status(@Nullable Object reply) {
@@ -102,30 +118,38 @@ class OtherVersionTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"X", "R"})
-    void oursLeaveAHoldOfVersion1Alone(String mode) {
+    void oursLeaveAHoldOfVersion2Alone(String mode) {
         oldAcquire(A1, mode);
         assertForeignToUs();
     }
 
     @Test
-    void oursLeaveAFreeLockOfVersion1Alone() {
+    void oursLeaveAFreeLockOfVersion2Alone() {
         oldAcquire(A1, "X");
-        calls.run(OLD_RELEASE, A1, 0, 0, "ch:", 30_000, 1);
+        oldRelease(A1);
+        assertForeignToUs();
+    }
+
+    /** It had a field for each part. */
+    @Test
+    void oursLeaveARecordOfVersion1Alone() {
+        server.command(
+                "HSET", calls.key(), "version", "1", "mode", "X", "owner", A1, "token", "17", "until", "9999999999999");
         assertForeignToUs();
     }
 
     @Test
     void oursLeaveALaterVersionAloneThatLooksTheSame() {
         calls.acquire(A1, "X", LEASE, 0, LEASE, 1, calls.micros());
-        server.command("HSET", calls.key(), "lock", "3" + calls.record().text().substring(1));
+        server.command("HSET", calls.key(), "lock", "4" + calls.record().text().substring(1));
         assertForeignToUs();
-        server.command("HSET", calls.key(), "lock", "3 X-" + "-".repeat(62));
+        server.command("HSET", calls.key(), "lock", "4-- " + "-".repeat(80));
         assertForeignToUs();
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"X held", "X free", "R held"})
-    void thoseOfVersion1LeaveOursAlone(String state) {
+    void thoseOfVersion2LeaveOursAlone(String state) {
         calls.acquire(A1, state.substring(0, 1), LEASE, 0, LEASE, 1, calls.micros());
         if (state.endsWith("free")) {
             calls.release(A1, 0, 0);
@@ -133,8 +157,8 @@ class OtherVersionTest {
         Object before = content();
         assertThat(status(oldAcquire(A1, "X"))).isEqualTo("FOREIGN");
         assertThat(status(oldAcquire(B1, "R"))).isEqualTo("FOREIGN");
-        assertThat(status(calls.run(OLD_RELEASE, A1, 0, 0, "ch:", 30_000, 1))).isEqualTo("FOREIGN");
-        assertThat(ScriptCalls.texts(calls.run(OLD_RENEW, 30_000, A1, LEASE, 0, 0)))
+        assertThat(status(oldRelease(A1))).isEqualTo("FOREIGN");
+        assertThat(ScriptCalls.texts(calls.run(OLD_RENEW, A1 + String.format("%013d0%016d", LEASE, 0))))
                 .endsWith("0");
         assertThat(content()).isEqualTo(before);
     }

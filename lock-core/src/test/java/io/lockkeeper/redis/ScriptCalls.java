@@ -33,20 +33,21 @@ record ScriptCalls(RedisServer server, String key) {
 
     /** Returns what one asks for. */
     static String acquisition(String attempt, String mode, long lease, boolean waits, int tokens, long sent) {
-        return attempt
+        return String.format("%016d%016d", sent + 1_000 * TIMEOUT, sent)
                 + mode
-                + String.format("%013d%05d%016d%016d", lease, tokens, sent, sent + 1_000 * TIMEOUT)
-                + (waits ? 1 : 0);
+                + (waits ? 1 : 0)
+                + attempt
+                + String.format(" %05d %013d", tokens, lease);
     }
 
     /** Returns what one ends. */
-    static String ending(String attempt, long lastToken, long keep) {
-        return attempt + String.format("%016d%013d", lastToken, keep);
+    static String ending(String attempt, long lastToken) {
+        return attempt + String.format("%016d", lastToken);
     }
 
     /** Returns a hold that is to be renewed. */
-    static String renewal(String attempt, long lease, boolean exact) {
-        return attempt + String.format("%013d%d%016d", lease, exact ? 1 : 0, 0);
+    static Object[] renewal(String attempt, long lease, boolean exact) {
+        return new Object[] {attempt, String.format("%013d%d%016d", lease, exact ? 1 : 0, 0)};
     }
 
     /** 0 alive for one that does not wait. */
@@ -57,7 +58,8 @@ record ScriptCalls(RedisServer server, String key) {
 
     @Nullable
     Object release(String attempt, long lastToken, long keep) {
-        return run(scripts(0, 0).release(), ending(attempt, lastToken, keep));
+        LuaScript release = scripts(0, 0).release();
+        return keep == 0 ? run(release, ending(attempt, lastToken)) : run(release, ending(attempt, lastToken), keep);
     }
 
     /** Returns what one hands over, behind all who wait. */

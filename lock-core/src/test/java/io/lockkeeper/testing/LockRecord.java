@@ -25,45 +25,44 @@ public record LockRecord(String text) {
         if (text == null) {
             throw new IllegalStateException(key + " has no record");
         }
-        server.command(
-                "HSET", key, "lock", text.substring(0, 23) + String.format("%016d 00001", token) + text.substring(45));
+        server.command("HSET", key, "lock", text.substring(0, 47) + String.format("%016d", token) + text.substring(63));
     }
 
     /** The owner; empty where there is none. */
     public String owner() {
-        return text.charAt(3) == '-' ? "" : text.substring(67, 87);
+        return state() == '-' ? "" : text.substring(85, 105);
     }
 
     /** How the owner holds the lock: H held, G granted and not confirmed, K kept after its release, - not at all. */
     public char state() {
-        return text.charAt(3);
+        return text.charAt(1);
     }
 
     /** The attempt that released the lock last; empty where there is none. */
     public String previous() {
-        String previous = text.substring(46, 66);
+        String previous = text.substring(64, 84);
         return previous.equals(NONE) ? "" : previous;
     }
 
     /** The first fencing token of the owner; without an owner the last that was used. */
     public long first() {
-        return Long.parseLong(text.substring(23, 39));
+        return Long.parseLong(text.substring(47, 63));
     }
 
     /** The highest fencing token given out or reserved. */
     public long token() {
-        return first() + Long.parseLong(text.substring(40, 45)) - 1;
+        return state() == '-' ? first() : first() + Long.parseLong(text.substring(106, 111)) - 1;
     }
 
     /** When the owner's hold ends, ms. */
     public long until() {
-        return Long.parseLong(text.substring(88, 101)) + Long.parseLong(text.substring(105, 118));
+        return Long.parseLong(text.substring(126, 139)) + Long.parseLong(text.substring(112, 125));
     }
 
     /** How many wait. */
     public int waiting() {
         List<String> queue =
-                List.of(text.substring(state() == '-' ? 66 : 118).strip().split(" ", -1));
+                List.of(text.substring(state() == '-' ? 84 : 142).strip().split(" ", -1));
         return queue.size() < 5 ? 0 : Integer.parseInt(queue.get(2));
     }
 }

@@ -46,7 +46,11 @@ final class Leftovers {
 
     private boolean locksAreGoneSoon() {
         long end = System.nanoTime()
-                + settings.lease().plus(TOMBSTONES).plusSeconds(2).toNanos();
+                + settings.lease()
+                        .multipliedBy(2)
+                        .plus(TOMBSTONES)
+                        .plusSeconds(2)
+                        .toNanos();
         while (!locks().isEmpty() && System.nanoTime() < end) {
             LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(50));
         }

@@ -2,21 +2,21 @@
 -- Idempotent for each attempt. Works on a full server: PEXPIRE comes first and is never refused.
 --
 -- KEYS[i]  the lock records
--- ARGV[1]  attempt                      ARGV[2]  last fencing token of the first lock that was used; 0: keep what is reserved
--- ARGV[3]  how long the locks stay taken, ms; 0: they are free at once
--- ARGV[4]  prefix of the grant channels ARGV[5]  life of a tombstone, ms
--- ARGV[6]  1: the usual reply may be one number
+-- ARGV[1]  what ends:
+--              1  attempt, 20 characters
+--             21  last fencing token of the first lock that was used, 16 digits; 0: keep what is reserved
+--             37  how long the locks stay taken, ms, 13 digits; 0: they are free at once
 --
 -- Replies, each with the server time in us; of several locks the one that is lowest here:
 --   RELEASED now     the attempt held the lock
 --   now              short for RELEASED now
 --   LEFT now         it waited
 --   ALREADY now      it had released the lock before
---   NOT_HELD now     nothing is known of it
+--   NOT_HELD now     nothing is known of it, or the lock was taken away from it
 --   FOREIGN now key  the key holds something that is not a lock record of this version
+-- MORE behind the time: too many places are of waiters that are dead. The same command goes on.
 
-local me, last_token, keep_ms = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
-channel_prefix, tombstone_ms = ARGV[4], tonumber(ARGV[5])
+local last_used, keep_ms = tonumber(used), tonumber(sub(ARGV[1], 37))
 
 -- Tells the first waiter when the lock is free, if that is sooner than it may think.
 local function tell_end(record, waiter)
@@ -26,40 +26,45 @@ local function tell_end(record, waiter)
 end
 
 local function release(record, is_first)
-  local place = place_of(record, me)
-  if is_holder(record, me) or (record.owner == me and record.previous ~= me) then
+  local number = place_of(record, me)
+  if is_holder(record, me) or (record.owner == me and record.state ~= 'K') then
     local before = hold_end(record)
     if record.owner == me and is_first then
-      take_back(record, last_token)
+      take_back(record, last_used)
     end
     -- A hold that has lapsed is free for those who wait, whatever it was to be kept for.
     end_hold(record, me, is_holder(record, me) and keep_ms or 0)
     end_lapsed_holds(record)
-    local head = serve(record)
+    serve(record)
     if hold_end(record) < before then
-      tell_end(record, head)
+      tell_end(record, first_live(record))
     end
-    save(record)
     return 1
-  elseif place then
-    leave_queue(record, place)
+  elseif number then
+    local was_first = tonumber(number) == record.head
+    leave_queue(record, number, me)
     end_lapsed_holds(record)
-    local head = serve(record)
-    if place == 1 then
-      tell_end(record, head)
+    serve(record)
+    if was_first then
+      tell_end(record, first_live(record))
     end
-    save(record)
     return 2
   end
-  return has_ended(record, me) and 3 or 4
+  end_lapsed_holds(record)
+  serve(record)
+  return has_ended(record, me) and not (record.revoked and record.previous == me) and 3 or 4
 end
 
-local worst = 1
+local worst, more = 1, ''
 for i, key in ipairs(KEYS) do
   local record = read_record(key)
   if not record then
-    return { 'FOREIGN', micros, key }
+    return 'FOREIGN ' .. clock .. ' ' .. key
   end
   worst = math.max(worst, release(record, i == 1))
+  more = record.unsettled and holder(record) == '' and ' MORE' or more
+  if record.changed then
+    save(record)
+  end
 end
-return { ({ 'RELEASED', 'LEFT', 'ALREADY', 'NOT_HELD' })[worst], micros }
+return ({ 'RELEASED ', 'LEFT ', 'ALREADY ', 'NOT_HELD ' })[worst] .. clock .. more

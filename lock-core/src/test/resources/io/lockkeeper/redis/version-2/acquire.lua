@@ -5,41 +5,42 @@
 -- none behind it; one that does not wait takes all of them or none.
 --
 -- KEYS[i]  the lock records
--- ARGV[1]  attempt            ARGV[2]  mode: X exclusive, F fair, R read, W write
--- ARGV[3]  lease, ms
--- ARGV[4]  how long a place in the queue is kept, ms; 0: do not queue
--- ARGV[5]  grant time, ms     ARGV[6]  fencing tokens to reserve
--- ARGV[7]  the earliest server time at which this was sent, us
--- ARGV[8]  the last server time at which this may run, ms
--- ARGV[9]  prefix of the grant channels                             ARGV[10] life of a tombstone, ms
--- ARGV[11] the least time for which the server must be running, s; 0: any
--- ARGV[12] 1: the usual reply may be one number
+-- ARGV[1]  what is asked for:
+--              1  attempt, 20 characters
+--             21  mode: X exclusive, F fair, R read, W write
+--             22  lease, ms, 13 digits
+--             35  fencing tokens to reserve, 5 digits
+--             40  the earliest server time at which this was sent, us, 16 digits
+--             56  the last server time at which this may run, us, 16 digits
+--             72  1: waits in the queue; 0: does not
+-- ARGV[2]  the run id that the server must have; none: any
 --
 -- Replies, each with the server time in us:
 --   ACQUIRED now lease_ms first_token...  the attempt holds the locks, for so long; the tokens are in the order of KEYS
 --   now                                   short for ACQUIRED now lease_ms now, with the lease that was asked for
---   QUEUED now holder remaining_ms        it waits
---   BUSY now holder remaining_ms          it does not wait, and somebody else holds a lock
+--   QUEUED now holder remaining_ms        it waits; if for itself, then behind too many that are dead, and it asks again at once
+--   BUSY now holder remaining_ms          it does not wait, and another attempt holds a lock
+--   AGAIN now                             it does not wait, and would come behind too many that are dead: the next try goes on
 --   LATE now                              the command came too late and took nothing
 --   ENDED now                             the attempt has released a lock before: a copy of an old command; did nothing
---   YOUNG now                             the server has not run for long enough; did nothing
+--   YOUNG now run_id uptime_s             the server has another run id; did nothing
 --   FOREIGN now key                       the key holds something that is not a lock record of this version
 
-local me, mode, lease_ms, alive_ms = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
-local grant_ms, tokens, sent, not_after = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
-local least_uptime = tonumber(ARGV[11])
-channel_prefix, tombstone_ms = ARGV[9], tonumber(ARGV[10])
+local lease_ms, tokens, sent = tonumber(lease), tonumber(tokens), tonumber(sent)
+local not_after, waits = math.floor(sub(claim, 56, 71) / 1000), sub(claim, 72) == '1'
+local asked_ms = lease_ms
 
--- Nobody can do anything with a shorter hold: where the command timeout is shorter, a late copy may have one so long.
+-- No holder can do anything in less: where the command timeout is shorter, a late copy may have one so long.
 local SHORTEST_MS = 250
 
 if now > not_after then
-  return { 'LATE', micros }
+  return 'LATE ' .. clock
 end
-if least_uptime > 0 then
-  local uptime = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(%d+)')
-  if tonumber(uptime) < least_uptime then
-    return { 'YOUNG', micros }
+if ARGV[2] then
+  local info = redis.call('INFO', 'server')
+  local run = string.match(info, 'run_id:(%w+)')
+  if run ~= ARGV[2] then
+    return 'YOUNG ' .. clock .. ' ' .. run .. ' ' .. string.match(info, 'uptime_in_seconds:(%d+)')
   end
 end
 
@@ -47,10 +48,10 @@ local records = {}
 for i, key in ipairs(KEYS) do
   local record = read_record(key)
   if not record then
-    return { 'FOREIGN', micros, key }
+    return 'FOREIGN ' .. clock .. ' ' .. key
   end
   if has_ended(record, me) then
-    return { 'ENDED', micros }
+    return 'ENDED ' .. clock
   end
   records[i] = record
 end
@@ -58,7 +59,9 @@ end
 local doubtful = false
 for _, record in ipairs(records) do
   end_lapsed_holds(record)
-  first_live(record)
+  if record.owner == '' then
+    first_live(record)
+  end
   doubtful = doubtful or (record.since >= sent and record.since <= micros)
 end
 local left_ms = lease_ms
@@ -69,7 +72,7 @@ if doubtful then
   left_ms = math.min(lease_ms, not_after - now)
   lease_ms = timeout_ms < SHORTEST_MS and math.min(lease_ms, SHORTEST_MS) or left_ms
 end
-local too_short = 2 * left_ms < math.min(tonumber(ARGV[3]), timeout_ms)
+local too_short = 2 * left_ms < math.min(asked_ms, timeout_ms)
 
 -- Finds the first lock that the attempt cannot have.
 local blocked, fresh
@@ -77,7 +80,7 @@ for i, record in ipairs(records) do
   local head = serve(record, me)
   if not is_holder(record, me) then
     fresh = true
-    if (head and head.attempt ~= me) or not is_free_for(record, mode) then
+    if record.unsettled or (head and head.attempt ~= me) or not is_free_for(record, mode) then
       blocked = i
       break
     end
@@ -93,39 +96,38 @@ local function save_changed()
 end
 
 -- Where it would take a lock, if only to hold it while it waits for the next one, that must last for a while.
-if too_short and (not blocked or (alive_ms > 0 and blocked > 1)) then
+if too_short and (not blocked or (waits and blocked > 1)) then
   save_changed()
-  return { 'LATE', micros }
+  return 'LATE ' .. clock
 end
 if not blocked then
-  local reply = { 'ACQUIRED', micros, lease_ms }
-  for i, record in ipairs(records) do
+  local reply = 'ACQUIRED ' .. clock .. ' ' .. whole(lease_ms)
+  for _, record in ipairs(records) do
     if not is_holder(record, me) then
-      reply[3 + i] = own(record, me, mode, lease_ms, tokens)
+      reply = reply .. ' ' .. whole(own(record, me, mode, lease_ms, tokens))
       serve(record)
     else
       -- A repeated command must not shorten a hold that was extended; one that completes a set of locks starts anew.
       prolong(record, me, fresh and now + lease_ms or math.max(end_of(record, me), now + lease_ms))
-      reply[3 + i] = first_token(record, me)
+      reply = reply .. ' ' .. whole(first_token(record, me))
     end
     save(record)
   end
   return reply
 end
 
--- How often a hold may pass between the callers of a client that knew of nobody else: so it is told of the first who waits.
+-- How often a hold may pass between the callers of a client that knew of no other waiter: so it is told of the first who waits.
 local PASSES_ALONE = 9999
 
 local function wait(record)
-  if record.queue == '' and record.owner ~= '' and not record.granted and record.token - record.first >= PASSES_ALONE then
+  if record.waiting == 0 and record.owner ~= '' and record.state ~= 'G' and record.token - record.first >= PASSES_ALONE then
     tell(record, record.owner, 'awaited ' .. record.owner)
   end
-  enqueue(record, me, mode, now + alive_ms, grant_ms, tokens)
-  record.changed = true
+  enqueue(record, me, mode, asked_ms, tokens)
 end
 
 -- What may be a late copy holds nothing for long: the sender of a real command is told to ask again before that.
-local waiting_ms = doubtful and lease_ms or math.max(lease_ms, alive_ms)
+local waiting_ms = doubtful and lease_ms or math.max(lease_ms, ALIVE)
 
 local function hold_while_waiting(record)
   local ends = now + waiting_ms
@@ -135,34 +137,36 @@ local function hold_while_waiting(record)
     own(record, me, mode, ends - now, tokens)
     serve(record)
   end
-  record.changed = true
 end
 
 local function let_go(record)
-  local place = place_of(record, me)
-  local previous = record.previous
-  if place then
-    leave_queue(record, place)
+  local number = place_of(record, me)
+  local previous, revoked = record.previous, record.revoked
+  if number then
+    leave_queue(record, number, me)
   end
   if is_holder(record, me) then
     end_hold(record, me, 0)
-    record.previous = previous
-    record.changed = true
+    record.previous, record.revoked = previous, revoked
   end
   serve(record)
 end
 
-local remaining_ms = hold_end(records[blocked]) - now
+local busy = records[blocked]
+local remaining_ms = hold_end(busy) - now
 if doubtful and blocked > 1 then
   remaining_ms = math.min(remaining_ms, math.floor(lease_ms / 2))
 end
-local reply = { alive_ms == 0 and 'BUSY' or 'QUEUED', micros, holder(records[blocked]), remaining_ms }
+local reply = (waits and 'QUEUED ' or 'BUSY ') .. clock .. ' ' .. holder(busy) .. ' ' .. whole(remaining_ms)
+if busy.unsettled and holder(busy) == '' then
+  reply = waits and 'QUEUED ' .. clock .. ' ' .. me .. ' 0' or 'AGAIN ' .. clock
+end
 for i, record in ipairs(records) do
   if i > blocked then
     let_go(record)
-  elseif alive_ms > 0 and i < blocked then
+  elseif waits and i < blocked then
     hold_while_waiting(record)
-  elseif alive_ms > 0 then
+  elseif waits then
     wait(record)
   end
 end
