@@ -15,20 +15,31 @@ import java.util.List;
  * What the attempts of a local lock ask the store for.
  *
  * @param names the locks' names, in the global order
- * @param mode how the locks are shared
- * @param leaseMillis how long the store keeps a hold: the time until the local deadline, and a margin
- * @param fixed whether the hold ends by itself instead of being renewed
- * @param maxPasses how often a hold may pass to another local caller while others wait in the store; 0: never
+ * @param terms what else is asked for; one object for all names whose callers ask for nothing special
  */
-record AcquireSpec(List<String> names, ClaimMode mode, long leaseMillis, boolean fixed, int maxPasses) {
+record AcquireSpec(List<String> names, Terms terms) {
 
     private static final Duration LONGEST = Duration.ofDays(36_500);
 
-    /** Returns what the callers of one name share who ask for nothing special. */
-    static AcquireSpec shared(LockRequest request, long leaseMillis, int maxPasses) {
-        boolean reads = request.mode() == LockMode.READ;
-        ClaimMode mode = reads ? ClaimMode.READ : ClaimMode.EXCLUSIVE;
-        return new AcquireSpec(request.names(), mode, leaseMillis, false, reads ? 0 : maxPasses);
+    /**
+     * How a lock is to be held.
+     *
+     * @param mode how the locks are shared
+     * @param leaseMillis how long the store keeps a hold: the time until the local deadline, and a margin
+     * @param fixed whether the hold ends by itself instead of being renewed
+     * @param maxPasses how often a hold may pass to another local caller while others wait in the store; 0: never
+     */
+    record Terms(ClaimMode mode, long leaseMillis, boolean fixed, int maxPasses) {
+
+        /** Returns those of exclusive callers who ask for nothing special. */
+        static Terms exclusive(long leaseMillis, int maxPasses) {
+            return new Terms(ClaimMode.EXCLUSIVE, leaseMillis, false, maxPasses);
+        }
+
+        /** Returns those of readers who ask for nothing special. */
+        static Terms reading(long leaseMillis) {
+            return new Terms(ClaimMode.READ, leaseMillis, false, 0);
+        }
     }
 
     static AcquireSpec single(LockRequest request, long leaseMillis) {
@@ -36,12 +47,12 @@ record AcquireSpec(List<String> names, ClaimMode mode, long leaseMillis, boolean
         ClaimMode mode = ClaimMode.valueOf(request.mode().name());
         Duration lease = request.leaseTime();
         return lease == null
-                ? new AcquireSpec(names, mode, leaseMillis, false, 0)
+                ? new AcquireSpec(names, new Terms(mode, leaseMillis, false, 0))
                 : fixed(names, mode, bounded(lease).toMillis());
     }
 
     static AcquireSpec fixed(List<String> names, ClaimMode mode, long believedMillis) {
-        return new AcquireSpec(names, mode, believedMillis + marginMillis(believedMillis), true, 0);
+        return new AcquireSpec(names, new Terms(mode, believedMillis + marginMillis(believedMillis), true, 0));
     }
 
     /** Every instance takes several locks in this order, so that no two wait for each other: that of their UTF-8 bytes. */
@@ -65,22 +76,38 @@ record AcquireSpec(List<String> names, ClaimMode mode, long leaseMillis, boolean
         return names.get(0);
     }
 
+    ClaimMode mode() {
+        return terms.mode;
+    }
+
+    long leaseMillis() {
+        return terms.leaseMillis;
+    }
+
+    boolean isFixed() {
+        return terms.fixed;
+    }
+
+    int maxPasses() {
+        return terms.maxPasses;
+    }
+
     /** Returns whether callers of this JVM hold the lock together. */
     boolean isShared() {
-        return mode == ClaimMode.READ;
+        return terms.mode == ClaimMode.READ;
     }
 
     LockMode lockMode() {
-        return LockMode.valueOf(mode.name());
+        return LockMode.valueOf(terms.mode.name());
     }
 
     /** Returns how often a hold may pass to another local caller while the store's queue is empty. */
     int maxPassesUncontended() {
-        return maxPasses == 0 ? 0 : AcquireCommand.MOST_TOKENS - 1;
+        return terms.maxPasses == 0 ? 0 : AcquireCommand.MOST_TOKENS - 1;
     }
 
     /** Returns the question of an attempt whose hold may pass so often: each local holder needs a fencing token. */
     AcquireCommand command(String attempt, boolean queue, int passes) {
-        return new AcquireCommand(names, attempt, mode, leaseMillis, queue, passes + 1);
+        return new AcquireCommand(names, attempt, terms.mode, terms.leaseMillis, queue, passes + 1);
     }
 }

@@ -42,10 +42,13 @@ final class ActionExecutor {
     /** How long a caller waits at most until its place is gone. */
     static final long PLACE_GONE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
-    /** The pauses between the repetitions of a release begin with the first, and double up to the second. */
-    private static final long LEAST_PAUSE_MILLIS = 200;
+    /**
+     * The pauses between the repetitions of a release begin with the first, and double up to the second. Half a command
+     * timeout is the most in any case, because closing waits for two of them only.
+     */
+    private static final long LEAST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
-    private static final long MOST_PAUSE_MILLIS = 1_600;
+    private static final long MOST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(1_600);
 
     /** Instead of the time for which a thread waits: commands run on other threads. */
     private static final long IN_BACKGROUND = -1;
@@ -154,25 +157,32 @@ final class ActionExecutor {
     }
 
     void setTimer(LocalLock lock) {
-        if (lock.dueNanos == lock.timerNanos) {
+        LocalLock.Timer known = lock.timer;
+        if (lock.dueNanos == (known == null ? ClockReading.NEVER : known.nanos)) {
             return;
         }
         synchronized (lock) {
             long due = lock.dueNanos;
-            if (lock.timer != null) {
-                lock.timer.cancel();
+            LocalLock.Timer before = lock.timer;
+            if (before != null) {
+                before.timeout.cancel();
                 lock.timer = null;
-                lock.timerNanos = ClockReading.NEVER;
             }
             if (due != ClockReading.NEVER) {
-                Runnable task = () -> on(lock, (known, now) -> {
-                    known.timerNanos = ClockReading.NEVER;
-                    return known.due(now, calls.heardNanos());
-                });
-                lock.timer = context.scheduler().schedule(task, Math.max(0, due - context.nanoTime()));
-                lock.timerNanos = due;
+                long delay = Math.max(0, due - context.nanoTime());
+                lock.timer = new LocalLock.Timer(context.scheduler().schedule(() -> timeHasCome(lock), delay), due);
             }
         }
+    }
+
+    private void timeHasCome(LocalLock lock) {
+        on(lock, (known, now) -> {
+            LocalLock.Timer timer = known.timer;
+            if (timer != null) {
+                timer.nanos = ClockReading.NEVER;
+            }
+            return known.due(now, calls.heardNanos());
+        });
     }
 
     void timeOut(PendingRequest waiter) {
@@ -455,7 +465,7 @@ final class ActionExecutor {
     private void release(
             LockAction.Release release, long waitNanos, @Nullable CompletableFuture<ReleaseResult> released) {
         StoreHold ended = release.hold();
-        String before = ended.unconfirmed;
+        String before = ended.unconfirmed();
         if (before == null) {
             release(release, ReleaseReply.NOT_HELD, waitNanos, released);
         } else {
@@ -594,8 +604,9 @@ final class ActionExecutor {
         void again() {
             // By the monotonic clock alone: a wall clock that was set forward says nothing of the store.
             if (end.isAfter(context.now())) {
-                long pause = Math.min(MOST_PAUSE_MILLIS, LEAST_PAUSE_MILLIS << Math.min(repeated++, 10));
-                after(TimeUnit.MILLISECONDS.toNanos(context.random().applyAsLong(pause / 2, pause)));
+                long most = Math.min(MOST_PAUSE_NANOS, traits.commandTimeout().toNanos() / 2);
+                long pause = Math.min(most, LEAST_PAUSE_NANOS << Math.min(repeated++, 10));
+                after(context.random().applyAsLong(pause / 2, pause + 1));
             } else {
                 finish();
             }

@@ -153,7 +153,7 @@ public final class LeaseManager implements LockManager {
                 Thread.currentThread().interrupt();
             }
         }
-        lease.received(asked.number, asked.asked);
+        lease.received(asked.number, asked.asked, asked.tries, asked.path);
         return lease;
     }
 
@@ -248,7 +248,7 @@ public final class LeaseManager implements LockManager {
                 result.completeExceptionally(refused(asked, failure));
             } else {
                 // Told first: the caller who receives the lease may release it at once.
-                lease.received(asked.number, asked.asked);
+                lease.received(asked.number, asked.asked, asked.tries, asked.path);
                 got = result.complete(received.apply(lease));
             }
         } catch (Throwable error) {

@@ -15,7 +15,6 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** Makes the leases of callers, who release, verify, extend and downgrade them here. */
@@ -26,13 +25,13 @@ record LeaseOperations(
         LeasePolicy policy,
         LeaseRegistry registry,
         ActionExecutor executor,
-        LeaseRenewer renewer,
-        Supplier<String> attemptIds) {
+        LeaseRenewer renewer) {
 
     private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
     ManagedLease lease(LockAction.Grant grant) {
         StoreHold hold = grant.hold();
+        grant.waiter().path = grant.path();
         ManagedLease lease = new Lease(grant.waiter(), hold, grant);
         registry.begun();
         hold.add(lease);
@@ -49,11 +48,9 @@ record LeaseOperations(
                     context,
                     registry.owedReleases,
                     waiter.request,
-                    waiter.tries,
                     waiter.thread,
                     hold,
-                    grant.tokens(),
-                    grant.path());
+                    grant.token());
         }
 
         @Override
@@ -96,7 +93,7 @@ record LeaseOperations(
                 return false;
             }
             StoreHold hold = hold();
-            String before = hold.unconfirmed;
+            String before = hold.unconfirmed();
             List<CompletableFuture<Boolean>> answers = names().stream()
                     .map(name -> PendingAnswers.safely(() -> store.inspect(name))
                             .thenApply(found -> isHolder(hold, before, found)))
@@ -120,7 +117,7 @@ record LeaseOperations(
                     Objects.requireNonNull(request.withLeaseTime(leaseTime).leaseTime());
             StoreHold hold = hold();
             boolean held = isHeld();
-            if (held && hold.unconfirmed != null) {
+            if (held && hold.unconfirmed() != null) {
                 return CompletableFuture.failedFuture(
                         new StoreException("the store has not confirmed yet that the writer is a reader now", null));
             }
@@ -165,7 +162,7 @@ record LeaseOperations(
 
         /** Returns whether each lease of the hold has an end of its own: it is shared and renewed. */
         private static boolean hasOwnEnd(StoreHold hold) {
-            return hold.spec.isShared() && !hold.spec.fixed();
+            return hold.spec.isShared() && !hold.spec.isFixed();
         }
 
         /**
@@ -178,9 +175,9 @@ record LeaseOperations(
             StoreHold before = hold();
             LocalLock lock = registry.lockOf(before.attempt);
             ClockReading now = context.now();
-            StoreHold reader = new StoreHold(
+            StoreHold.OfReaders reader = new StoreHold.OfReaders(
                     reading(before, now),
-                    attemptIds.get(),
+                    policy.attemptIds().get(),
                     List.of(fencingToken()),
                     now,
                     before.deadline(),
@@ -191,7 +188,7 @@ record LeaseOperations(
                     if (!isHeld() || known.hold() != before) {
                         return null;
                     }
-                    registry.track(reader.attempt, new LocalLock(reader, policy, attemptIds));
+                    registry.track(reader.attempt, new LocalLock(reader, policy));
                     moveTo(reader);
                     return known.downgraded(before, present);
                 });
@@ -211,13 +208,13 @@ record LeaseOperations(
         AcquireSpec spec = before.spec;
         ClockReading end = before.fixedEnd();
         return end == null
-                ? new AcquireSpec(spec.names(), ClaimMode.READ, spec.leaseMillis(), false, 0)
+                ? new AcquireSpec(spec.names(), AcquireSpec.Terms.reading(spec.leaseMillis()))
                 : AcquireSpec.fixed(
                         spec.names(), ClaimMode.READ, TimeUnit.NANOSECONDS.toMillis(end.nanosFrom(now)) + 1);
     }
 
     /** Tells the store of a downgrade, again and again; returns what is completed with the first answer, or without it. */
-    private CompletableFuture<?> tell(StoreHold before, StoreHold reader) {
+    private CompletableFuture<?> tell(StoreHold before, StoreHold.OfReaders reader) {
         ClockReading sent = context.now();
         HandOverCommand command =
                 new HandOverCommand(before.attempt, before.token(), reader.spec.command(reader.attempt, true, 0), true);
@@ -229,7 +226,8 @@ record LeaseOperations(
         return told;
     }
 
-    private void told(StoreHold before, StoreHold reader, ClockReading sent, @Nullable HandOverReply reply) {
+    private void told(
+            StoreHold before, StoreHold.OfReaders reader, ClockReading sent, @Nullable HandOverReply reply) {
         ClockReading now = context.now();
         if (reader.isOver()) {
             // A command of the downgrade may still be on its way.

@@ -6,17 +6,24 @@ import io.lockkeeper.store.Grant;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongBinaryOperator;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How long holds last, and for how long they stay in this JVM.
+ * What the local locks of one engine have in common: how long holds last and stay in this JVM, and the ids of attempts.
  *
  * @param pollMillis how often a waiting attempt asks again
  * @param maxPassNanos how long a hold may be passed on locally
  * @param claims whether a grant must be confirmed by the store before it is believed
  * @param random returns a number between two others, the second one excluded
+ * @param attemptIds returns the id of a new attempt
  */
-record LeasePolicy(long pollMillis, long maxPassNanos, boolean claims, LongBinaryOperator random) {
+record LeasePolicy(
+        long pollMillis,
+        long maxPassNanos,
+        boolean claims,
+        LongBinaryOperator random,
+        Supplier<String> attemptIds) {
 
     /** How soon to ask again where the store keeps no place for those who wait. */
     static final long BUSY_MILLIS = 50;
@@ -42,13 +49,13 @@ record LeasePolicy(long pollMillis, long maxPassNanos, boolean claims, LongBinar
     /** Returns a hold that the store gave in answer to a question: counted from before the question was sent. */
     static StoreHold hold(
             AcquireSpec spec, String attempt, AcquireReply.Acquired reply, ClockReading sent, ClockReading now) {
-        return new StoreHold(
+        return StoreHold.of(
                 spec,
                 attempt,
                 reply.firstTokens(),
                 now,
                 deadline(reply.leaseMillis(), sent),
-                spec.fixed() ? deadline(spec.leaseMillis(), sent) : null);
+                spec.isFixed() ? deadline(spec.leaseMillis(), sent) : null);
     }
 
     /**
@@ -66,10 +73,10 @@ record LeasePolicy(long pollMillis, long maxPassNanos, boolean claims, LongBinar
         if (end == null) {
             return null;
         }
-        ClockReading fixedEnd = spec.fixed() ? deadline(spec.leaseMillis(), now) : null;
+        ClockReading fixedEnd = spec.isFixed() ? deadline(spec.leaseMillis(), now) : null;
         ClockReading granted = end.plusMillis(-AcquireSpec.marginMillis(0));
         ClockReading deadline = fixedEnd == null ? granted : granted.orEarlier(fixedEnd);
-        StoreHold begun = new StoreHold(spec, attempt, List.of(grant.firstToken()), now, deadline, fixedEnd);
+        StoreHold begun = StoreHold.of(spec, attempt, List.of(grant.firstToken()), now, deadline, fixedEnd);
         return begun.isValid(now) ? begun : null;
     }
 

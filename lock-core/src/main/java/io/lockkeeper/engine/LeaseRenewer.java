@@ -8,8 +8,10 @@ import io.lockkeeper.store.StoreException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -87,7 +89,7 @@ final class LeaseRenewer {
         ClockReading fixedEnd = hold.fixedEnd();
         long remaining = deadline.nanosFrom(now);
         // What follows a downgrade is renewed when the store has taken that.
-        boolean renews = hold.unconfirmed == null && (fixedEnd == null || fixedEnd.isAfter(deadline));
+        boolean renews = hold.unconfirmed() == null && (fixedEnd == null || fixedEnd.isAfter(deadline));
         due(hold, renews, now, !renews ? remaining : remaining < SHORT_NANOS ? 0 : remaining / 3);
         if (hold.spec.isShared()) {
             hold.leases().stream()
@@ -242,11 +244,15 @@ final class LeaseRenewer {
                 .flatMap(hold -> commands(hold, leaseMillis(hold, sent)))
                 .toList();
         Iterator<CompletableFuture<Boolean>> answers = send(commands).iterator();
+        // One for all that have the same lease, which is most of what each of many holds would keep of its renewal.
+        Map<Long, ClockReading> deadlines = new HashMap<>();
         for (StoreHold hold : batch) {
+            ClockReading deadline = deadlines.computeIfAbsent(
+                    hold.spec.leaseMillis(), millis -> LeasePolicy.deadline(millis, sent));
             PendingAnswers.safely(() -> all(hold.spec.names().stream()
                             .map(name -> answers.next())
                             .toList()))
-                    .whenComplete((held, failure) -> answered(hold, sent, held, failure));
+                    .whenComplete((held, failure) -> answered(hold, sent, deadline, held, failure));
         }
     }
 
@@ -301,14 +307,19 @@ final class LeaseRenewer {
     }
 
     /** An error here must not cost a hold its renewals: it is renewed once more, soon. */
-    private void answered(StoreHold hold, ClockReading sent, @Nullable Boolean held, @Nullable Throwable failure) {
+    private void answered(
+            StoreHold hold,
+            ClockReading sent,
+            ClockReading deadline,
+            @Nullable Boolean held,
+            @Nullable Throwable failure) {
         try {
             if (hold.isOver()) {
                 return;
             } else if (held == null) {
                 failed(hold, failure == null ? new StoreException("the store gave no answer", null) : failure);
             } else if (held) {
-                renewed(hold, sent);
+                renewed(hold, sent, deadline);
             } else {
                 lose.accept(hold, StoreHold.SAYS_ENDED);
             }
@@ -318,11 +329,11 @@ final class LeaseRenewer {
         }
     }
 
-    private void renewed(StoreHold hold, ClockReading sent) {
+    private void renewed(StoreHold hold, ClockReading sent, ClockReading deadline) {
         AcquireSpec spec = hold.spec;
         ClockReading now = context.now();
         ClockReading fixedEnd = hold.fixedEnd();
-        hold.renewed(fixedEnd == null ? LeasePolicy.deadline(spec.leaseMillis(), sent) : fixedEnd, sent, now);
+        hold.renewed(fixedEnd == null ? deadline : fixedEnd, sent, now);
         watch(hold);
         Duration remaining = Duration.ofNanos(hold.deadline().nanosFrom(now));
         context.listener().onRenewed(new LockListener.Renewed(spec.names(), spec.lockMode(), hold.label(), remaining));

@@ -14,7 +14,6 @@ import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -52,7 +51,6 @@ final class LocalLock {
 
     final AcquireSpec spec;
     private final LeasePolicy policy;
-    private final Supplier<String> attemptIds;
     private Queue<PendingRequest> waiters = NONE;
 
     /** What asks or waits in the store now; null: nothing does. */
@@ -60,9 +58,6 @@ final class LocalLock {
 
     /** What the callers hold now; null: nothing. */
     private volatile @Nullable StoreHold hold;
-
-    /** The last hold that went on as that of a reader; null: none. */
-    private @Nullable StoreHold downgraded;
 
     private boolean retired;
     private long roundTripNanos;
@@ -75,20 +70,31 @@ final class LocalLock {
 
     private List<LockAction> decided = List.of();
 
-    /** The timer of {@link #dueNanos}, and the time for which it is set: the executor's. */
-    Scheduler.@Nullable Timeout timer;
+    /** The timer of {@link #dueNanos}, which is the executor's; null: none is set. */
+    @Nullable
+    Timer timer;
 
-    long timerNanos = ClockReading.NEVER;
+    static final class Timer {
 
-    LocalLock(AcquireSpec spec, LeasePolicy policy, Supplier<String> attemptIds) {
+        final Scheduler.Timeout timeout;
+
+        /** The time for which it is set; never: it has come. */
+        long nanos;
+
+        Timer(Scheduler.Timeout timeout, long nanos) {
+            this.timeout = timeout;
+            this.nanos = nanos;
+        }
+    }
+
+    LocalLock(AcquireSpec spec, LeasePolicy policy) {
         this.spec = spec;
         this.policy = policy;
-        this.attemptIds = attemptIds;
     }
 
     /** Creates a lock around the hold of a reader who held exclusively before. */
-    LocalLock(StoreHold reader, LeasePolicy policy, Supplier<String> attemptIds) {
-        this(reader.spec, policy, attemptIds);
+    LocalLock(StoreHold reader, LeasePolicy policy) {
+        this(reader.spec, policy);
         reader.holders = 1;
         this.hold = reader;
     }
@@ -336,7 +342,7 @@ final class LocalLock {
     /** Returns whether the hold is that of an attempt, or went on as that of a reader. */
     private boolean isHeldBy(AcquireAttempt asked) {
         StoreHold got = asked.hold();
-        return got != null && (got == hold || got == downgraded);
+        return got != null && (got == hold || got.downgraded);
     }
 
     private void pollAfter(State.Queued waiting, long millis, ClockReading now) {
@@ -371,7 +377,7 @@ final class LocalLock {
     }
 
     private AcquireAttempt attempt(boolean first, boolean queues, int passes, State state) {
-        AcquireAttempt next = new AcquireAttempt(attemptIds.get(), first, queues, passes, state);
+        AcquireAttempt next = new AcquireAttempt(policy.attemptIds().get(), first, queues, passes, state);
         attempt = next;
         return next;
     }
@@ -502,7 +508,7 @@ final class LocalLock {
 
     private void grant(PendingRequest next, StoreHold held, LockListener.Way path) {
         held.holders++;
-        decide(new LockAction.Grant(next, held, held.tokens(), path));
+        decide(new LockAction.Grant(next, held, held.token(), path));
     }
 
     /**
@@ -566,7 +572,7 @@ final class LocalLock {
         if (gone != hold || !gone.end()) {
             return null;
         }
-        downgraded = gone;
+        gone.downgraded = true;
         hold = null;
         askOrRetire(now);
         return decided();

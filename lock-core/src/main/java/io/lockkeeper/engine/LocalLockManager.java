@@ -56,7 +56,8 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
     private final LockInspection inspection;
     private final StoreTraits traits;
     private final LeasePolicy policy;
-    private final Supplier<String> attemptIds;
+    private final AcquireSpec.Terms exclusive;
+    private final AcquireSpec.Terms reading;
     private final Map<String, LocalLock> plain = new ConcurrentHashMap<>();
     private final Map<String, LocalLock> readers = new ConcurrentHashMap<>();
 
@@ -84,7 +85,6 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
         this.context = context;
         this.calls = new PendingAnswers(context, this::armLookAfterAnError);
         this.answers = new PendingAnswers(context, this::armLookAfterAnError);
-        this.attemptIds = attemptIds(instance.clientId());
         this.inspection = new LockInspection(store, registry, context, instance, this::loseByForce);
         this.executor = new ActionExecutor(store, context, calls, registry, inspection, this);
         this.renewer = new LeaseRenewer(store, context, registry, executor::lose);
@@ -92,8 +92,14 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
         this.executor.opened(traits);
         this.calls.answersWithin(traits.commandTimeout());
         this.policy = new LeasePolicy(
-                traits.pollInterval().toMillis(), settings.maxPassTime().toNanos(), traits.claims(), context.random());
-        this.leases = new LeaseOperations(store, context, calls, policy, registry, executor, renewer, attemptIds);
+                traits.pollInterval().toMillis(),
+                settings.maxPassTime().toNanos(),
+                traits.claims(),
+                context.random(),
+                attemptIds(instance.clientId()));
+        this.exclusive = AcquireSpec.Terms.exclusive(leaseMillis(), traits.queues() ? settings.maxPasses() : 0);
+        this.reading = AcquireSpec.Terms.reading(leaseMillis());
+        this.leases = new LeaseOperations(store, context, calls, policy, registry, executor, renewer);
     }
 
     /** Returns ids that begin with that of the client, followed by a number. */
@@ -167,8 +173,8 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
         LocalLock lock;
         do {
             lock = request.isPlain()
-                    ? shared(request.request, reads ? readers : plain)
-                    : new LocalLock(AcquireSpec.single(request.request, leaseMillis()), policy, attemptIds);
+                    ? reads ? shared(request.request, readers, reading) : shared(request.request, plain, exclusive)
+                    : new LocalLock(AcquireSpec.single(request.request, leaseMillis()), policy);
             registry.put(request, lock);
         } while (!entered(request, lock, waitNanos));
         if (refuses(request.nested)) {
@@ -176,11 +182,9 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
         }
     }
 
-    private LocalLock shared(LockRequest request, Map<String, LocalLock> locks) {
-        LocalLock lock = locks.computeIfAbsent(request.names().get(0), name -> {
-            int passes = traits.queues() ? settings.maxPasses() : 0;
-            return new LocalLock(AcquireSpec.shared(request, leaseMillis(), passes), policy, attemptIds);
-        });
+    private LocalLock shared(LockRequest request, Map<String, LocalLock> locks, AcquireSpec.Terms terms) {
+        LocalLock lock = locks.computeIfAbsent(
+                request.names().get(0), name -> new LocalLock(new AcquireSpec(request.names(), terms), policy));
         StoreHold hold = lock.hold();
         if (hold != null && hold.isExpired(context.now())) {
             // A hold that was given up stays lost: the answer to a renewal under way must not bring it back.

@@ -2,7 +2,6 @@
 package io.lockkeeper.engine;
 
 import io.lockkeeper.LockListener;
-import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** What a {@link LocalLock} has decided, as data. The {@link ActionExecutor} does it, in order, outside the lock. */
@@ -31,9 +30,8 @@ sealed interface LockAction {
 
     record Watch(StoreHold hold) implements LockAction {}
 
-    /** Gives the lock to a caller, with its fencing tokens in the order of the hold's names, and says how it came. */
-    record Grant(PendingRequest waiter, StoreHold hold, List<Long> tokens, LockListener.Way path)
-            implements LockAction {}
+    /** Gives the lock to a caller, with its fencing token of the hold's first name, and says how it came. */
+    record Grant(PendingRequest waiter, StoreHold hold, long token, LockListener.Way path) implements LockAction {}
 
     /**
      * Tells a caller that an attempt holds the lock (null: an unknown one); where its place is given up just before, when that

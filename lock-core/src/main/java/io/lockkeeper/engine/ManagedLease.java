@@ -48,9 +48,10 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
 
     private final EngineContext context;
     final OwedReleases owedReleases;
-    private final List<Long> tokens;
-    private final LockListener.Way path;
-    private final int tries;
+
+    /** The fencing token of the first of the hold's names. */
+    private final long token;
+
     private final long grantedNanos;
     final long grantedMillis;
 
@@ -83,19 +84,15 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
             EngineContext context,
             OwedReleases owedReleases,
             LockRequest request,
-            int tries,
             Thread thread,
             StoreHold hold,
-            List<Long> tokens,
-            LockListener.Way path) {
+            long token) {
         this.context = context;
         this.owedReleases = owedReleases;
         this.request = request;
         this.minHold = AcquireSpec.bounded(request.minHoldTime());
-        this.tries = tries;
         this.hold = hold;
-        this.tokens = tokens;
-        this.path = path;
+        this.token = token;
         this.grantedNanos = context.nanoTime();
         this.grantedMillis = context.scheduler().currentTimeMillis();
         this.thread = thread;
@@ -104,7 +101,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     /** Gives its part of the hold back; this thread may do input and output for as long as it waits anyway. */
     abstract CompletableFuture<ReleaseResult> releaseHold(long waitNanos);
 
-    /** Gives its part of the hold back in the background, again where an error comes into that. */
+    /** Gives its part of the hold back without waiting for the store, and again where an error comes into that. */
     abstract void leaveHold();
 
     abstract void loseHold(String reason);
@@ -112,7 +109,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     abstract void over();
 
     /** The caller receives the lease. From now on listeners hear of it, first of this; one that throws gives it back. */
-    void received(long number, ClockReading asked) {
+    void received(long number, ClockReading asked, int tries, LockListener.Way path) {
         thread = Thread.currentThread();
         try {
             Duration waited = asked.until(context.now());
@@ -164,7 +161,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
         if (index < 0) {
             throw new IllegalArgumentException("This lease holds " + names() + ", not '" + name + "'");
         }
-        return tokens.get(index);
+        return index == 0 ? token : hold.token(index);
     }
 
     // ---- whether it is held: nothing here has an effect but to remember that the end was seen ----

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.engine;
 
+import io.lockkeeper.LockListener;
 import io.lockkeeper.LockMode;
 import io.lockkeeper.LockRequest;
 import java.time.Duration;
@@ -54,6 +55,9 @@ final class PendingRequest extends CompletableFuture<ManagedLease> {
     boolean inGrace;
 
     int tries = 1;
+
+    /** How the lock came to the caller; set with the lease. */
+    volatile LockListener.Way path = LockListener.Way.ANSWER;
 
     /** After how many of them another one was scheduled. Guarded by this. */
     private int triesEnded;

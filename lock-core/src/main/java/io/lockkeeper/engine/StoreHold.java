@@ -3,6 +3,7 @@ package io.lockkeeper.engine;
 
 import java.util.Collection;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
@@ -13,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * fencing token of its own from the reserved block; or several readers hold it together, with one token. What is not
  * volatile is guarded by the local lock.
  */
-final class StoreHold {
+class StoreHold {
 
     static final String SAYS_ENDED = "the store says that it ended";
     static final String TIME_OVER = "its lease time is over";
@@ -41,7 +42,10 @@ final class StoreHold {
     final AcquireSpec spec;
     final String attempt;
     final long begunNanos;
-    private final List<Long> firstTokens;
+    private final long firstToken;
+
+    /** The tokens of several locks, which never pass on; null: there is one. */
+    private final @Nullable List<Long> tokens;
 
     private volatile @Nullable String ended;
 
@@ -57,6 +61,9 @@ final class StoreHold {
     /** Whether it must not pass on, nor be joined: a holder wants another end, or a writer waits. */
     volatile boolean pinned;
 
+    /** Whether it has gone on as that of a reader. Guarded by the local lock. */
+    boolean downgraded;
+
     /** When the lock may be free at the earliest, on the monotonic clock. */
     private long freeNanos;
 
@@ -71,20 +78,67 @@ final class StoreHold {
     /** When another end was asked for; null: never. Guarded by this. */
     private @Nullable ClockReading limited;
 
-    /** The exclusive attempt that this hold follows by a downgrade which the store has not confirmed; null: none. */
-    volatile @Nullable String unconfirmed;
-
     /** When the renewer has to look at this hold, on the monotonic clock, and whether to renew it. Written by the renewer. */
     volatile long dueNanos;
 
     volatile boolean renewalDue;
 
-    /** The one who holds the lock now; null: no caller. Of readers there is a set instead. */
+    /** The one who holds the lock now; null: no caller. */
     private volatile @Nullable Holder holder;
 
-    private final @Nullable Set<Holder> readers;
+    /** A hold of readers, who hold the lock together. */
+    static final class OfReaders extends StoreHold {
 
-    StoreHold(
+        private final Set<Holder> readers = ConcurrentHashMap.newKeySet(2);
+
+        /** The exclusive attempt that this hold follows by a downgrade which the store has not confirmed; null: none. */
+        volatile @Nullable String unconfirmed;
+
+        OfReaders(
+                AcquireSpec spec,
+                String attempt,
+                List<Long> firstTokens,
+                ClockReading begun,
+                ClockReading deadline,
+                @Nullable ClockReading fixedEnd) {
+            super(spec, attempt, firstTokens, begun, deadline, fixedEnd);
+        }
+
+        @Override
+        @Nullable
+        String unconfirmed() {
+            return unconfirmed;
+        }
+
+        @Override
+        void add(Holder added) {
+            readers.add(added);
+        }
+
+        @Override
+        void remove(Holder removed) {
+            readers.remove(removed);
+        }
+
+        @Override
+        Collection<Holder> leases() {
+            return readers;
+        }
+    }
+
+    static StoreHold of(
+            AcquireSpec spec,
+            String attempt,
+            List<Long> firstTokens,
+            ClockReading begun,
+            ClockReading deadline,
+            @Nullable ClockReading fixedEnd) {
+        return spec.isShared()
+                ? new OfReaders(spec, attempt, firstTokens, begun, deadline, fixedEnd)
+                : new StoreHold(spec, attempt, firstTokens, begun, deadline, fixedEnd);
+    }
+
+    private StoreHold(
             AcquireSpec spec,
             String attempt,
             List<Long> firstTokens,
@@ -93,23 +147,24 @@ final class StoreHold {
             @Nullable ClockReading fixedEnd) {
         this.spec = spec;
         this.attempt = attempt;
-        this.firstTokens = firstTokens;
+        this.firstToken = firstTokens.get(0);
+        this.tokens = spec.names().size() > 1 ? firstTokens : null;
         this.begunNanos = begun.nanos();
         this.freeNanos = begunNanos;
         this.deadline = deadline;
         this.fixedEnd = fixedEnd;
-        this.readers = spec.isShared() ? ConcurrentHashMap.newKeySet(2) : null;
     }
 
     // ---- tokens, passes and holders ----
 
+    /** Returns the token of the present holder, of the first lock. */
     long token() {
-        return firstTokens.get(0) + passes;
+        return firstToken + passes;
     }
 
-    /** Returns the tokens of the present holder, in the order of the names of the spec. */
-    List<Long> tokens() {
-        return passes == 0 ? firstTokens : List.of(token());
+    /** Returns the token of one of several locks, by its place among the names of the spec. */
+    long token(int index) {
+        return Objects.requireNonNull(tokens).get(index);
     }
 
     /** No others wait in the store: all the passes that the attempt reserved may be used. */
@@ -145,24 +200,24 @@ final class StoreHold {
     }
 
     void add(Holder added) {
-        if (readers != null) {
-            readers.add(added);
-        } else {
-            holder = added;
-        }
+        holder = added;
     }
 
     void remove(Holder removed) {
-        if (readers != null) {
-            readers.remove(removed);
-        } else if (holder == removed) {
+        if (holder == removed) {
             holder = null;
         }
     }
 
     Collection<Holder> leases() {
         Holder only = holder;
-        return readers != null ? readers : only != null ? List.of(only) : List.of();
+        return only == null ? List.of() : List.of(only);
+    }
+
+    /** Returns the attempt that may hold the lock in the store instead, until a downgrade is confirmed; null: none may. */
+    @Nullable
+    String unconfirmed() {
+        return null;
     }
 
     /** Returns the label of one of the holders; null: it has none, or no holder is left. */

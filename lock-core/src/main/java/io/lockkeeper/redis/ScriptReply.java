@@ -31,7 +31,7 @@ final class ScriptReply {
     /**
      * Reads a reply.
      *
-     * @param server which gave it
+     * @param server the server that has the lock, as known when the command was sent
      * @param sentMicros what was known of its clock when the command was sent
      */
     ScriptReply(Object raw, String server, long sentMicros) {

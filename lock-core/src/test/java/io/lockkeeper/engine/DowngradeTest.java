@@ -345,7 +345,7 @@ class DowngradeTest {
         PendingRequest caller = manager.begin(REQUEST, false, new CompletableFuture<>());
         last(store.acquires).answer(EngineFixture.acquiredReply(100));
         ManagedLease lease = caller.join();
-        lease.received(caller.number, caller.asked);
+        lease.received(caller.number, caller.asked, caller.tries, caller.path);
         store.uponRelease = sent -> sent.answer(ReleaseReply.RELEASED);
         Thread here = Thread.currentThread();
         Thread other = new Thread(lease::closeAsync);

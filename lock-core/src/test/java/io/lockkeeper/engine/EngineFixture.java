@@ -8,6 +8,7 @@ import io.lockkeeper.LockManager;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.Grant;
+import io.lockkeeper.store.StoreTraits;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -28,6 +29,10 @@ final class EngineFixture {
     static final Duration FOREVER = Duration.ofDays(300 * 365);
 
     static final LockRequest REQUEST = LockRequest.of("stock").withWaitTime(FOREVER);
+
+    static final AcquireSpec SPEC =
+            new AcquireSpec(REQUEST.names(), AcquireSpec.Terms.exclusive(LEASE_MILLIS, MAX_PASSES));
+    static final AcquireSpec READING = new AcquireSpec(REQUEST.names(), AcquireSpec.Terms.reading(LEASE_MILLIS));
 
     final ManualTime time = new ManualTime();
     final RecordingStore store = new RecordingStore();
@@ -65,6 +70,12 @@ final class EngineFixture {
     }
 
     EngineFixture(Duration shutdownWait) {
+        this(shutdownWait, RecordingStore.TRAITS.commandTimeout());
+    }
+
+    EngineFixture(Duration shutdownWait, Duration commandTimeout) {
+        StoreTraits usual = RecordingStore.TRAITS;
+        store.traits = new StoreTraits(commandTimeout, usual.pollInterval(), usual.grantTime(), usual.queues());
         manager = new LocalLockManager(store, settings(shutdownWait, events), context);
     }
 
@@ -109,7 +120,7 @@ final class EngineFixture {
     ManagedLease received(PendingRequest caller) {
         assertThat(caller).isCompleted();
         ManagedLease lease = caller.join();
-        lease.received(caller.number, caller.asked);
+        lease.received(caller.number, caller.asked, caller.tries, caller.path);
         return lease;
     }
 

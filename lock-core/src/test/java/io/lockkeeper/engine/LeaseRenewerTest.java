@@ -3,7 +3,6 @@ package io.lockkeeper.engine;
 
 import static io.lockkeeper.engine.EngineFixture.BELIEVED;
 import static io.lockkeeper.engine.EngineFixture.LEASE_MILLIS;
-import static io.lockkeeper.engine.EngineFixture.MAX_PASSES;
 import static io.lockkeeper.engine.RecordingStore.last;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -48,13 +47,13 @@ class LeaseRenewerTest {
 
     private static final Duration THIRD = BELIEVED.dividedBy(3);
     private static final Duration UNTIL_RENEWED = THIRD.plus(PAUSE);
-    private static final AcquireSpec SPEC = AcquireSpec.shared(EngineFixture.REQUEST, LEASE_MILLIS, MAX_PASSES);
+    private static final AcquireSpec SPEC = EngineFixture.SPEC;
 
     private final ManualTime time = new ManualTime();
     private final RecordingStore store = new RecordingStore();
     private final Events events = new Events();
     private final LeaseRegistry registry = new LeaseRegistry();
-    private final LeasePolicy policy = new LeasePolicy(5_000, 0, false, (origin, bound) -> origin);
+    private final LeasePolicy policy = new LeasePolicy(5_000, 0, false, (origin, bound) -> origin, () -> "next");
     private final List<String> lost = new ArrayList<>();
     private final AtomicInteger attempts = new AtomicInteger();
     private final AtomicInteger refusals = new AtomicInteger();
@@ -515,7 +514,7 @@ class LeaseRenewerTest {
     }
 
     private StoreHold watched(LockRequest request) {
-        AcquireSpec spec = AcquireSpec.shared(request, LEASE_MILLIS, MAX_PASSES);
+        AcquireSpec spec = new AcquireSpec(request.names(), SPEC.terms());
         ClockReading now = context.now();
         AcquireReply.Acquired reply = EngineFixture.acquiredReply(1);
         StoreHold hold = tracked(LeasePolicy.hold(spec, "attempt" + attempts.incrementAndGet(), reply, now, now));
@@ -535,7 +534,7 @@ class LeaseRenewerTest {
 
     /** The renewer finds holds in the local locks that the registry knows. */
     private StoreHold tracked(StoreHold hold) {
-        registry.track(hold.attempt, new LocalLock(hold, policy, () -> "next"));
+        registry.track(hold.attempt, new LocalLock(hold, policy));
         return hold;
     }
 

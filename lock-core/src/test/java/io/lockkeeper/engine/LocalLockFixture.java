@@ -31,18 +31,18 @@ final class LocalLockFixture {
     private @Nullable AcquireAttempt asked;
 
     LocalLockFixture() {
-        this(AcquireSpec.shared(EngineFixture.REQUEST, EngineFixture.LEASE_MILLIS, EngineFixture.MAX_PASSES));
+        this(EngineFixture.SPEC);
     }
 
     LocalLockFixture(AcquireSpec spec) {
-        LeasePolicy policy = new LeasePolicy(5_000, EngineFixture.MAX_PASS_TIME.toNanos(), false, (origin, bound) -> 0);
-        lock = new LocalLock(spec, policy, () -> "attempt" + ++attempts);
+        LeasePolicy policy = new LeasePolicy(
+                5_000, EngineFixture.MAX_PASS_TIME.toNanos(), false, (origin, bound) -> 0, () -> "attempt" + ++attempts);
+        lock = new LocalLock(spec, policy);
     }
 
     /** Returns a lock of readers, who hold it together. */
     static LocalLockFixture ofReaders() {
-        LockRequest reads = EngineFixture.REQUEST.withMode(LockMode.READ);
-        return new LocalLockFixture(AcquireSpec.shared(reads, EngineFixture.LEASE_MILLIS, EngineFixture.MAX_PASSES));
+        return new LocalLockFixture(EngineFixture.READING);
     }
 
     /** Returns the lock of a fair caller who has to wait for its turn to ask. */
@@ -243,7 +243,7 @@ final class LocalLockFixture {
     }
 
     static LockAction grant(PendingRequest caller, StoreHold hold, long token, Way path) {
-        return new LockAction.Grant(caller, hold, List.of(token), path);
+        return new LockAction.Grant(caller, hold, token, path);
     }
 
     /** Keeps which attempt has asked, or will. */

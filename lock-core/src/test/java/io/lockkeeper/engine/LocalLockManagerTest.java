@@ -472,6 +472,23 @@ class LocalLockManagerTest {
         assertThat(store.releases).hasSize(2);
     }
 
+    /** Two command timeouts are all that closing waits for releases. */
+    @ParameterizedTest
+    @ValueSource(longs = {1, 300, 2_000, 20_000})
+    void theRepetitionsOfAReleaseAreHalfACommandTimeoutApartAtMost(long commandMillis) {
+        EngineFixture quick = new EngineFixture(Duration.ZERO, Duration.ofMillis(commandMillis));
+        quick.holds(100).closeAsync();
+        Duration longest = Duration.ofNanos(
+                Math.min(Duration.ofMillis(1_600).toNanos(), Duration.ofMillis(commandMillis).toNanos() / 2));
+
+        for (int repeated = 1; repeated <= 12; repeated++) {
+            last(quick.store.releases).fail();
+            quick.time.pass(longest);
+
+            assertThat(quick.store.releases).hasSize(repeated + 1);
+        }
+    }
+
     @Test
     void aHandOverIsOneCommandForBothAttempts() {
         ManagedLease first = fixture.holds(100);

@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
 final class LocalLockScenario {
 
     private static final LockRequest REQUEST = EngineFixture.REQUEST;
-    private static final AcquireSpec SPEC = AcquireSpec.shared(REQUEST, 30_000, 1);
+    private static final AcquireSpec SPEC = new AcquireSpec(REQUEST.names(), AcquireSpec.Terms.exclusive(30_000, 1));
     private static final StoredInstance INSTANCE = StoredInstance.ofThisProcess(ModelStore.CLIENT, "test", "");
     private static final AcquireCommand OTHER =
             new AcquireCommand(List.of("stock"), "OTHER0000000-1", ClaimMode.EXCLUSIVE, 30_000, true, 1);
@@ -81,7 +81,7 @@ final class LocalLockScenario {
             NO_TIME, Runnable::run, Runnable::run, Runnable::run, new Events(), (origin, bound) -> origin, () -> {});
     private final LeaseRegistry registry = new LeaseRegistry();
     private final PendingAnswers calls = new PendingAnswers(context, () -> {});
-    private final LeasePolicy policy = new LeasePolicy(5_000, 1, false, (origin, bound) -> origin);
+    private final LeasePolicy policy = new LeasePolicy(5_000, 1, false, (origin, bound) -> origin, this::nextAttempt);
     private final AtomicInteger attempts = new AtomicInteger();
     private final ActionExecutor executor = new ActionExecutor(
             store,
@@ -92,7 +92,7 @@ final class LocalLockScenario {
             new Surroundings());
     private final LeaseRenewer renewer = new LeaseRenewer(store, context, registry, executor::lose);
     private final LeaseOperations leases =
-            new LeaseOperations(store, context, calls, policy, registry, executor, renewer, this::nextAttempt);
+            new LeaseOperations(store, context, calls, policy, registry, executor, renewer);
     private final AtomicReference<@Nullable LocalLock> lock = new AtomicReference<>();
     private final List<Caller> callers = new CopyOnWriteArrayList<>();
     private final AtomicInteger order = new AtomicInteger();
@@ -121,7 +121,7 @@ final class LocalLockScenario {
         if (known != null) {
             return known;
         }
-        LocalLock made = new LocalLock(SPEC, policy, this::nextAttempt);
+        LocalLock made = new LocalLock(SPEC, policy);
         return lock.compareAndSet(null, made) ? made : current();
     }
 

@@ -272,7 +272,7 @@ class ManagedLeaseTest {
         StoreHold hold = first.hold();
         lose(first);
 
-        ManagedLease passed = fixture.manager.lease(new LockAction.Grant(next, hold, List.of(101L), Way.PASS));
+        ManagedLease passed = fixture.manager.lease(new LockAction.Grant(next, hold, 101, Way.PASS));
         passed.onLost(told::add);
 
         assertThat(passed.isHeld()).isFalse();

@@ -65,6 +65,8 @@ final class RecordingStore implements LockStore {
     /** How often the store was closed. */
     final AtomicInteger closes = new AtomicInteger();
 
+    StoreTraits traits = TRAITS;
+
     Optional<StoredLock> stored = Optional.empty();
 
     /** What is answered to those who ask for the names of instances. */
@@ -72,7 +74,7 @@ final class RecordingStore implements LockStore {
 
     @Override
     public StoreTraits open(StoredInstance instance, Duration leaseTime, StoreListener listener) {
-        return TRAITS;
+        return traits;
     }
 
     @Override
