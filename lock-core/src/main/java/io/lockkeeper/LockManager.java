@@ -69,7 +69,13 @@ public interface LockManager extends AutoCloseable {
     void close();
 
     /** A lease as the layer above the manager needs it. */
-    interface Lease extends LockLease {
+    interface Lease extends LockLease, Runnable {
+
+        /** Runs when what its caller received has been collected as garbage. */
+        @Override
+        default void run() {
+            AcquiredLease.logIfHeld(this, null);
+        }
 
         /** Returns the number of its acquisition, which listeners know; 0: none was told. */
         default long acquisition() {

@@ -65,7 +65,7 @@ final class AcquireAttempt {
         record Ended(@Nullable StoreHold hold) implements State {}
     }
 
-    final String id;
+    final AcquireSpec.AttemptId id;
 
     /** Whether no caller waited before this attempt: its failure is their first news of the store. */
     final boolean first;
@@ -101,7 +101,7 @@ final class AcquireAttempt {
 
     volatile State state;
 
-    AcquireAttempt(String id, boolean first, boolean queues, int passes, State state) {
+    AcquireAttempt(AcquireSpec.AttemptId id, boolean first, boolean queues, int passes, State state) {
         this.id = id;
         this.first = first;
         this.queues = queues;

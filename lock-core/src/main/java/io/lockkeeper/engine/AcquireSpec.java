@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What the attempts of a local lock ask the store for.
@@ -19,6 +20,7 @@ import java.util.List;
  */
 record AcquireSpec(List<String> names, Terms terms) {
 
+    private static final int RADIX = Character.MAX_RADIX;
     private static final Duration LONGEST = Duration.ofDays(36_500);
 
     /**
@@ -72,6 +74,41 @@ record AcquireSpec(List<String> names, Terms terms) {
         return Math.max(100, leaseMillis / 100);
     }
 
+    /**
+     * The id of an attempt. Its text is made when it is asked for: a hold keeps the id for long, and needs the text seldom.
+     *
+     * @param client the id of the client
+     * @param number the number of the attempt
+     */
+    record AttemptId(String client, long number) {
+
+        private static final int DIGITS = 8;
+
+        /** Returns the id that a text stands for; null: the text is none. */
+        static @Nullable AttemptId parse(String text) {
+            int end = text.length() - DIGITS;
+            try {
+                return end < 0 ? null : new AttemptId(text.substring(0, end), Long.parseLong(text, end, end + DIGITS, RADIX));
+            } catch (NumberFormatException strange) {
+                return null;
+            }
+        }
+
+        /** Returns the id of the client, followed by eight digits or letters for the number. */
+        @Override
+        public String toString() {
+            int end = client.length();
+            char[] text = new char[end + DIGITS];
+            client.getChars(0, end, text, 0);
+            long rest = number;
+            for (int i = text.length - 1; i >= end; i--) {
+                text[i] = Character.forDigit((int) (rest % RADIX), RADIX);
+                rest /= RADIX;
+            }
+            return new String(text);
+        }
+    }
+
     String name() {
         return names.get(0);
     }
@@ -107,7 +144,8 @@ record AcquireSpec(List<String> names, Terms terms) {
     }
 
     /** Returns the question of an attempt whose hold may pass so often: each local holder needs a fencing token. */
-    AcquireCommand command(String attempt, boolean queue, int passes) {
-        return new AcquireCommand(names, attempt, terms.mode, terms.leaseMillis, queue, passes + 1);
+    AcquireCommand command(AttemptId attempt, boolean queue, int passes, long waitNanos) {
+        return new AcquireCommand(
+                names, attempt.toString(), terms.mode, terms.leaseMillis, queue, passes + 1, waitNanos);
     }
 }

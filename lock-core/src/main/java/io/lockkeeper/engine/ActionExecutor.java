@@ -206,7 +206,7 @@ final class ActionExecutor {
 
     /** Makes a hold lost, unless it is over: its holders are told, and those who wait for the lock ask again. */
     void lose(StoreHold hold, String reason) {
-        LocalLock lock = registry.lockOf(hold.attempt);
+        LocalLock lock = registry.lockOf(hold.id);
         if (lock == null) {
             return;
         }
@@ -219,12 +219,12 @@ final class ActionExecutor {
             return;
         }
         calls.untilDone(() -> {
-            registry.untrack(hold.attempt);
+            registry.untrack(hold.id);
             hold.leases().forEach(holder -> holder.lost(reason));
             // What the store may still keep goes back now: other locks of the same request, or a lease that is over for
             // us only. Where the answer never comes, the store ends the hold by itself; but it may have kept some of
             // several locks for longer than a lease, while the attempt waited for the others.
-            ReleaseCommand giveBack = new ReleaseCommand(hold.spec.names(), hold.attempt, 0, keep);
+            ReleaseCommand giveBack = new ReleaseCommand(hold.spec.names(), hold.attempt(), 0, keep);
             ClockReading end = hold.spec.names().size() == 1 ? context.now() : keptUntil(hold.spec, context.now());
             context.background().execute(new Ending(giveBack, end, null));
         });
@@ -298,7 +298,7 @@ final class ActionExecutor {
             handOver(lock, handOver, waitNanos, released);
         } else if (command instanceof LockAction.Cancel cancel) {
             AcquireAttempt attempt = cancel.attempt();
-            cancel(lock.spec, attempt.id, 0, cancel.keepMillis(), attempt.unanswered.get() > 0)
+            cancel(lock.spec, attempt.id.toString(), 0, cancel.keepMillis(), attempt.unanswered.get() > 0)
                     .whenComplete((reply, never) -> complete(gone, null));
         }
     }
@@ -397,7 +397,7 @@ final class ActionExecutor {
         }
         ClockReading sent = context.now();
         AcquireCommand command =
-                lock.spec.command(attempt.id, attempt.queues, attempt.passes).awaited(waitNanos);
+                lock.spec.command(attempt.id, attempt.queues, attempt.passes, waitNanos);
         attempt.unanswered.incrementAndGet();
         calls.send(() -> store.acquire(command), (reply, failure) -> answered(lock, attempt, sent, reply, failure));
     }
@@ -434,27 +434,27 @@ final class ActionExecutor {
             @Nullable CompletableFuture<ReleaseResult> released) {
         StoreHold ended = handOver.hold();
         AcquireAttempt next = handOver.next();
-        registry.untrack(ended.attempt);
+        registry.untrack(ended.id);
         registry.track(next.id, lock);
         ClockReading sent = context.now();
         ClockReading lastArrival = lastArrival();
         next.unanswered.incrementAndGet();
         HandOverCommand command = new HandOverCommand(
-                ended.attempt,
+                ended.attempt(),
                 handOver.lastToken(),
-                lock.spec.command(next.id, true, next.passes).awaited(waitNanos),
+                lock.spec.command(next.id, true, next.passes, waitNanos),
                 false);
         calls.send(() -> store.handOver(command), (reply, failure) -> {
             answered(lock, next, sent, reply == null ? null : reply.next(), failure);
             if (reply == null) {
                 complete(released, ReleaseResult.UNKNOWN);
                 // In the background: the caller waits for one command only.
-                ReleaseCommand again = new ReleaseCommand(ended.spec.names(), ended.attempt, handOver.lastToken(), 0);
+                ReleaseCommand again = new ReleaseCommand(ended.spec.names(), ended.attempt(), handOver.lastToken(), 0);
                 context.background().execute(new Ending(again, ended.deadline(), null));
                 return;
             }
             if (!reply.wasHeld()) {
-                releaseAgain(ended.spec, ended.attempt, lastArrival);
+                releaseAgain(ended.spec, ended.attempt(), lastArrival);
             }
             complete(released, reply.wasHeld() ? ReleaseResult.RELEASED : ReleaseResult.LOST);
         });
@@ -488,16 +488,16 @@ final class ActionExecutor {
         StoreHold ended = release.hold();
         AcquireSpec spec = ended.spec;
         ReleaseCommand command =
-                new ReleaseCommand(spec.names(), ended.attempt, release.lastToken(), release.keepMillis());
+                new ReleaseCommand(spec.names(), ended.attempt(), release.lastToken(), release.keepMillis());
         ClockReading lastArrival = lastArrival();
         calls.send(() -> store.release(command.awaited(waitNanos)), (answer, failure) -> {
             // Not before: the late news of its grant would be answered with a release that knows of no minimum hold
             // time.
-            registry.untrack(ended.attempt);
+            registry.untrack(ended.id);
             if (answer == null) {
                 new Ending(command, context.now().plusMillis(spec.leaseMillis()), null).again();
             } else if (answer == ReleaseReply.NOT_HELD) {
-                releaseAgain(spec, ended.attempt, lastArrival);
+                releaseAgain(spec, ended.attempt(), lastArrival);
             }
             boolean held = before == ReleaseReply.RELEASED || (answer != null && answer != ReleaseReply.NOT_HELD);
             boolean unknown = before == null || answer == null;

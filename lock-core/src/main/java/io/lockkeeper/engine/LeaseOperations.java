@@ -45,12 +45,17 @@ record LeaseOperations(
 
         Lease(PendingRequest waiter, StoreHold hold, LockAction.Grant grant) {
             super(
-                    context,
                     registry.owedReleases,
                     waiter.request,
                     waiter.thread,
                     hold,
-                    grant.token());
+                    grant.token(),
+                    context.now());
+        }
+
+        @Override
+        EngineContext context() {
+            return context;
         }
 
         @Override
@@ -81,7 +86,7 @@ record LeaseOperations(
 
         private boolean release(StoreHold hold, long waitNanos, CompletableFuture<ReleaseResult> result) {
             long keep = keepMillis();
-            LocalLock lock = registry.lockOf(hold.attempt);
+            LocalLock lock = registry.lockOf(hold.id);
             hold.remove(this);
             return lock != null
                     && executor.on(lock, waitNanos, result, (known, now) -> known.released(hold, keep, now)) != null;
@@ -108,7 +113,7 @@ record LeaseOperations(
         /** Until the store has confirmed a downgrade, either of its attempts may hold the lock there. */
         private static boolean isHolder(StoreHold hold, @Nullable String before, Optional<StoredLock> found) {
             List<String> holders = found.map(StoredLock::holders).orElse(List.of());
-            return holders.contains(hold.attempt) || (before != null && holders.contains(before));
+            return holders.contains(hold.attempt()) || (before != null && holders.contains(before));
         }
 
         @Override
@@ -173,7 +178,7 @@ record LeaseOperations(
         @Override
         public CompletableFuture<?> downgrade() {
             StoreHold before = hold();
-            LocalLock lock = registry.lockOf(before.attempt);
+            LocalLock lock = registry.lockOf(before.id);
             ClockReading now = context.now();
             StoreHold.OfReaders reader = new StoreHold.OfReaders(
                     reading(before, now),
@@ -182,13 +187,13 @@ record LeaseOperations(
                     now,
                     before.deadline(),
                     before.fixedEnd());
-            reader.unconfirmed = before.attempt;
+            reader.unconfirmed = before.attempt();
             if (lock != null) {
                 executor.on(lock, (known, present) -> {
                     if (!isHeld() || known.hold() != before) {
                         return null;
                     }
-                    registry.track(reader.attempt, new LocalLock(reader, policy));
+                    registry.track(reader.id, new LocalLock(reader, policy));
                     moveTo(reader);
                     return known.downgraded(before, present);
                 });
@@ -196,7 +201,7 @@ record LeaseOperations(
             if (hold() != reader) {
                 return PendingAnswers.DONE;
             }
-            registry.untrack(before.attempt);
+            registry.untrack(before.id);
             downgraded();
             renewer.watch(reader);
             return tell(before, reader);
@@ -217,7 +222,8 @@ record LeaseOperations(
     private CompletableFuture<?> tell(StoreHold before, StoreHold.OfReaders reader) {
         ClockReading sent = context.now();
         HandOverCommand command =
-                new HandOverCommand(before.attempt, before.token(), reader.spec.command(reader.attempt, true, 0), true);
+                new HandOverCommand(
+                before.attempt(), before.token(), reader.spec.command(reader.id, true, 0, 0), true);
         CompletableFuture<@Nullable Void> told = new CompletableFuture<>();
         calls.send(() -> store.handOver(command), (reply, failure) -> {
             told(before, reader, sent, reply);
@@ -231,8 +237,8 @@ record LeaseOperations(
         ClockReading now = context.now();
         if (reader.isOver()) {
             // A command of the downgrade may still be on its way.
-            executor.cancel(before.spec, before.attempt, 0, reader.keepMillis(now), true);
-            executor.cancel(reader.spec, reader.attempt, 0, reader.keepMillis(now), true);
+            executor.cancel(before.spec, before.attempt(), 0, reader.keepMillis(now), true);
+            executor.cancel(reader.spec, reader.attempt(), 0, reader.keepMillis(now), true);
         } else if (reply == null) {
             Runnable again = () -> calls.untilDone(() -> tell(before, reader));
             context.scheduler().schedule(() -> context.background().execute(again), RETRY_NANOS);

@@ -23,7 +23,7 @@ record LeasePolicy(
         long maxPassNanos,
         boolean claims,
         LongBinaryOperator random,
-        Supplier<String> attemptIds) {
+        Supplier<AcquireSpec.AttemptId> attemptIds) {
 
     /** How soon to ask again where the store keeps no place for those who wait. */
     static final long BUSY_MILLIS = 50;
@@ -48,7 +48,7 @@ record LeasePolicy(
 
     /** Returns a hold that the store gave in answer to a question: counted from before the question was sent. */
     static StoreHold hold(
-            AcquireSpec spec, String attempt, AcquireReply.Acquired reply, ClockReading sent, ClockReading now) {
+            AcquireSpec spec, AcquireSpec.AttemptId attempt, AcquireReply.Acquired reply, ClockReading sent, ClockReading now) {
         return StoreHold.of(
                 spec,
                 attempt,
@@ -64,7 +64,7 @@ record LeasePolicy(
      */
     @Nullable
     StoreHold hold(
-            AcquireSpec spec, String attempt, AcquireAttempt.State.Queued waiting, Grant grant, ClockReading now) {
+            AcquireSpec spec, AcquireSpec.AttemptId attempt, AcquireAttempt.State.Queued waiting, Grant grant, ClockReading now) {
         if (claims || spec.names().size() > 1) {
             return null;
         }

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class LeaseRegistry {
 
-    private final Map<String, LocalLock> locks = new ConcurrentHashMap<>();
+    private final Map<AcquireSpec.AttemptId, LocalLock> locks = new ConcurrentHashMap<>();
     private final Map<PendingRequest, LocalLock> pending = new ConcurrentHashMap<>();
     private final AtomicInteger leases = new AtomicInteger();
 
@@ -33,18 +33,25 @@ final class LeaseRegistry {
 
     // ---- attempts and their holds ----
 
-    void track(String attempt, LocalLock lock) {
+    void track(AcquireSpec.AttemptId attempt, LocalLock lock) {
         locks.put(attempt, lock);
     }
 
-    void untrack(String attempt) {
+    void untrack(AcquireSpec.AttemptId attempt) {
         locks.remove(attempt);
     }
 
     /** Returns the lock of an attempt; null: the attempt has ended. */
     @Nullable
-    LocalLock lockOf(String attempt) {
+    LocalLock lockOf(AcquireSpec.AttemptId attempt) {
         return locks.get(attempt);
+    }
+
+    /** Returns the lock of an attempt by its text; null: the attempt has ended, or is not one of ours. */
+    @Nullable
+    LocalLock lockOf(String attempt) {
+        AcquireSpec.AttemptId id = AcquireSpec.AttemptId.parse(attempt);
+        return id == null ? null : locks.get(id);
     }
 
     Collection<LocalLock> locks() {
@@ -97,9 +104,9 @@ final class LeaseRegistry {
 
     /** Returns the lease of an attempt that has been held for the longest time; empty: the attempt holds nothing here. */
     Optional<ManagedLease> heldBy(String attempt) {
-        return leasesOf(Stream.ofNullable(locks.get(attempt))
+        return leasesOf(Stream.ofNullable(lockOf(attempt))
                         .map(LocalLock::hold)
-                        .filter(hold -> hold != null && hold.attempt.equals(attempt)))
+                        .filter(hold -> hold != null && hold.attempt().equals(attempt)))
                 .min(Comparator.comparingLong(lease -> lease.grantedMillis));
     }
 

@@ -266,7 +266,7 @@ final class LeaseRenewer {
     }
 
     private static Stream<RenewCommand> commands(StoreHold hold, long leaseMillis) {
-        return hold.spec.names().stream().map(name -> new RenewCommand(name, hold.attempt, leaseMillis, false, 0));
+        return hold.spec.names().stream().map(name -> new RenewCommand(name, hold.attempt(), leaseMillis, false, 0));
     }
 
     private static long leaseMillis(StoreHold hold, ClockReading now) {

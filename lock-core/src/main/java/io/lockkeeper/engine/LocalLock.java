@@ -357,7 +357,10 @@ final class LocalLock {
     }
 
     private void ask(boolean first, ClockReading now) {
-        boolean queues = waiters.stream().anyMatch(waiter -> waiter.waits);
+        boolean queues = false;
+        for (PendingRequest waiter : waiters) {
+            queues |= waiter.waits;
+        }
         AcquireAttempt next = attempt(first, queues, spec.maxPasses(), ASKING);
         next.asked = now;
         next.gated = first && queues && spec.mode() == ClaimMode.FAIR;
@@ -394,7 +397,7 @@ final class LocalLock {
 
     @Nullable
     AcquireAttempt attempt(String id) {
-        return attempt != null && attempt.id.equals(id) ? attempt : null;
+        return attempt != null && attempt.id.toString().equals(id) ? attempt : null;
     }
 
     List<LockAction> granted(Grant grant, ClockReading now) {
@@ -453,7 +456,7 @@ final class LocalLock {
     List<LockAction> contended(String id) {
         StoreHold held = hold;
         AcquireAttempt waiting = attempt(id);
-        if (held != null && held.attempt.equals(id)) {
+        if (held != null && held.attempt().equals(id)) {
             held.contended = true;
         } else if (waiting != null) {
             waiting.contended = true;
@@ -501,8 +504,8 @@ final class LocalLock {
         grant(next, begun, path);
         if (spec.isShared()) {
             take(reader -> true).forEach(reader -> grant(reader, begun, path));
-        } else {
-            refuseImpatient(begun.attempt);
+        } else if (!waiters.isEmpty()) {
+            refuseImpatient(begun.attempt());
         }
     }
 
@@ -652,6 +655,6 @@ final class LocalLock {
     private @Nullable String holder() {
         StoreHold held = hold;
         State.Queued waiting = waiting();
-        return held != null ? held.attempt : waiting == null ? null : waiting.holder;
+        return held != null ? held.attempt() : waiting == null ? null : waiting.holder;
     }
 }

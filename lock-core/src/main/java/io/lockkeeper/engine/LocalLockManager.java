@@ -61,6 +61,8 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
     private final Map<String, LocalLock> plain = new ConcurrentHashMap<>();
     private final Map<String, LocalLock> readers = new ConcurrentHashMap<>();
 
+    private final AtomicLong attempts = new AtomicLong();
+
     /** The answers for callers who do not wait on their thread. */
     private final PendingAnswers answers;
 
@@ -96,19 +98,10 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
                 settings.maxPassTime().toNanos(),
                 traits.claims(),
                 context.random(),
-                attemptIds(instance.clientId()));
+                () -> new AcquireSpec.AttemptId(instance.clientId(), attempts.incrementAndGet()));
         this.exclusive = AcquireSpec.Terms.exclusive(leaseMillis(), traits.queues() ? settings.maxPasses() : 0);
         this.reading = AcquireSpec.Terms.reading(leaseMillis());
         this.leases = new LeaseOperations(store, context, calls, policy, registry, executor, renewer);
-    }
-
-    /** Returns ids that begin with that of the client, followed by a number. */
-    private static Supplier<String> attemptIds(String clientId) {
-        AtomicLong numbers = new AtomicLong();
-        return () -> {
-            String number = Long.toString(numbers.incrementAndGet(), 36);
-            return clientId + "0".repeat(Math.max(0, 8 - number.length())) + number;
-        };
     }
 
     StoreTraits traits() {
@@ -267,7 +260,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
     public void revoked(String attempt) {
         LocalLock lock = message(attempt, (known, now) -> known.revoked(attempt, now));
         StoreHold hold = lock == null ? null : lock.hold();
-        if (hold != null && hold.attempt.equals(attempt)) {
+        if (hold != null && hold.attempt().equals(attempt)) {
             context.background().execute(() -> calls.untilDone(() -> loseByForce(hold)));
         }
     }

@@ -46,7 +46,6 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
         volatile boolean any;
     }
 
-    private final EngineContext context;
     final OwedReleases owedReleases;
 
     /** The fencing token of the first of the hold's names. */
@@ -81,22 +80,23 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     private volatile boolean ownEndSeen;
 
     ManagedLease(
-            EngineContext context,
             OwedReleases owedReleases,
             LockRequest request,
             Thread thread,
             StoreHold hold,
-            long token) {
-        this.context = context;
+            long token,
+            ClockReading granted) {
         this.owedReleases = owedReleases;
         this.request = request;
         this.minHold = AcquireSpec.bounded(request.minHoldTime());
         this.hold = hold;
         this.token = token;
-        this.grantedNanos = context.nanoTime();
-        this.grantedMillis = context.scheduler().currentTimeMillis();
+        this.grantedNanos = granted.nanos();
+        this.grantedMillis = granted.wallMillis();
         this.thread = thread;
     }
+
+    abstract EngineContext context();
 
     /** Gives its part of the hold back; this thread may do input and output for as long as it waits anyway. */
     abstract CompletableFuture<ReleaseResult> releaseHold(long waitNanos);
@@ -112,8 +112,8 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     void received(long number, ClockReading asked, int tries, LockListener.Way path) {
         thread = Thread.currentThread();
         try {
-            Duration waited = asked.until(context.now());
-            context.listener()
+            Duration waited = asked.until(context().now());
+            context().listener()
                     .onAcquired(new LockListener.Acquired(number, request, fencingToken(), waited, tries, path));
             LockLostException early;
             synchronized (this) {
@@ -174,7 +174,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     }
 
     private boolean isHeldBy(StoreHold known) {
-        ClockReading now = context.now();
+        ClockReading now = context().now();
         return known.isValid(now) && !isOwnEndPassed(now);
     }
 
@@ -191,7 +191,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
         ClockReading end = hold.deadline();
         ClockReading own = ownEnd;
         ClockReading first = own == null ? end : own.orEarlier(end);
-        return isHeld() ? Duration.ofNanos(first.nanosFrom(context.now())) : Duration.ZERO;
+        return isHeld() ? Duration.ofNanos(first.nanosFrom(context().now())) : Duration.ZERO;
     }
 
     @Override
@@ -251,7 +251,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
 
     @Override
     public void ownEndPassed() {
-        if (isOwnEndPassed(context.now())) {
+        if (isOwnEndPassed(context().now())) {
             expire();
         }
     }
@@ -282,7 +282,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
         LockRequest before = request;
         request = before.withMode(LockMode.READ);
         if (acquisition != 0) {
-            context.listener().onDowngraded(new LockListener.Downgraded(acquisition, before, request, heldFor()));
+            context().listener().onDowngraded(new LockListener.Downgraded(acquisition, before, request, heldFor()));
         }
     }
 
@@ -306,7 +306,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
         if (result == ReleaseResult.RELEASED && hold.isOver() && hold.contended) {
             // The store tells the next holder when it answers. Where both share processors, this thread may want the
             // lock again at once, and could only wait for it: it gives way.
-            context.giveWay().run();
+            context().giveWay().run();
         }
         return ended(result);
     }
@@ -404,7 +404,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
             }
         }
         if (acquisition != 0) {
-            context.listener()
+            context().listener()
                     .onReleased(new LockListener.Released(acquisition, request, fencingToken(), heldFor(), result));
         }
         return result;
@@ -485,7 +485,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     }
 
     private void tell(Consumer<LockLostException> callback, LockLostException lost) {
-        context.callbacks().execute(() -> {
+        context().callbacks().execute(() -> {
             try {
                 callback.accept(lost);
             } catch (Throwable failure) {
@@ -505,7 +505,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
                     label == null ? "a request without a label" : label,
                     thread.getName());
         }
-        context.listener().onLost(new LockListener.Lost(acquisition, request, lost));
+        context().listener().onLost(new LockListener.Lost(acquisition, request, lost));
     }
 
     private LockLostException lossBecause(String reason) {
@@ -513,7 +513,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     }
 
     private Duration heldFor() {
-        return Duration.ofNanos(Math.max(0, context.nanoTime() - grantedNanos));
+        return Duration.ofNanos(Math.max(0, context().nanoTime() - grantedNanos));
     }
 
     @Override

@@ -40,7 +40,7 @@ class StoreHold {
     }
 
     final AcquireSpec spec;
-    final String attempt;
+    final AcquireSpec.AttemptId id;
     final long begunNanos;
     private final long firstToken;
 
@@ -96,12 +96,12 @@ class StoreHold {
 
         OfReaders(
                 AcquireSpec spec,
-                String attempt,
+                AcquireSpec.AttemptId id,
                 List<Long> firstTokens,
                 ClockReading begun,
                 ClockReading deadline,
                 @Nullable ClockReading fixedEnd) {
-            super(spec, attempt, firstTokens, begun, deadline, fixedEnd);
+            super(spec, id, firstTokens, begun, deadline, fixedEnd);
         }
 
         @Override
@@ -128,31 +128,36 @@ class StoreHold {
 
     static StoreHold of(
             AcquireSpec spec,
-            String attempt,
+            AcquireSpec.AttemptId id,
             List<Long> firstTokens,
             ClockReading begun,
             ClockReading deadline,
             @Nullable ClockReading fixedEnd) {
         return spec.isShared()
-                ? new OfReaders(spec, attempt, firstTokens, begun, deadline, fixedEnd)
-                : new StoreHold(spec, attempt, firstTokens, begun, deadline, fixedEnd);
+                ? new OfReaders(spec, id, firstTokens, begun, deadline, fixedEnd)
+                : new StoreHold(spec, id, firstTokens, begun, deadline, fixedEnd);
     }
 
     private StoreHold(
             AcquireSpec spec,
-            String attempt,
+            AcquireSpec.AttemptId id,
             List<Long> firstTokens,
             ClockReading begun,
             ClockReading deadline,
             @Nullable ClockReading fixedEnd) {
         this.spec = spec;
-        this.attempt = attempt;
+        this.id = id;
         this.firstToken = firstTokens.get(0);
         this.tokens = spec.names().size() > 1 ? firstTokens : null;
         this.begunNanos = begun.nanos();
         this.freeNanos = begunNanos;
         this.deadline = deadline;
         this.fixedEnd = fixedEnd;
+    }
+
+    /** Returns the id of the attempt that has it, as the store knows it. */
+    String attempt() {
+        return id.toString();
     }
 
     // ---- tokens, passes and holders ----

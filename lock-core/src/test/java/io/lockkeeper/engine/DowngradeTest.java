@@ -44,7 +44,7 @@ class DowngradeTest {
     @Test
     void theLeaseStaysTheSameAndIsHeldAtEachStep() {
         ManagedLease lease = fixture.holds(100);
-        String exclusive = lease.hold().attempt;
+        String exclusive = lease.hold().attempt();
         time.pass(Duration.ofSeconds(2));
         // The store is asked when all is decided here; a listener hears of it before.
         store.uponHandOver = sent -> held.add(lease.isHeld());
@@ -155,9 +155,9 @@ class DowngradeTest {
     @Test
     void aReaderWhoLeavesMeanwhileTakesBothAttemptsAlong() {
         ManagedLease lease = fixture.holds(100);
-        String exclusive = lease.hold().attempt;
+        String exclusive = lease.hold().attempt();
         lease.downgrade();
-        String reader = lease.hold().attempt;
+        String reader = lease.hold().attempt();
         last(store.handOvers).fail();
         store.uponRelease = sent -> sent.answer(ReleaseReply.RELEASED);
         assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
@@ -186,7 +186,7 @@ class DowngradeTest {
     void aReleaseDuringADowngradeTellsWhatTheStoreSaysOfBothAttempts(
             @Nullable ReleaseReply ofTheWriter, @Nullable ReleaseReply ofTheReader, ReleaseResult expected) {
         ManagedLease lease = fixture.holds(100);
-        String exclusive = lease.hold().attempt;
+        String exclusive = lease.hold().attempt();
         lease.downgrade();
         last(store.handOvers).fail();
         store.uponRelease = sent -> {
@@ -294,7 +294,7 @@ class DowngradeTest {
 
         time.pass(BELIEVED.dividedBy(3).plusMillis(6));
 
-        assertThat(last(store.renewals).command().attempt()).isEqualTo(lease.hold().attempt);
+        assertThat(last(store.renewals).command().attempt()).isEqualTo(lease.hold().attempt());
     }
 
     @Test
@@ -321,7 +321,7 @@ class DowngradeTest {
     }
 
     private void lose(ManagedLease lease) {
-        fixture.manager.revoked(lease.hold().attempt);
+        fixture.manager.revoked(lease.hold().attempt());
     }
 
     private List<String> ended() {
@@ -375,7 +375,7 @@ class DowngradeTest {
     @Test
     void aReaderOfWhomTheStoreHasNotHeardYetIsFoundByItsFormerAttempt() {
         ManagedLease lease = fixture.holds(100);
-        String exclusive = lease.hold().attempt;
+        String exclusive = lease.hold().attempt();
         lease.downgrade();
         last(store.handOvers).fail();
         store.stored = Optional.of(RecordingStore.ownedBy(exclusive));

@@ -361,7 +361,7 @@ class EngineErrorTest {
         assertThat(lease.owesRelease()).isTrue();
         assertThat(fixture.events.released).isEmpty();
 
-        fixture.manager.revoked(lease.hold().attempt);
+        fixture.manager.revoked(lease.hold().attempt());
         fixture.time.pass(Duration.ofSeconds(1));
 
         assertThat(fixture.events.lost).hasSize(1);

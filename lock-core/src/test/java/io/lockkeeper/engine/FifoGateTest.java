@@ -69,6 +69,6 @@ class FifoGateTest {
 
     private static LocalLock lock(String name) {
         AcquireSpec spec = AcquireSpec.single(LockRequest.of(name).withMode(LockMode.FAIR), 30_000);
-        return new LocalLock(spec, new LeasePolicy(5_000, 0, false, (origin, bound) -> origin, () -> "attempt"));
+        return new LocalLock(spec, new LeasePolicy(5_000, 0, false, (origin, bound) -> origin, () -> new AcquireSpec.AttemptId("attempt", 1)));
     }
 }

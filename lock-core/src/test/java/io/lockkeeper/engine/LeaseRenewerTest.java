@@ -53,7 +53,7 @@ class LeaseRenewerTest {
     private final RecordingStore store = new RecordingStore();
     private final Events events = new Events();
     private final LeaseRegistry registry = new LeaseRegistry();
-    private final LeasePolicy policy = new LeasePolicy(5_000, 0, false, (origin, bound) -> origin, () -> "next");
+    private final LeasePolicy policy = new LeasePolicy(5_000, 0, false, (origin, bound) -> origin, this::nextAttempt);
     private final List<String> lost = new ArrayList<>();
     private final AtomicInteger attempts = new AtomicInteger();
     private final AtomicInteger refusals = new AtomicInteger();
@@ -74,7 +74,7 @@ class LeaseRenewerTest {
         }
         lost.add(reason);
         hold.lose(reason);
-        registry.untrack(hold.attempt);
+        registry.untrack(hold.id);
     }
 
     // ---- renewals ----
@@ -87,7 +87,7 @@ class LeaseRenewerTest {
 
         time.pass(EARLY.plus(PAUSE));
 
-        assertThat(last(store.renewals).command()).isEqualTo(new RenewCommand("stock", hold.attempt, 30_000, false, 0));
+        assertThat(last(store.renewals).command()).isEqualTo(new RenewCommand("stock", hold.attempt(), 30_000, false, 0));
         assertThat(remaining(hold))
                 .isBetween(BELIEVED.multipliedBy(2).dividedBy(3).minus(PAUSE), BELIEVED.minusSeconds(9));
         time.pass(Duration.ofSeconds(1));
@@ -102,7 +102,7 @@ class LeaseRenewerTest {
     @Test
     void aHoldThatIsShortIsRenewedAtOnce() {
         StoreHold hold = tracked(LeasePolicy.hold(
-                SPEC, "short", new AcquireReply.Acquired(290, List.of(1L)), context.now(), context.now()));
+                SPEC, nextAttempt(), new AcquireReply.Acquired(290, List.of(1L)), context.now(), context.now()));
         renewer.watch(hold);
 
         time.pass(PAUSE);
@@ -251,7 +251,7 @@ class LeaseRenewerTest {
         AcquireSpec spec = AcquireSpec.single(LockRequest.of("order", "stock"), LEASE_MILLIS);
         ClockReading now = context.now();
         AcquireReply.Acquired reply = new AcquireReply.Acquired(LEASE_MILLIS, List.of(1L, 1L));
-        renewer.watch(tracked(LeasePolicy.hold(spec, "several", reply, now, now)));
+        renewer.watch(tracked(LeasePolicy.hold(spec, nextAttempt(), reply, now, now)));
         time.pass(UNTIL_RENEWED);
 
         store.renewals.get(1 - gone).answer(true);
@@ -429,7 +429,7 @@ class LeaseRenewerTest {
     void aFixedLeaseIsNotRenewedAndEndsByItself() {
         AcquireSpec fixed = AcquireSpec.fixed(List.of("stock"), ClaimMode.EXCLUSIVE, 5_000);
         AcquireReply.Acquired reply = new AcquireReply.Acquired(fixed.leaseMillis(), List.of(1L));
-        renewer.watch(tracked(LeasePolicy.hold(fixed, "fixed", reply, context.now(), context.now())));
+        renewer.watch(tracked(LeasePolicy.hold(fixed, nextAttempt(), reply, context.now(), context.now())));
         time.pass(Duration.ofMillis(4_999));
         assertThat(lost).isEmpty();
 
@@ -509,6 +509,10 @@ class LeaseRenewerTest {
         }
     }
 
+    private AcquireSpec.AttemptId nextAttempt() {
+        return new AcquireSpec.AttemptId("attempt", attempts.incrementAndGet());
+    }
+
     private StoreHold watched() {
         return watched(EngineFixture.REQUEST);
     }
@@ -517,7 +521,7 @@ class LeaseRenewerTest {
         AcquireSpec spec = new AcquireSpec(request.names(), SPEC.terms());
         ClockReading now = context.now();
         AcquireReply.Acquired reply = EngineFixture.acquiredReply(1);
-        StoreHold hold = tracked(LeasePolicy.hold(spec, "attempt" + attempts.incrementAndGet(), reply, now, now));
+        StoreHold hold = tracked(LeasePolicy.hold(spec, nextAttempt(), reply, now, now));
         renewer.watch(hold);
         return hold;
     }
@@ -529,18 +533,18 @@ class LeaseRenewerTest {
         AcquireAttempt.State.Queued queued = new AcquireAttempt.State.Queued();
         queued.placed(new AcquireReply.Queued("other1", 20_000, storeMillis), now);
         Grant grant = new Grant("granted", "stock", 1, storeMillis + EngineFixture.GRANT_MILLIS);
-        return tracked(Objects.requireNonNull(policy.hold(fixed, "granted", queued, grant, now)));
+        return tracked(Objects.requireNonNull(policy.hold(fixed, nextAttempt(), queued, grant, now)));
     }
 
     /** The renewer finds holds in the local locks that the registry knows. */
     private StoreHold tracked(StoreHold hold) {
-        registry.track(hold.attempt, new LocalLock(hold, policy));
+        registry.track(hold.id, new LocalLock(hold, policy));
         return hold;
     }
 
     private void release(StoreHold hold) {
         hold.end();
-        registry.untrack(hold.attempt);
+        registry.untrack(hold.id);
     }
 
     private Duration remaining(StoreHold hold) {

@@ -108,7 +108,7 @@ class LocalLockAnswersTest {
         fixture.enters();
         fixture.queued();
 
-        assertThat(fixture.granted(new io.lockkeeper.store.Grant("attempt9", "stock", 100, Long.MAX_VALUE / 2)))
+        assertThat(fixture.granted(new io.lockkeeper.store.Grant("attempt00000009", "stock", 100, Long.MAX_VALUE / 2)))
                 .isEmpty();
     }
 
@@ -186,7 +186,7 @@ class LocalLockAnswersTest {
     void aPollAtTheTimeThatTheStoreHasToldHasRecoveredNothing() {
         PendingRequest caller = fixture.enters();
         fixture.queued();
-        fixture.freeIn("attempt1", 100);
+        fixture.freeIn("attempt00000001", 100);
         fixture.pollDue();
 
         assertThat(fixture.acquired(100)).contains(grant(caller, fixture.hold(), 100, Way.ANSWER));
@@ -198,7 +198,7 @@ class LocalLockAnswersTest {
     void theNewsThatALockIsSoonFreeMayOvertakeTheAnswer() {
         fixture.enters();
         AcquireAttempt asked = fixture.asked();
-        assertThat(fixture.freeIn("attempt1", 700)).isEmpty();
+        assertThat(fixture.freeIn("attempt00000001", 700)).isEmpty();
 
         assertThat(fixture.queued()).as("how soon is asked").containsExactly(new Ask(asked));
     }
@@ -207,12 +207,12 @@ class LocalLockAnswersTest {
     void theNewsThatALockIsSoonFreeComesAnyNumberOfTimes() {
         fixture.enters();
         fixture.queued();
-        fixture.freeIn("attempt1", 700);
+        fixture.freeIn("attempt00000001", 700);
         assertThat(fixture.dueIn()).isEqualTo(700);
 
-        fixture.freeIn("attempt1", 300);
+        fixture.freeIn("attempt00000001", 300);
         assertThat(fixture.dueIn()).isEqualTo(300);
-        fixture.freeIn("attempt2", 100);
+        fixture.freeIn("attempt00000002", 100);
         assertThat(fixture.dueIn()).isEqualTo(300);
     }
 
@@ -222,7 +222,7 @@ class LocalLockAnswersTest {
         fixture.enters();
         fixture.queued();
         fixture.messagesMissed();
-        fixture.freeIn("attempt1", 300);
+        fixture.freeIn("attempt00000001", 300);
 
         fixture.queued();
 
@@ -235,11 +235,11 @@ class LocalLockAnswersTest {
     void aRevocationThatOvertakesTheAnswerCounts() {
         PendingRequest caller = fixture.enters();
         AcquireAttempt revoked = fixture.asked();
-        assertThat(fixture.revoked("attempt1")).isEmpty();
+        assertThat(fixture.revoked("attempt00000001")).isEmpty();
 
         List<LockAction> again = fixture.acquired(100);
 
-        assertThat(fixture.asked().id).isEqualTo("attempt2");
+        assertThat(fixture.asked().id).hasToString("attempt00000002");
         assertThat(again).containsExactly(new Cancel(revoked, 0), new Ask(fixture.asked()));
         assertThat(fixture.acquired(200)).contains(grant(caller, fixture.hold(), 200, Way.ANSWER));
     }
@@ -251,7 +251,7 @@ class LocalLockAnswersTest {
         AcquireAttempt revoked = fixture.asked();
         io.lockkeeper.store.Grant late = fixture.grant(100);
 
-        assertThat(fixture.revoked("attempt1")).containsExactly(new Cancel(revoked, 0), new Ask(fixture.asked()));
+        assertThat(fixture.revoked("attempt00000001")).containsExactly(new Cancel(revoked, 0), new Ask(fixture.asked()));
         assertThat(fixture.granted(late)).isEmpty();
     }
 
@@ -260,7 +260,7 @@ class LocalLockAnswersTest {
         fixture.enters();
         AcquireAttempt revoked = fixture.asked();
         io.lockkeeper.store.Grant late = fixture.grant(100);
-        fixture.revoked("attempt1");
+        fixture.revoked("attempt00000001");
 
         assertThat(fixture.granted(late)).isEmpty();
         List<LockAction> again = fixture.queued();
@@ -272,8 +272,8 @@ class LocalLockAnswersTest {
     void aRevocationOfWhatIsHeldOrOfAnotherAttemptIsNoNewsHere() {
         fixture.holds(100);
 
-        assertThat(fixture.revoked("attempt1")).as("who makes it lost is told").isEmpty();
-        assertThat(fixture.revoked("attempt2")).isEmpty();
+        assertThat(fixture.revoked("attempt00000001")).as("who makes it lost is told").isEmpty();
+        assertThat(fixture.revoked("attempt00000002")).isEmpty();
     }
 
     @Test
@@ -284,7 +284,7 @@ class LocalLockAnswersTest {
 
         List<LockAction> again = fixture.replied(new AcquireReply.Ended());
 
-        assertThat(fixture.asked().id).isEqualTo("attempt2");
+        assertThat(fixture.asked().id).hasToString("attempt00000002");
         assertThat(again).containsExactly(new Forget(ended), new Ask(fixture.asked()));
     }
 
@@ -383,7 +383,7 @@ class LocalLockAnswersTest {
 
         List<LockAction> later = lock.failed(first, notReady, time.now());
 
-        AcquireAttempt next = Objects.requireNonNull(lock.attempt("attempt2"));
+        AcquireAttempt next = Objects.requireNonNull(lock.attempt("attempt00000002"));
         assertThat(later).containsExactly(new Forget(first), new Fail(impatient, notReady));
         assertThat(next.isOver()).isFalse();
         assertThat(fixture.dueIn()).isEqualTo(500);

@@ -36,7 +36,7 @@ final class LocalLockFixture {
 
     LocalLockFixture(AcquireSpec spec) {
         LeasePolicy policy = new LeasePolicy(
-                5_000, EngineFixture.MAX_PASS_TIME.toNanos(), false, (origin, bound) -> 0, () -> "attempt" + ++attempts);
+                5_000, EngineFixture.MAX_PASS_TIME.toNanos(), false, (origin, bound) -> 0, () -> new AcquireSpec.AttemptId("attempt", ++attempts));
         lock = new LocalLock(spec, policy);
     }
 
@@ -191,7 +191,7 @@ final class LocalLockFixture {
     }
 
     Grant grant(long firstToken) {
-        return new Grant(asked().id, "stock", firstToken, EngineFixture.storeMillis(time) + EngineFixture.GRANT_MILLIS);
+        return new Grant(asked().id.toString(), "stock", firstToken, EngineFixture.storeMillis(time) + EngineFixture.GRANT_MILLIS);
     }
 
     List<LockAction> granted(Grant grant) {
@@ -248,7 +248,7 @@ final class LocalLockFixture {
 
     /** Keeps which attempt has asked, or will. */
     private <T extends @Nullable List<LockAction>> T heard(T actions) {
-        AcquireAttempt latest = lock.attempt("attempt" + attempts);
+        AcquireAttempt latest = lock.attempt(new AcquireSpec.AttemptId("attempt", attempts).toString());
         if (latest != null) {
             asked = latest;
         }

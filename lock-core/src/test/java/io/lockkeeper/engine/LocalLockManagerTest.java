@@ -354,7 +354,7 @@ class LocalLockManagerTest {
     void aHoldThatIsTakenAwayByForceIsLost() {
         ManagedLease lease = fixture.holds(100);
 
-        manager.revoked(lease.hold().attempt);
+        manager.revoked(lease.hold().attempt());
 
         assertThat(lease.isHeld()).isFalse();
         assertThat(fixture.events.lost).hasSize(1);
@@ -517,7 +517,7 @@ class LocalLockManagerTest {
         time.pass(Duration.ofSeconds(2));
 
         assertThat(last(store.releases).command())
-                .isEqualTo(new ReleaseCommand(List.of("stock"), first.hold().attempt, 0, 0));
+                .isEqualTo(new ReleaseCommand(List.of("stock"), first.hold().attempt(), 0, 0));
     }
 
     @Test
@@ -534,7 +534,7 @@ class LocalLockManagerTest {
         assertThat(store.releases)
                 .extracting(sent -> sent.command().attempt())
                 .containsExactlyInAnyOrder(
-                        first.hold().attempt,
+                        first.hold().attempt(),
                         last(store.handOvers).command().next().attempt());
 
         time.pass(Duration.ofSeconds(2));
@@ -583,7 +583,7 @@ class LocalLockManagerTest {
         assertThat(manager.close()).isCompleted();
 
         assertThat(lease.isHeld()).isFalse();
-        assertThat(last(store.releases).command().attempt()).isEqualTo(lease.hold().attempt);
+        assertThat(last(store.releases).command().attempt()).isEqualTo(lease.hold().attempt());
         fixture.assertEmpty();
     }
 

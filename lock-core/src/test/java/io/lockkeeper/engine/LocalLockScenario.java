@@ -125,8 +125,8 @@ final class LocalLockScenario {
         return lock.compareAndSet(null, made) ? made : current();
     }
 
-    private String nextAttempt() {
-        return ModelStore.CLIENT + attempts.incrementAndGet();
+    private AcquireSpec.AttemptId nextAttempt() {
+        return new AcquireSpec.AttemptId(ModelStore.CLIENT, attempts.incrementAndGet());
     }
 
     /** What the manager does for its local locks. */
@@ -188,7 +188,7 @@ final class LocalLockScenario {
         for (Caller caller : callers) {
             ManagedLease lease = caller.lease();
             if (lease != null && !lease.hold().isOver()) {
-                store.forget(lease.hold().attempt);
+                store.forget(lease.hold().attempt());
                 executor.lose(lease.hold(), "the store says that it ended");
                 return;
             }
@@ -266,7 +266,7 @@ final class LocalLockScenario {
             ManagedLease lease = caller.lease();
             if (lease != null && !caller.releases.get()) {
                 check(lease.isHeld() || caller.told, "a holder was not told of its loss");
-                check(!lease.isHeld() || store.isOwner(lease.hold().attempt), "a holder is not the owner");
+                check(!lease.isHeld() || store.isOwner(lease.hold().attempt()), "a holder is not the owner");
             }
         }
     }

@@ -66,14 +66,14 @@ class LocalLockTest {
     void aHoldForWhichOthersWaitIsHandedOverWhenItHasPassedOftenEnough(String how) {
         switch (how) {
             case "granted" -> fixture.isGranted(100);
-            case "contended" -> lock.contended(fixture.holds(100).attempt);
+            case "contended" -> lock.contended(fixture.holds(100).attempt());
             case "messages missed" -> {
                 fixture.holds(100);
                 fixture.messagesMissed();
             }
             default -> {
                 fixture.enters();
-                lock.contended(fixture.asked().id);
+                lock.contended(fixture.asked().id.toString());
                 fixture.acquired(100);
             }
         }
@@ -123,7 +123,7 @@ class LocalLockTest {
         fixture.enters();
 
         if (told) {
-            assertThat(lock.contended("attempt2")).isEmpty();
+            assertThat(lock.contended("attempt00000002")).isEmpty();
         } else {
             assertThat(fixture.messagesMissed()).isEmpty();
         }
@@ -136,7 +136,7 @@ class LocalLockTest {
     void newsThatOthersWaitForAnotherAttemptChangeNothing() {
         fixture.handsOverToItself(200);
 
-        lock.contended("attempt1");
+        lock.contended("attempt00000001");
 
         fixture.passesOn(10);
     }
@@ -245,7 +245,7 @@ class LocalLockTest {
         StoreHold hold = fixture.holds(100);
         PendingRequest late = fixture.enters();
 
-        assertThat(fixture.timedOut(late)).containsExactly(new Refuse(late, "attempt1"));
+        assertThat(fixture.timedOut(late)).containsExactly(new Refuse(late, "attempt00000001"));
 
         assertThat(fixture.released()).containsExactly(new Retire(), new Release(hold, 100, 0));
     }
@@ -319,7 +319,7 @@ class LocalLockTest {
         fixture.holds(100);
         PendingRequest impatient = fixture.impatient();
 
-        assertThat(fixture.enter(impatient)).containsExactly(new Refuse(impatient, "attempt1"));
+        assertThat(fixture.enter(impatient)).containsExactly(new Refuse(impatient, "attempt00000001"));
     }
 
     @Test
@@ -353,7 +353,7 @@ class LocalLockTest {
         StoreHold hold = fixture.hold();
         assertThat(begun)
                 .containsExactly(
-                        new Watch(hold), grant(first, hold, 100, Way.ANSWER), new Refuse(impatient, "attempt1"));
+                        new Watch(hold), grant(first, hold, 100, Way.ANSWER), new Refuse(impatient, "attempt00000001"));
     }
 
     @Test
@@ -365,7 +365,7 @@ class LocalLockTest {
         List<LockAction> again = fixture.busy();
 
         AcquireAttempt second = fixture.asked();
-        assertThat(second.id).isEqualTo("attempt2");
+        assertThat(second.id).hasToString("attempt00000002");
         assertThat(again).containsExactly(new Forget(first), new Refuse(impatient, "other1"), new Ask(second));
         assertThat(fixture.queued()).isEmpty();
         assertThat(fixture.acquired(100)).contains(grant(waiting, fixture.hold(), 100, Way.POLL));
@@ -427,7 +427,7 @@ class LocalLockTest {
         assertThat(fixture.dueIn()).isEqualTo(300);
         time.pass(Duration.ofMillis(300));
 
-        assertThat(fixture.due()).containsExactly(new Refuse(first, "attempt1"));
+        assertThat(fixture.due()).containsExactly(new Refuse(first, "attempt00000001"));
 
         assertThat(fixture.dueIn()).isEqualTo(600);
         lock.left(patient);
@@ -646,7 +646,7 @@ class LocalLockTest {
         List<LockAction> actions = fixture.lost(gone);
 
         assertThat(actions).containsExactly(new Ask(fixture.asked()));
-        assertThat(fixture.asked().id).isEqualTo("attempt2");
+        assertThat(fixture.asked().id).hasToString("attempt00000002");
         assertThat(gone.isLost()).isTrue();
         assertThat(fixture.acquired(200)).contains(grant(next, fixture.hold(), 200, Way.ANSWER));
         assertThat(fixture.released(gone)).as("a release that comes too late").isNull();
@@ -678,7 +678,7 @@ class LocalLockTest {
         assertThat(lock.hold()).isNull();
         assertThat(gone.isOver()).isTrue();
         assertThat(lock.downgraded(gone, time.now())).isNull();
-        AcquireAttempt asked = Objects.requireNonNull(lock.attempt("attempt2"));
+        AcquireAttempt asked = Objects.requireNonNull(lock.attempt("attempt00000002"));
         assertThat(fixture.replied(asked, EngineFixture.acquiredReply(200)))
                 .contains(grant(next, fixture.hold(), 200, Way.ANSWER));
     }

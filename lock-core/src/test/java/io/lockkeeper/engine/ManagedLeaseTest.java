@@ -143,7 +143,7 @@ class ManagedLeaseTest {
     @Test
     void noOneIsToldOfALossAfterTheRelease() {
         ManagedLease lease = fixture.holds(100);
-        String attempt = lease.hold().attempt;
+        String attempt = lease.hold().attempt();
         lease.onLost(told::add);
         lease.closeAsync();
 
@@ -218,7 +218,7 @@ class ManagedLeaseTest {
         assertThat(told).hasSize(1);
         assertThat(lease.release()).isEqualTo(ReleaseResult.LOST);
         assertThat(last(store.releases).command())
-                .isEqualTo(new ReleaseCommand(List.of("stock"), lease.hold().attempt, 0, 0));
+                .isEqualTo(new ReleaseCommand(List.of("stock"), lease.hold().attempt(), 0, 0));
     }
 
     @Test
@@ -232,7 +232,7 @@ class ManagedLeaseTest {
         assertThat(told).hasSize(1);
         assertThat(fixture.events.lost).hasSize(1);
         assertThat(last(store.releases).command())
-                .isEqualTo(new ReleaseCommand(List.of("stock"), lease.hold().attempt, 0, 0));
+                .isEqualTo(new ReleaseCommand(List.of("stock"), lease.hold().attempt(), 0, 0));
         fixture.assertEmpty();
     }
 
@@ -308,7 +308,7 @@ class ManagedLeaseTest {
     @Test
     void aLeaseThatTheStoreDoesNotConfirmIsLost() {
         ManagedLease lease = fixture.holds(100);
-        store.stored = Optional.of(RecordingStore.ownedBy(lease.hold().attempt));
+        store.stored = Optional.of(RecordingStore.ownedBy(lease.hold().attempt()));
         assertThat(lease.verify()).isTrue();
 
         store.stored = Optional.of(RecordingStore.ownedBy("other1"));
@@ -581,7 +581,7 @@ class ManagedLeaseTest {
     }
 
     private void lose(ManagedLease lease) {
-        fixture.manager.revoked(lease.hold().attempt);
+        fixture.manager.revoked(lease.hold().attempt());
     }
 
     @Test
@@ -614,7 +614,7 @@ class ManagedLeaseTest {
         lease.onLost(lost -> fixture.received(caller));
 
         time.passUnnoticed(BELIEVED);
-        fixture.manager.revoked(lease.hold().attempt);
+        fixture.manager.revoked(lease.hold().attempt());
 
         assertThat(fixture.events.acquired).hasSize(1);
         assertThat(fixture.events.lost).hasSize(1);

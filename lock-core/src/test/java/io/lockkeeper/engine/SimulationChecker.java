@@ -99,7 +99,7 @@ final class SimulationChecker {
         if (!lease.isHeld()) {
             return;
         }
-        if (anyTaint && server.arrival(lease.hold().attempt) <= lastTainted) {
+        if (anyTaint && server.arrival(lease.hold().attempt()) <= lastTainted) {
             // A hold that passed on.
             tainted.add(caller);
         }

@@ -69,7 +69,7 @@ final class SimulationOrder {
             StoreHold hold = lease.hold();
             vacancy(caller, place);
             localOrder(caller);
-            order(caller, place, server.arrival(hold.attempt));
+            order(caller, place, server.arrival(hold.attempt()));
             passes(caller, place, hold);
             joins(caller, hold);
         }
@@ -129,8 +129,8 @@ final class SimulationOrder {
 
     /** A hold passes locally a few times and for a short time, where others wait. */
     private void passes(SimulatedCaller caller, Place place, StoreHold hold) {
-        if (!hold.attempt.equals(place.attempt)) {
-            place.attempt = hold.attempt;
+        if (!hold.attempt().equals(place.attempt)) {
+            place.attempt = hold.attempt();
             place.contendedPasses = 0;
             return;
         }

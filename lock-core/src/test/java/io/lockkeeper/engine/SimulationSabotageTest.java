@@ -42,7 +42,7 @@ class SimulationSabotageTest {
         A_LOSS_IS_NOT_TOLD("LeaseRenewer", "ends.add(() -> lose.accept(hold, hold.endReason()));", ""),
         A_LOSS_IS_TOLD_TWICE("ManagedLease", "if (state != from) {", "if (state == State.RELEASED) {"),
         A_CALLBACK_RUNS_IN_THE_BACKGROUND(
-                "ManagedLease", "context.callbacks().execute(", "context.background().execute("),
+                "ManagedLease", "context().callbacks().execute(", "context().background().execute("),
         A_SUSPENSION_IS_NOT_SEEN(
                 "ClockReading", "now.nanos - nanos >= 0 || now.wallMillis >= wallMillis", "now.nanos - nanos >= 0"),
         A_FIXED_GRANT_OUTLIVES_A_SUSPENSION(
