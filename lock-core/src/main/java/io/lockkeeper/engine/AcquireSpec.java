@@ -13,55 +13,48 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the attempts of a local lock ask the store for.
+ * What the attempts of a local lock ask the store for, beside names; one object for all callers who ask for nothing special.
  *
- * @param names the locks' names, in the global order
- * @param terms what else is asked for; one object for all names whose callers ask for nothing special
+ * @param mode how the locks are shared
+ * @param leaseMillis how long the store keeps a hold: the time until the local deadline, and a margin
+ * @param fixed whether the hold ends by itself instead of being renewed
+ * @param maxPasses how often a hold may pass to another local caller while others wait in the store; 0: never
  */
-record AcquireSpec(List<String> names, Terms terms) {
+record AcquireSpec(ClaimMode mode, long leaseMillis, boolean fixed, int maxPasses) {
 
     private static final int RADIX = Character.MAX_RADIX;
     private static final Duration LONGEST = Duration.ofDays(36_500);
 
-    /**
-     * How a lock is to be held.
-     *
-     * @param mode how the locks are shared
-     * @param leaseMillis how long the store keeps a hold: the time until the local deadline, and a margin
-     * @param fixed whether the hold ends by itself instead of being renewed
-     * @param maxPasses how often a hold may pass to another local caller while others wait in the store; 0: never
-     */
-    record Terms(ClaimMode mode, long leaseMillis, boolean fixed, int maxPasses) {
+    /** Returns what exclusive callers ask for who ask for nothing special. */
+    static AcquireSpec exclusive(long leaseMillis, int maxPasses) {
+        return new AcquireSpec(ClaimMode.EXCLUSIVE, leaseMillis, false, maxPasses);
+    }
 
-        /** Returns those of exclusive callers who ask for nothing special. */
-        static Terms exclusive(long leaseMillis, int maxPasses) {
-            return new Terms(ClaimMode.EXCLUSIVE, leaseMillis, false, maxPasses);
-        }
-
-        /** Returns those of readers who ask for nothing special. */
-        static Terms reading(long leaseMillis) {
-            return new Terms(ClaimMode.READ, leaseMillis, false, 0);
-        }
+    /** Returns what readers ask for who ask for nothing special. */
+    static AcquireSpec reading(long leaseMillis) {
+        return new AcquireSpec(ClaimMode.READ, leaseMillis, false, 0);
     }
 
     static AcquireSpec single(LockRequest request, long leaseMillis) {
-        List<String> names = request.names().size() == 1 ? request.names() : inGlobalOrder(request.names());
         ClaimMode mode = ClaimMode.valueOf(request.mode().name());
         Duration lease = request.leaseTime();
         return lease == null
-                ? new AcquireSpec(names, new Terms(mode, leaseMillis, false, 0))
-                : fixed(names, mode, bounded(lease).toMillis());
+                ? new AcquireSpec(mode, leaseMillis, false, 0)
+                : fixed(mode, bounded(lease).toMillis());
     }
 
-    static AcquireSpec fixed(List<String> names, ClaimMode mode, long believedMillis) {
-        return new AcquireSpec(names, new Terms(mode, believedMillis + marginMillis(believedMillis), true, 0));
+    static AcquireSpec fixed(ClaimMode mode, long believedMillis) {
+        return new AcquireSpec(mode, believedMillis + marginMillis(believedMillis), true, 0);
     }
 
     /** Every instance takes several locks in this order, so that no two wait for each other: that of their UTF-8 bytes. */
-    private static List<String> inGlobalOrder(List<String> names) {
-        return names.stream()
-                .sorted(Comparator.comparing(name -> name.getBytes(StandardCharsets.UTF_8), Arrays::compareUnsigned))
-                .toList();
+    static List<String> inGlobalOrder(List<String> names) {
+        return names.size() == 1
+                ? names
+                : names.stream()
+                        .sorted(Comparator.comparing(
+                                name -> name.getBytes(StandardCharsets.UTF_8), Arrays::compareUnsigned))
+                        .toList();
     }
 
     /** Returns a time that fits into every unit and clock: 100 years instead of a longer one. */
@@ -109,43 +102,22 @@ record AcquireSpec(List<String> names, Terms terms) {
         }
     }
 
-    String name() {
-        return names.get(0);
-    }
-
-    ClaimMode mode() {
-        return terms.mode;
-    }
-
-    long leaseMillis() {
-        return terms.leaseMillis;
-    }
-
-    boolean isFixed() {
-        return terms.fixed;
-    }
-
-    int maxPasses() {
-        return terms.maxPasses;
-    }
-
     /** Returns whether callers of this JVM hold the lock together. */
     boolean isShared() {
-        return terms.mode == ClaimMode.READ;
+        return mode == ClaimMode.READ;
     }
 
     LockMode lockMode() {
-        return LockMode.valueOf(terms.mode.name());
+        return LockMode.valueOf(mode.name());
     }
 
     /** Returns how often a hold may pass to another local caller while the store's queue is empty. */
     int maxPassesUncontended() {
-        return terms.maxPasses == 0 ? 0 : AcquireCommand.MOST_TOKENS - 1;
+        return maxPasses == 0 ? 0 : AcquireCommand.MOST_TOKENS - 1;
     }
 
     /** Returns the question of an attempt whose hold may pass so often: each local holder needs a fencing token. */
-    AcquireCommand command(AttemptId attempt, boolean queue, int passes, long waitNanos) {
-        return new AcquireCommand(
-                names, attempt.toString(), terms.mode, terms.leaseMillis, queue, passes + 1, waitNanos);
+    AcquireCommand command(List<String> names, AttemptId attempt, boolean queue, int passes, long waitNanos) {
+        return new AcquireCommand(names, attempt.toString(), mode, leaseMillis, queue, passes + 1, waitNanos);
     }
 }

@@ -145,13 +145,13 @@ final class ActionExecutor {
             } catch (Throwable error) {
                 actions = lock.broken();
                 ErrorLog.error(
-                        log, "An error came into a decision about {}, whose callers fail", lock.spec.names(), error);
+                        log, "An error came into a decision about {}, whose callers fail", lock.names, error);
             }
         }
         try {
             setTimer(lock);
         } catch (Throwable error) {
-            ErrorLog.error(log, "The timer of {} could not be set, and is set later", lock.spec.names(), error);
+            ErrorLog.error(log, "The timer of {} could not be set, and is set later", lock.names, error);
         }
         return actions;
     }
@@ -224,8 +224,8 @@ final class ActionExecutor {
             // What the store may still keep goes back now: other locks of the same request, or a lease that is over for
             // us only. Where the answer never comes, the store ends the hold by itself; but it may have kept some of
             // several locks for longer than a lease, while the attempt waited for the others.
-            ReleaseCommand giveBack = new ReleaseCommand(hold.spec.names(), hold.attempt(), 0, keep);
-            ClockReading end = hold.spec.names().size() == 1 ? context.now() : keptUntil(hold.spec, context.now());
+            ReleaseCommand giveBack = new ReleaseCommand(hold.names, hold.attempt(), 0, keep);
+            ClockReading end = hold.names.size() == 1 ? context.now() : keptUntil(hold.spec, context.now());
             context.background().execute(new Ending(giveBack, end, null));
         });
         execute(lock, actions, IN_BACKGROUND, null);
@@ -298,7 +298,8 @@ final class ActionExecutor {
             handOver(lock, handOver, waitNanos, released);
         } else if (command instanceof LockAction.Cancel cancel) {
             AcquireAttempt attempt = cancel.attempt();
-            cancel(lock.spec, attempt.id.toString(), 0, cancel.keepMillis(), attempt.unanswered.get() > 0)
+            ReleaseCommand ending = new ReleaseCommand(lock.names, attempt.id.toString(), 0, cancel.keepMillis());
+            cancel(ending, lock.spec, attempt.unanswered.get() > 0)
                     .whenComplete((reply, never) -> complete(gone, null));
         }
     }
@@ -397,7 +398,7 @@ final class ActionExecutor {
         }
         ClockReading sent = context.now();
         AcquireCommand command =
-                lock.spec.command(attempt.id, attempt.queues, attempt.passes, waitNanos);
+                lock.spec.command(lock.names, attempt.id, attempt.queues, attempt.passes, waitNanos);
         attempt.unanswered.incrementAndGet();
         calls.send(() -> store.acquire(command), (reply, failure) -> answered(lock, attempt, sent, reply, failure));
     }
@@ -442,19 +443,19 @@ final class ActionExecutor {
         HandOverCommand command = new HandOverCommand(
                 ended.attempt(),
                 handOver.lastToken(),
-                lock.spec.command(next.id, true, next.passes, waitNanos),
+                lock.spec.command(lock.names, next.id, true, next.passes, waitNanos),
                 false);
         calls.send(() -> store.handOver(command), (reply, failure) -> {
             answered(lock, next, sent, reply == null ? null : reply.next(), failure);
             if (reply == null) {
                 complete(released, ReleaseResult.UNKNOWN);
                 // In the background: the caller waits for one command only.
-                ReleaseCommand again = new ReleaseCommand(ended.spec.names(), ended.attempt(), handOver.lastToken(), 0);
+                ReleaseCommand again = new ReleaseCommand(ended.names, ended.attempt(), handOver.lastToken(), 0);
                 context.background().execute(new Ending(again, ended.deadline(), null));
                 return;
             }
             if (!reply.wasHeld()) {
-                releaseAgain(ended.spec, ended.attempt(), lastArrival);
+                releaseAgain(ended, lastArrival);
             }
             complete(released, reply.wasHeld() ? ReleaseResult.RELEASED : ReleaseResult.LOST);
         });
@@ -474,7 +475,7 @@ final class ActionExecutor {
             long most = traits.commandTimeout().toNanos();
             context.scheduler().schedule(() -> complete(released, ReleaseResult.UNKNOWN), most);
             calls.await(
-                    cancel(ended.spec, before, release.lastToken(), release.keepMillis(), true),
+                    cancel(ended, before, release.lastToken(), release.keepMillis()),
                     (reply, never) -> release(release, reply, 0, released));
         }
     }
@@ -486,18 +487,17 @@ final class ActionExecutor {
             long waitNanos,
             @Nullable CompletableFuture<ReleaseResult> released) {
         StoreHold ended = release.hold();
-        AcquireSpec spec = ended.spec;
         ReleaseCommand command =
-                new ReleaseCommand(spec.names(), ended.attempt(), release.lastToken(), release.keepMillis());
+                new ReleaseCommand(ended.names, ended.attempt(), release.lastToken(), release.keepMillis());
         ClockReading lastArrival = lastArrival();
         calls.send(() -> store.release(command.awaited(waitNanos)), (answer, failure) -> {
             // Not before: the late news of its grant would be answered with a release that knows of no minimum hold
             // time.
             registry.untrack(ended.id);
             if (answer == null) {
-                new Ending(command, context.now().plusMillis(spec.leaseMillis()), null).again();
+                new Ending(command, context.now().plusMillis(ended.spec.leaseMillis()), null).again();
             } else if (answer == ReleaseReply.NOT_HELD) {
-                releaseAgain(spec, ended.attempt(), lastArrival);
+                releaseAgain(ended, lastArrival);
             }
             boolean held = before == ReleaseReply.RELEASED || (answer != null && answer != ReleaseReply.NOT_HELD);
             boolean unknown = before == null || answer == null;
@@ -523,17 +523,21 @@ final class ActionExecutor {
     }
 
     /** The store remembers nothing of the attempt: a poll that is still on its way would get the lock for a whole lease. */
-    private void releaseAgain(AcquireSpec spec, String attempt, ClockReading lastArrival) {
-        ReleaseCommand again = new ReleaseCommand(spec.names(), attempt, 0, 0);
-        new Ending(again, lastArrival.plusMillis(spec.leaseMillis()), null).at(lastArrival);
+    private void releaseAgain(StoreHold ended, ClockReading lastArrival) {
+        ReleaseCommand again = new ReleaseCommand(ended.names, ended.attempt(), 0, 0);
+        new Ending(again, lastArrival.plusMillis(ended.spec.leaseMillis()), null).at(lastArrival);
+    }
+
+    /** Ends what either attempt of a hold may have, of whose downgrade nothing was heard; returns the first answer. */
+    CompletableFuture<@Nullable ReleaseReply> cancel(StoreHold hold, String attempt, long lastToken, long keepMillis) {
+        return cancel(new ReleaseCommand(hold.names, attempt, lastToken, keepMillis), hold.spec, true);
     }
 
     /** Ends whatever an attempt may have, for as long as a command of it may still arrive; returns the first answer. */
-    CompletableFuture<@Nullable ReleaseReply> cancel(
-            AcquireSpec spec, String attempt, long lastToken, long keepMillis, boolean unanswered) {
+    private CompletableFuture<@Nullable ReleaseReply> cancel(
+            ReleaseCommand command, AcquireSpec spec, boolean unanswered) {
         // A command of the attempt may still be on its way until the store refuses it as late.
         ClockReading lastArrival = lastArrival();
-        ReleaseCommand command = new ReleaseCommand(spec.names(), attempt, lastToken, keepMillis);
         Ending ending = new Ending(command, keptUntil(spec, lastArrival), lastArrival);
         if (unanswered) {
             lastCancels.add(ending);

@@ -14,7 +14,7 @@ final class FifoGate {
     /** Queues a lock; returns whether it is the first, and may pass. */
     boolean enter(LocalLock lock) {
         LocalLock[] first = {lock};
-        queues.compute(lock.spec.name(), (name, known) -> {
+        queues.compute(lock.name(), (name, known) -> {
             ArrayDeque<LocalLock> queue = known == null ? new ArrayDeque<>(2) : known;
             queue.add(lock);
             first[0] = queue.element();
@@ -27,7 +27,7 @@ final class FifoGate {
     @Nullable
     LocalLock leave(LocalLock lock) {
         LocalLock[] next = {lock};
-        queues.computeIfPresent(lock.spec.name(), (name, queue) -> {
+        queues.computeIfPresent(lock.name(), (name, queue) -> {
             boolean wasFirst = queue.peek() == lock;
             queue.removeIf(lock::equals);
             next[0] = wasFirst && !queue.isEmpty() ? queue.element() : lock;

@@ -167,7 +167,7 @@ record LeaseOperations(
 
         /** Returns whether each lease of the hold has an end of its own: it is shared and renewed. */
         private static boolean hasOwnEnd(StoreHold hold) {
-            return hold.spec.isShared() && !hold.spec.isFixed();
+            return hold.spec.isShared() && !hold.spec.fixed();
         }
 
         /**
@@ -181,6 +181,7 @@ record LeaseOperations(
             LocalLock lock = registry.lockOf(before.id);
             ClockReading now = context.now();
             StoreHold.OfReaders reader = new StoreHold.OfReaders(
+                    before.names,
                     reading(before, now),
                     policy.attemptIds().get(),
                     List.of(fencingToken()),
@@ -210,12 +211,10 @@ record LeaseOperations(
 
     /** A hold with a fixed end keeps it, also where that was changed by an extension. */
     private static AcquireSpec reading(StoreHold before, ClockReading now) {
-        AcquireSpec spec = before.spec;
         ClockReading end = before.fixedEnd();
         return end == null
-                ? new AcquireSpec(spec.names(), AcquireSpec.Terms.reading(spec.leaseMillis()))
-                : AcquireSpec.fixed(
-                        spec.names(), ClaimMode.READ, TimeUnit.NANOSECONDS.toMillis(end.nanosFrom(now)) + 1);
+                ? AcquireSpec.reading(before.spec.leaseMillis())
+                : AcquireSpec.fixed(ClaimMode.READ, TimeUnit.NANOSECONDS.toMillis(end.nanosFrom(now)) + 1);
     }
 
     /** Tells the store of a downgrade, again and again; returns what is completed with the first answer, or without it. */
@@ -223,7 +222,7 @@ record LeaseOperations(
         ClockReading sent = context.now();
         HandOverCommand command =
                 new HandOverCommand(
-                before.attempt(), before.token(), reader.spec.command(reader.id, true, 0, 0), true);
+                before.attempt(), before.token(), reader.spec.command(reader.names, reader.id, true, 0, 0), true);
         CompletableFuture<@Nullable Void> told = new CompletableFuture<>();
         calls.send(() -> store.handOver(command), (reply, failure) -> {
             told(before, reader, sent, reply);
@@ -237,8 +236,8 @@ record LeaseOperations(
         ClockReading now = context.now();
         if (reader.isOver()) {
             // A command of the downgrade may still be on its way.
-            executor.cancel(before.spec, before.attempt(), 0, reader.keepMillis(now), true);
-            executor.cancel(reader.spec, reader.attempt(), 0, reader.keepMillis(now), true);
+            executor.cancel(before, before.attempt(), 0, reader.keepMillis(now));
+            executor.cancel(reader, reader.attempt(), 0, reader.keepMillis(now));
         } else if (reply == null) {
             Runnable again = () -> calls.untilDone(() -> tell(before, reader));
             context.scheduler().schedule(() -> context.background().execute(again), RETRY_NANOS);

@@ -48,14 +48,20 @@ record LeasePolicy(
 
     /** Returns a hold that the store gave in answer to a question: counted from before the question was sent. */
     static StoreHold hold(
-            AcquireSpec spec, AcquireSpec.AttemptId attempt, AcquireReply.Acquired reply, ClockReading sent, ClockReading now) {
+            List<String> names,
+            AcquireSpec spec,
+            AcquireSpec.AttemptId attempt,
+            AcquireReply.Acquired reply,
+            ClockReading sent,
+            ClockReading now) {
         return StoreHold.of(
+                names,
                 spec,
                 attempt,
                 reply.firstTokens(),
                 now,
                 deadline(reply.leaseMillis(), sent),
-                spec.isFixed() ? deadline(spec.leaseMillis(), sent) : null);
+                spec.fixed() ? deadline(spec.leaseMillis(), sent) : null);
     }
 
     /**
@@ -64,8 +70,13 @@ record LeasePolicy(
      */
     @Nullable
     StoreHold hold(
-            AcquireSpec spec, AcquireSpec.AttemptId attempt, AcquireAttempt.State.Queued waiting, Grant grant, ClockReading now) {
-        if (claims || spec.names().size() > 1) {
+            List<String> names,
+            AcquireSpec spec,
+            AcquireSpec.AttemptId attempt,
+            AcquireAttempt.State.Queued waiting,
+            Grant grant,
+            ClockReading now) {
+        if (claims || names.size() > 1) {
             return null;
         }
         ClockReading end =
@@ -73,10 +84,10 @@ record LeasePolicy(
         if (end == null) {
             return null;
         }
-        ClockReading fixedEnd = spec.isFixed() ? deadline(spec.leaseMillis(), now) : null;
+        ClockReading fixedEnd = spec.fixed() ? deadline(spec.leaseMillis(), now) : null;
         ClockReading granted = end.plusMillis(-AcquireSpec.marginMillis(0));
         ClockReading deadline = fixedEnd == null ? granted : granted.orEarlier(fixedEnd);
-        StoreHold begun = StoreHold.of(spec, attempt, List.of(grant.firstToken()), now, deadline, fixedEnd);
+        StoreHold begun = StoreHold.of(names, spec, attempt, List.of(grant.firstToken()), now, deadline, fixedEnd);
         return begun.isValid(now) ? begun : null;
     }
 

@@ -249,7 +249,7 @@ final class LeaseRenewer {
         for (StoreHold hold : batch) {
             ClockReading deadline = deadlines.computeIfAbsent(
                     hold.spec.leaseMillis(), millis -> LeasePolicy.deadline(millis, sent));
-            PendingAnswers.safely(() -> all(hold.spec.names().stream()
+            PendingAnswers.safely(() -> all(hold.names.stream()
                             .map(name -> answers.next())
                             .toList()))
                     .whenComplete((held, failure) -> answered(hold, sent, deadline, held, failure));
@@ -266,7 +266,7 @@ final class LeaseRenewer {
     }
 
     private static Stream<RenewCommand> commands(StoreHold hold, long leaseMillis) {
-        return hold.spec.names().stream().map(name -> new RenewCommand(name, hold.attempt(), leaseMillis, false, 0));
+        return hold.names.stream().map(name -> new RenewCommand(name, hold.attempt(), leaseMillis, false, 0));
     }
 
     private static long leaseMillis(StoreHold hold, ClockReading now) {
@@ -336,19 +336,19 @@ final class LeaseRenewer {
         hold.renewed(fixedEnd == null ? deadline : fixedEnd, sent, now);
         watch(hold);
         Duration remaining = Duration.ofNanos(hold.deadline().nanosFrom(now));
-        context.listener().onRenewed(new LockListener.Renewed(spec.names(), spec.lockMode(), hold.label(), remaining));
+        context.listener().onRenewed(new LockListener.Renewed(hold.names, spec.lockMode(), hold.label(), remaining));
     }
 
     private void failed(StoreHold hold, Throwable failure) {
         AcquireSpec spec = hold.spec;
         ClockReading now = context.now();
         long remaining = hold.deadline().nanosFrom(now);
-        warn(spec.name(), remaining, failure);
+        warn(hold.name(), remaining, failure);
         long delay = Math.max(MIN_RETRY_NANOS, Math.min(MAX_RETRY_NANOS, remaining / 10));
         due(hold, delay < remaining, now, Math.min(delay, remaining));
         context.listener()
                 .onRenewalFailed(new LockListener.RenewalFailed(
-                        spec.names(), spec.lockMode(), hold.label(), Duration.ofNanos(remaining), failure));
+                        hold.names, spec.lockMode(), hold.label(), Duration.ofNanos(remaining), failure));
     }
 
     /** Warns now and then, however many locks one failing server costs their renewals. */

@@ -49,6 +49,7 @@ final class LocalLock {
     /** Most locks that are held have no waiters: they keep no list of their own. */
     private static final Queue<PendingRequest> NONE = new ArrayDeque<>(0);
 
+    final List<String> names;
     final AcquireSpec spec;
     private final LeasePolicy policy;
     private Queue<PendingRequest> waiters = NONE;
@@ -87,16 +88,21 @@ final class LocalLock {
         }
     }
 
-    LocalLock(AcquireSpec spec, LeasePolicy policy) {
+    LocalLock(List<String> names, AcquireSpec spec, LeasePolicy policy) {
+        this.names = names;
         this.spec = spec;
         this.policy = policy;
     }
 
     /** Creates a lock around the hold of a reader who held exclusively before. */
     LocalLock(StoreHold reader, LeasePolicy policy) {
-        this(reader.spec, policy);
+        this(reader.names, reader.spec, policy);
         reader.holders = 1;
         this.hold = reader;
+    }
+
+    String name() {
+        return names.get(0);
     }
 
     /** Returns what the callers hold now; null: nothing. Needs no monitor. */
@@ -246,7 +252,7 @@ final class LocalLock {
         } else if (asked.revoked || reply instanceof AcquireReply.Ended) {
             startOver(asked, now);
         } else if (reply instanceof AcquireReply.Acquired acquired) {
-            StoreHold begun = LeasePolicy.hold(spec, asked.id, acquired, sent, now);
+            StoreHold begun = LeasePolicy.hold(names, spec, asked.id, acquired, sent, now);
             if (begun.isValid(now)) {
                 begin(asked, begun);
             } else {
@@ -342,7 +348,7 @@ final class LocalLock {
     /** Returns whether the hold is that of an attempt, or went on as that of a reader. */
     private boolean isHeldBy(AcquireAttempt asked) {
         StoreHold got = asked.hold();
-        return got != null && (got == hold || got.downgraded);
+        return got != null && (got == hold || got.isDowngraded());
     }
 
     private void pollAfter(State.Queued waiting, long millis, ClockReading now) {
@@ -413,7 +419,7 @@ final class LocalLock {
     }
 
     private void granted(AcquireAttempt waiting, State.Queued state, Grant grant, ClockReading now) {
-        StoreHold begun = policy.hold(spec, waiting.id, state, grant, now);
+        StoreHold begun = policy.hold(names, spec, waiting.id, state, grant, now);
         if (begun == null || isTooShort(begun, now)) {
             poll(waiting, state, now);
         } else {
@@ -537,7 +543,7 @@ final class LocalLock {
         ended.end();
         hold = null;
         // Of several locks nothing is reserved beyond the tokens that were given out.
-        long lastToken = spec.names().size() > 1 ? 0 : ended.token();
+        long lastToken = names.size() > 1 ? 0 : ended.token();
         long keep = ended.keepMillis(now);
         if (waiters.isEmpty()) {
             retire();
@@ -572,10 +578,9 @@ final class LocalLock {
      */
     @Nullable
     List<LockAction> downgraded(StoreHold gone, ClockReading now) {
-        if (gone != hold || !gone.end()) {
+        if (gone != hold || !gone.downgrade()) {
             return null;
         }
-        gone.downgraded = true;
         hold = null;
         askOrRetire(now);
         return decided();

@@ -56,8 +56,8 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
     private final LockInspection inspection;
     private final StoreTraits traits;
     private final LeasePolicy policy;
-    private final AcquireSpec.Terms exclusive;
-    private final AcquireSpec.Terms reading;
+    private final AcquireSpec exclusive;
+    private final AcquireSpec reading;
     private final Map<String, LocalLock> plain = new ConcurrentHashMap<>();
     private final Map<String, LocalLock> readers = new ConcurrentHashMap<>();
 
@@ -99,8 +99,8 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
                 traits.claims(),
                 context.random(),
                 () -> new AcquireSpec.AttemptId(instance.clientId(), attempts.incrementAndGet()));
-        this.exclusive = AcquireSpec.Terms.exclusive(leaseMillis(), traits.queues() ? settings.maxPasses() : 0);
-        this.reading = AcquireSpec.Terms.reading(leaseMillis());
+        this.exclusive = AcquireSpec.exclusive(leaseMillis(), traits.queues() ? settings.maxPasses() : 0);
+        this.reading = AcquireSpec.reading(leaseMillis());
         this.leases = new LeaseOperations(store, context, calls, policy, registry, executor, renewer);
     }
 
@@ -167,7 +167,10 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
         do {
             lock = request.isPlain()
                     ? reads ? shared(request.request, readers, reading) : shared(request.request, plain, exclusive)
-                    : new LocalLock(AcquireSpec.single(request.request, leaseMillis()), policy);
+                    : new LocalLock(
+                            AcquireSpec.inGlobalOrder(request.request.names()),
+                            AcquireSpec.single(request.request, leaseMillis()),
+                            policy);
             registry.put(request, lock);
         } while (!entered(request, lock, waitNanos));
         if (refuses(request.nested)) {
@@ -175,9 +178,9 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
         }
     }
 
-    private LocalLock shared(LockRequest request, Map<String, LocalLock> locks, AcquireSpec.Terms terms) {
+    private LocalLock shared(LockRequest request, Map<String, LocalLock> locks, AcquireSpec spec) {
         LocalLock lock = locks.computeIfAbsent(
-                request.names().get(0), name -> new LocalLock(new AcquireSpec(request.names(), terms), policy));
+                request.names().get(0), name -> new LocalLock(request.names(), spec, policy));
         StoreHold hold = lock.hold();
         if (hold != null && hold.isExpired(context.now())) {
             // A hold that was given up stays lost: the answer to a renewal under way must not bring it back.
@@ -241,9 +244,9 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
 
     @Override
     public void retired(LocalLock lock) {
-        plain.remove(lock.spec.name(), lock);
+        plain.remove(lock.name(), lock);
         if (lock.spec.isShared()) {
-            readers.remove(lock.spec.name(), lock);
+            readers.remove(lock.name(), lock);
         }
     }
 

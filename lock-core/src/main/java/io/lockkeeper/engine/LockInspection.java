@@ -285,7 +285,7 @@ final class LockInspection implements LockInspector {
         LockRequest.of(name);
         // Those that begin later may come after the revocation.
         List<StoreHold> ours = registry.holds()
-                .filter(hold -> hold.spec.names().contains(name))
+                .filter(hold -> hold.names.contains(name))
                 .toList();
         boolean held = PendingAnswers.answer(name, store.revoke(name));
         if (held) {

@@ -157,7 +157,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
 
     @Override
     public long fencingToken(String name) {
-        int index = hold.spec.names().indexOf(name);
+        int index = hold.names.indexOf(name);
         if (index < 0) {
             throw new IllegalArgumentException("This lease holds " + names() + ", not '" + name + "'");
         }

@@ -20,6 +20,7 @@ class StoreHold {
     static final String TIME_OVER = "its lease time is over";
     static final String NOT_RENEWED = "its lease ended before it was renewed";
     static final String RELEASED = "it was released";
+    private static final String DOWNGRADED = "it goes on as that of a reader";
 
     interface Holder {
 
@@ -38,6 +39,9 @@ class StoreHold {
         /** Returns how long the lock stays taken after this lease, in ms. */
         long keepMillis();
     }
+
+    /** The locks' names, in the global order. */
+    final List<String> names;
 
     final AcquireSpec spec;
     final AcquireSpec.AttemptId id;
@@ -60,9 +64,6 @@ class StoreHold {
 
     /** Whether it must not pass on, nor be joined: a holder wants another end, or a writer waits. */
     volatile boolean pinned;
-
-    /** Whether it has gone on as that of a reader. Guarded by the local lock. */
-    boolean downgraded;
 
     /** When the lock may be free at the earliest, on the monotonic clock. */
     private long freeNanos;
@@ -95,13 +96,14 @@ class StoreHold {
         volatile @Nullable String unconfirmed;
 
         OfReaders(
+                List<String> names,
                 AcquireSpec spec,
                 AcquireSpec.AttemptId id,
                 List<Long> firstTokens,
                 ClockReading begun,
                 ClockReading deadline,
                 @Nullable ClockReading fixedEnd) {
-            super(spec, id, firstTokens, begun, deadline, fixedEnd);
+            super(names, spec, id, firstTokens, begun, deadline, fixedEnd);
         }
 
         @Override
@@ -127,6 +129,7 @@ class StoreHold {
     }
 
     static StoreHold of(
+            List<String> names,
             AcquireSpec spec,
             AcquireSpec.AttemptId id,
             List<Long> firstTokens,
@@ -134,25 +137,31 @@ class StoreHold {
             ClockReading deadline,
             @Nullable ClockReading fixedEnd) {
         return spec.isShared()
-                ? new OfReaders(spec, id, firstTokens, begun, deadline, fixedEnd)
-                : new StoreHold(spec, id, firstTokens, begun, deadline, fixedEnd);
+                ? new OfReaders(names, spec, id, firstTokens, begun, deadline, fixedEnd)
+                : new StoreHold(names, spec, id, firstTokens, begun, deadline, fixedEnd);
     }
 
     private StoreHold(
+            List<String> names,
             AcquireSpec spec,
             AcquireSpec.AttemptId id,
             List<Long> firstTokens,
             ClockReading begun,
             ClockReading deadline,
             @Nullable ClockReading fixedEnd) {
+        this.names = names;
         this.spec = spec;
         this.id = id;
         this.firstToken = firstTokens.get(0);
-        this.tokens = spec.names().size() > 1 ? firstTokens : null;
+        this.tokens = names.size() > 1 ? firstTokens : null;
         this.begunNanos = begun.nanos();
         this.freeNanos = begunNanos;
         this.deadline = deadline;
         this.fixedEnd = fixedEnd;
+    }
+
+    String name() {
+        return names.get(0);
     }
 
     /** Returns the id of the attempt that has it, as the store knows it. */
@@ -167,7 +176,7 @@ class StoreHold {
         return firstToken + passes;
     }
 
-    /** Returns the token of one of several locks, by its place among the names of the spec. */
+    /** Returns the token of one of several locks, by its place among the names. */
     long token(int index) {
         return Objects.requireNonNull(tokens).get(index);
     }
@@ -290,7 +299,12 @@ class StoreHold {
     }
 
     boolean isLost() {
-        return isOver() && !RELEASED.equals(ended);
+        return isOver() && !RELEASED.equals(ended) && !isDowngraded();
+    }
+
+    /** Returns whether it has gone on as that of a reader. */
+    boolean isDowngraded() {
+        return DOWNGRADED.equals(ended);
     }
 
     /** Returns why it has ended, or does where its deadline has passed. */
@@ -301,6 +315,10 @@ class StoreHold {
 
     boolean end() {
         return lose(RELEASED);
+    }
+
+    boolean downgrade() {
+        return lose(DOWNGRADED);
     }
 
     boolean lose(String reason) {

@@ -30,9 +30,7 @@ final class EngineFixture {
 
     static final LockRequest REQUEST = LockRequest.of("stock").withWaitTime(FOREVER);
 
-    static final AcquireSpec SPEC =
-            new AcquireSpec(REQUEST.names(), AcquireSpec.Terms.exclusive(LEASE_MILLIS, MAX_PASSES));
-    static final AcquireSpec READING = new AcquireSpec(REQUEST.names(), AcquireSpec.Terms.reading(LEASE_MILLIS));
+    static final AcquireSpec SPEC = AcquireSpec.exclusive(LEASE_MILLIS, MAX_PASSES);
 
     final ManualTime time = new ManualTime();
     final RecordingStore store = new RecordingStore();

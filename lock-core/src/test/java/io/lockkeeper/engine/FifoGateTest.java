@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lockkeeper.LockMode;
 import io.lockkeeper.LockRequest;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** Local locks of one name go through one at a time, in the order in which they came. */
@@ -69,6 +70,8 @@ class FifoGateTest {
 
     private static LocalLock lock(String name) {
         AcquireSpec spec = AcquireSpec.single(LockRequest.of(name).withMode(LockMode.FAIR), 30_000);
-        return new LocalLock(spec, new LeasePolicy(5_000, 0, false, (origin, bound) -> origin, () -> new AcquireSpec.AttemptId("attempt", 1)));
+        AcquireSpec.AttemptId attempt = new AcquireSpec.AttemptId("attempt", 1);
+        LeasePolicy policy = new LeasePolicy(5_000, 0, false, (origin, bound) -> origin, () -> attempt);
+        return new LocalLock(List.of(name), spec, policy);
     }
 }

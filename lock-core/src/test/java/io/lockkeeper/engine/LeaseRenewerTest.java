@@ -48,6 +48,7 @@ class LeaseRenewerTest {
     private static final Duration THIRD = BELIEVED.dividedBy(3);
     private static final Duration UNTIL_RENEWED = THIRD.plus(PAUSE);
     private static final AcquireSpec SPEC = EngineFixture.SPEC;
+    private static final List<String> NAMES = EngineFixture.REQUEST.names();
 
     private final ManualTime time = new ManualTime();
     private final RecordingStore store = new RecordingStore();
@@ -102,7 +103,7 @@ class LeaseRenewerTest {
     @Test
     void aHoldThatIsShortIsRenewedAtOnce() {
         StoreHold hold = tracked(LeasePolicy.hold(
-                SPEC, nextAttempt(), new AcquireReply.Acquired(290, List.of(1L)), context.now(), context.now()));
+                NAMES, SPEC, nextAttempt(), new AcquireReply.Acquired(290, List.of(1L)), context.now(), context.now()));
         renewer.watch(hold);
 
         time.pass(PAUSE);
@@ -248,10 +249,11 @@ class LeaseRenewerTest {
     @ParameterizedTest
     @ValueSource(ints = {0, 1})
     void severalLocksAreLostWhenTheStoreSaysSoOfOne(int gone) {
-        AcquireSpec spec = AcquireSpec.single(LockRequest.of("order", "stock"), LEASE_MILLIS);
+        LockRequest both = LockRequest.of("order", "stock");
+        AcquireSpec spec = AcquireSpec.single(both, LEASE_MILLIS);
         ClockReading now = context.now();
         AcquireReply.Acquired reply = new AcquireReply.Acquired(LEASE_MILLIS, List.of(1L, 1L));
-        renewer.watch(tracked(LeasePolicy.hold(spec, nextAttempt(), reply, now, now)));
+        renewer.watch(tracked(LeasePolicy.hold(both.names(), spec, nextAttempt(), reply, now, now)));
         time.pass(UNTIL_RENEWED);
 
         store.renewals.get(1 - gone).answer(true);
@@ -427,9 +429,9 @@ class LeaseRenewerTest {
 
     @Test
     void aFixedLeaseIsNotRenewedAndEndsByItself() {
-        AcquireSpec fixed = AcquireSpec.fixed(List.of("stock"), ClaimMode.EXCLUSIVE, 5_000);
+        AcquireSpec fixed = AcquireSpec.fixed(ClaimMode.EXCLUSIVE, 5_000);
         AcquireReply.Acquired reply = new AcquireReply.Acquired(fixed.leaseMillis(), List.of(1L));
-        renewer.watch(tracked(LeasePolicy.hold(fixed, nextAttempt(), reply, context.now(), context.now())));
+        renewer.watch(tracked(LeasePolicy.hold(NAMES, fixed, nextAttempt(), reply, context.now(), context.now())));
         time.pass(Duration.ofMillis(4_999));
         assertThat(lost).isEmpty();
 
@@ -518,22 +520,21 @@ class LeaseRenewerTest {
     }
 
     private StoreHold watched(LockRequest request) {
-        AcquireSpec spec = new AcquireSpec(request.names(), SPEC.terms());
         ClockReading now = context.now();
         AcquireReply.Acquired reply = EngineFixture.acquiredReply(1);
-        StoreHold hold = tracked(LeasePolicy.hold(spec, nextAttempt(), reply, now, now));
+        StoreHold hold = tracked(LeasePolicy.hold(request.names(), SPEC, nextAttempt(), reply, now, now));
         renewer.watch(hold);
         return hold;
     }
 
     private StoreHold grantedFor(Duration leaseTime) {
-        AcquireSpec fixed = AcquireSpec.fixed(List.of("stock"), ClaimMode.EXCLUSIVE, leaseTime.toMillis());
+        AcquireSpec fixed = AcquireSpec.fixed(ClaimMode.EXCLUSIVE, leaseTime.toMillis());
         ClockReading now = context.now();
         long storeMillis = EngineFixture.storeMillis(time);
         AcquireAttempt.State.Queued queued = new AcquireAttempt.State.Queued();
         queued.placed(new AcquireReply.Queued("other1", 20_000, storeMillis), now);
         Grant grant = new Grant("granted", "stock", 1, storeMillis + EngineFixture.GRANT_MILLIS);
-        return tracked(Objects.requireNonNull(policy.hold(fixed, nextAttempt(), queued, grant, now)));
+        return tracked(Objects.requireNonNull(policy.hold(NAMES, fixed, nextAttempt(), queued, grant, now)));
     }
 
     /** The renewer finds holds in the local locks that the registry knows. */

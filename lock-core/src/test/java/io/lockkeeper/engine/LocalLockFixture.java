@@ -31,24 +31,25 @@ final class LocalLockFixture {
     private @Nullable AcquireAttempt asked;
 
     LocalLockFixture() {
-        this(EngineFixture.SPEC);
+        this(EngineFixture.REQUEST.names(), EngineFixture.SPEC);
     }
 
-    LocalLockFixture(AcquireSpec spec) {
+    LocalLockFixture(List<String> names, AcquireSpec spec) {
         LeasePolicy policy = new LeasePolicy(
                 5_000, EngineFixture.MAX_PASS_TIME.toNanos(), false, (origin, bound) -> 0, () -> new AcquireSpec.AttemptId("attempt", ++attempts));
-        lock = new LocalLock(spec, policy);
+        lock = new LocalLock(names, spec, policy);
     }
 
     /** Returns a lock of readers, who hold it together. */
     static LocalLockFixture ofReaders() {
-        return new LocalLockFixture(EngineFixture.READING);
+        return new LocalLockFixture(
+                EngineFixture.REQUEST.names(), AcquireSpec.reading(EngineFixture.LEASE_MILLIS));
     }
 
     /** Returns the lock of a fair caller who has to wait for its turn to ask. */
     static LocalLockFixture gated() {
         LockRequest fair = EngineFixture.REQUEST.withMode(LockMode.FAIR);
-        return new LocalLockFixture(AcquireSpec.single(fair, EngineFixture.LEASE_MILLIS));
+        return new LocalLockFixture(fair.names(), AcquireSpec.single(fair, EngineFixture.LEASE_MILLIS));
     }
 
     // ---- callers ----

@@ -198,7 +198,7 @@ class LocalLockTest {
 
     @Test
     void aFixedLeaseIsNeverPassedOn() {
-        LocalLockFixture own = new LocalLockFixture(AcquireSpec.fixed(List.of("stock"), ClaimMode.EXCLUSIVE, 5_000));
+        LocalLockFixture own = new LocalLockFixture(List.of("stock"), AcquireSpec.fixed(ClaimMode.EXCLUSIVE, 5_000));
         own.enters();
         own.replied(new AcquireReply.Acquired(own.lock.spec.leaseMillis(), List.of(7L)));
         StoreHold hold = own.hold();
@@ -211,11 +211,12 @@ class LocalLockTest {
     @Test
     void theTokenOfOneLockOfSeveralIsNotWrittenToTheOthers() {
         LockRequest both = LockRequest.of("b", "a");
-        LocalLockFixture own = new LocalLockFixture(AcquireSpec.single(both, EngineFixture.LEASE_MILLIS));
+        LocalLockFixture own = new LocalLockFixture(
+                AcquireSpec.inGlobalOrder(both.names()), AcquireSpec.single(both, EngineFixture.LEASE_MILLIS));
         PendingRequest caller = own.enters();
         List<LockAction> begun = own.replied(new AcquireReply.Acquired(EngineFixture.LEASE_MILLIS, List.of(5L, 9L)));
         StoreHold hold = own.hold();
-        assertThat(hold.spec.names()).containsExactly("a", "b");
+        assertThat(hold.names).containsExactly("a", "b");
         assertThat(begun).contains(new LockAction.Grant(caller, hold, 5, Way.ANSWER));
 
         assertThat(own.released()).containsExactly(new Retire(), new Release(hold, 0, 0));

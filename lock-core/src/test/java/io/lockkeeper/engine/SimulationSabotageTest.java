@@ -53,7 +53,7 @@ class SimulationSabotageTest {
         A_LEASE_IS_KEPT_THAT_NOBODY_RECEIVED(
                 "LeaseManager", "asked.isCompletedExceptionally() ? null : asked.join()", "null"),
         A_HEALTHY_STORE_IS_BLAMED("LocalLock", "|| !(heardSince || waiting() != null)", "|| waiting() == null"),
-        A_DOWNGRADED_HOLD_IS_CANCELLED("LocalLock", "gone.downgraded = true;", ""),
+        A_DOWNGRADED_HOLD_IS_CANCELLED("StoreHold", "return lose(DOWNGRADED);", "return lose(RELEASED);"),
         A_DOWNGRADED_LEASE_HAS_NO_DEADLINE("LeaseOperations", "renewer.watch(reader);\n            return", "return"),
         CLOSE_DOES_NOT_WAIT_FOR_ANSWERS(
                 "PendingAnswers", "none = awaited;\n        tellIfNone();", "awaited.complete(null);"),
