@@ -81,7 +81,9 @@ record AcquireSpec(ClaimMode mode, long leaseMillis, boolean fixed, int maxPasse
         static @Nullable AttemptId parse(String text) {
             int end = text.length() - DIGITS;
             try {
-                return end < 0 ? null : new AttemptId(text.substring(0, end), Long.parseLong(text, end, end + DIGITS, RADIX));
+                return end < 0
+                        ? null
+                        : new AttemptId(text.substring(0, end), Long.parseLong(text, end, end + DIGITS, RADIX));
             } catch (NumberFormatException strange) {
                 return null;
             }

@@ -144,8 +144,7 @@ final class ActionExecutor {
                 actions = event.apply(lock, context.now());
             } catch (Throwable error) {
                 actions = lock.broken();
-                ErrorLog.error(
-                        log, "An error came into a decision about {}, whose callers fail", lock.names, error);
+                ErrorLog.error(log, "An error came into a decision about {}, whose callers fail", lock.names, error);
             }
         }
         try {
@@ -397,8 +396,7 @@ final class ActionExecutor {
             return;
         }
         ClockReading sent = context.now();
-        AcquireCommand command =
-                lock.spec.command(lock.names, attempt.id, attempt.queues, attempt.passes, waitNanos);
+        AcquireCommand command = lock.spec.command(lock.names, attempt.id, attempt.queues, attempt.passes, waitNanos);
         attempt.unanswered.incrementAndGet();
         calls.send(() -> store.acquire(command), (reply, failure) -> answered(lock, attempt, sent, reply, failure));
     }
@@ -488,14 +486,16 @@ final class ActionExecutor {
             @Nullable CompletableFuture<ReleaseResult> released) {
         StoreHold ended = release.hold();
         ReleaseCommand command =
-                new ReleaseCommand(ended.names, ended.attempt(), release.lastToken(), release.keepMillis());
+                new ReleaseCommand(ended.names, ended.attempt(), release.lastToken(), release.keepMillis(), waitNanos);
         ClockReading lastArrival = lastArrival();
-        calls.send(() -> store.release(command.awaited(waitNanos)), (answer, failure) -> {
+        calls.send(() -> store.release(command), (answer, failure) -> {
             // Not before: the late news of its grant would be answered with a release that knows of no minimum hold
             // time.
             registry.untrack(ended.id);
             if (answer == null) {
-                new Ending(command, context.now().plusMillis(ended.spec.leaseMillis()), null).again();
+                // On a thread that does not wait.
+                ClockReading end = context.now().plusMillis(ended.spec.leaseMillis());
+                new Ending(command.awaited(0), end, null).again();
             } else if (answer == ReleaseReply.NOT_HELD) {
                 releaseAgain(ended, lastArrival);
             }

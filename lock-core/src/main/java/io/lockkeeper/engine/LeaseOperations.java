@@ -44,13 +44,7 @@ record LeaseOperations(
     private final class Lease extends ManagedLease {
 
         Lease(PendingRequest waiter, StoreHold hold, LockAction.Grant grant) {
-            super(
-                    registry.owedReleases,
-                    waiter.request,
-                    waiter.thread,
-                    hold,
-                    grant.token(),
-                    context.now());
+            super(registry.owedReleases, waiter.request, waiter.thread, hold, grant.token(), context.scheduler());
         }
 
         @Override
@@ -220,8 +214,7 @@ record LeaseOperations(
     /** Tells the store of a downgrade, again and again; returns what is completed with the first answer, or without it. */
     private CompletableFuture<?> tell(StoreHold before, StoreHold.OfReaders reader) {
         ClockReading sent = context.now();
-        HandOverCommand command =
-                new HandOverCommand(
+        HandOverCommand command = new HandOverCommand(
                 before.attempt(), before.token(), reader.spec.command(reader.names, reader.id, true, 0, 0), true);
         CompletableFuture<@Nullable Void> told = new CompletableFuture<>();
         calls.send(() -> store.handOver(command), (reply, failure) -> {
@@ -231,8 +224,7 @@ record LeaseOperations(
         return told;
     }
 
-    private void told(
-            StoreHold before, StoreHold.OfReaders reader, ClockReading sent, @Nullable HandOverReply reply) {
+    private void told(StoreHold before, StoreHold.OfReaders reader, ClockReading sent, @Nullable HandOverReply reply) {
         ClockReading now = context.now();
         if (reader.isOver()) {
             // A command of the downgrade may still be on its way.

@@ -247,11 +247,10 @@ final class LeaseRenewer {
         // One for all that have the same lease, which is most of what each of many holds would keep of its renewal.
         Map<Long, ClockReading> deadlines = new HashMap<>();
         for (StoreHold hold : batch) {
-            ClockReading deadline = deadlines.computeIfAbsent(
-                    hold.spec.leaseMillis(), millis -> LeasePolicy.deadline(millis, sent));
-            PendingAnswers.safely(() -> all(hold.names.stream()
-                            .map(name -> answers.next())
-                            .toList()))
+            ClockReading deadline =
+                    deadlines.computeIfAbsent(hold.spec.leaseMillis(), millis -> LeasePolicy.deadline(millis, sent));
+            PendingAnswers.safely(() ->
+                            all(hold.names.stream().map(name -> answers.next()).toList()))
                     .whenComplete((held, failure) -> answered(hold, sent, deadline, held, failure));
         }
     }

@@ -179,8 +179,8 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
     }
 
     private LocalLock shared(LockRequest request, Map<String, LocalLock> locks, AcquireSpec spec) {
-        LocalLock lock = locks.computeIfAbsent(
-                request.names().get(0), name -> new LocalLock(request.names(), spec, policy));
+        LocalLock lock =
+                locks.computeIfAbsent(request.names().get(0), name -> new LocalLock(request.names(), spec, policy));
         StoreHold hold = lock.hold();
         if (hold != null && hold.isExpired(context.now())) {
             // A hold that was given up stays lost: the answer to a renewal under way must not bring it back.

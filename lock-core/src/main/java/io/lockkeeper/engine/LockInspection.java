@@ -284,9 +284,8 @@ final class LockInspection implements LockInspector {
     public boolean forceRelease(String name) {
         LockRequest.of(name);
         // Those that begin later may come after the revocation.
-        List<StoreHold> ours = registry.holds()
-                .filter(hold -> hold.names.contains(name))
-                .toList();
+        List<StoreHold> ours =
+                registry.holds().filter(hold -> hold.names.contains(name)).toList();
         boolean held = PendingAnswers.answer(name, store.revoke(name));
         if (held) {
             ours.forEach(revoked);

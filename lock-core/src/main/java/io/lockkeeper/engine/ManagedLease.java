@@ -85,14 +85,14 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
             Thread thread,
             StoreHold hold,
             long token,
-            ClockReading granted) {
+            Scheduler clock) {
         this.owedReleases = owedReleases;
         this.request = request;
         this.minHold = AcquireSpec.bounded(request.minHoldTime());
         this.hold = hold;
         this.token = token;
-        this.grantedNanos = granted.nanos();
-        this.grantedMillis = granted.wallMillis();
+        this.grantedNanos = clock.nanoTime();
+        this.grantedMillis = clock.currentTimeMillis();
         this.thread = thread;
     }
 
@@ -113,7 +113,8 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
         thread = Thread.currentThread();
         try {
             Duration waited = asked.until(context().now());
-            context().listener()
+            context()
+                    .listener()
                     .onAcquired(new LockListener.Acquired(number, request, fencingToken(), waited, tries, path));
             LockLostException early;
             synchronized (this) {
@@ -404,7 +405,8 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
             }
         }
         if (acquisition != 0) {
-            context().listener()
+            context()
+                    .listener()
                     .onReleased(new LockListener.Released(acquisition, request, fencingToken(), heldFor(), result));
         }
         return result;

@@ -294,7 +294,8 @@ class DowngradeTest {
 
         time.pass(BELIEVED.dividedBy(3).plusMillis(6));
 
-        assertThat(last(store.renewals).command().attempt()).isEqualTo(lease.hold().attempt());
+        assertThat(last(store.renewals).command().attempt())
+                .isEqualTo(lease.hold().attempt());
     }
 
     @Test

@@ -88,7 +88,8 @@ class LeaseRenewerTest {
 
         time.pass(EARLY.plus(PAUSE));
 
-        assertThat(last(store.renewals).command()).isEqualTo(new RenewCommand("stock", hold.attempt(), 30_000, false, 0));
+        assertThat(last(store.renewals).command())
+                .isEqualTo(new RenewCommand("stock", hold.attempt(), 30_000, false, 0));
         assertThat(remaining(hold))
                 .isBetween(BELIEVED.multipliedBy(2).dividedBy(3).minus(PAUSE), BELIEVED.minusSeconds(9));
         time.pass(Duration.ofSeconds(1));

@@ -251,7 +251,8 @@ class LocalLockAnswersTest {
         AcquireAttempt revoked = fixture.asked();
         io.lockkeeper.store.Grant late = fixture.grant(100);
 
-        assertThat(fixture.revoked("attempt00000001")).containsExactly(new Cancel(revoked, 0), new Ask(fixture.asked()));
+        assertThat(fixture.revoked("attempt00000001"))
+                .containsExactly(new Cancel(revoked, 0), new Ask(fixture.asked()));
         assertThat(fixture.granted(late)).isEmpty();
     }
 
@@ -272,7 +273,9 @@ class LocalLockAnswersTest {
     void aRevocationOfWhatIsHeldOrOfAnotherAttemptIsNoNewsHere() {
         fixture.holds(100);
 
-        assertThat(fixture.revoked("attempt00000001")).as("who makes it lost is told").isEmpty();
+        assertThat(fixture.revoked("attempt00000001"))
+                .as("who makes it lost is told")
+                .isEmpty();
         assertThat(fixture.revoked("attempt00000002")).isEmpty();
     }
 

@@ -36,14 +36,17 @@ final class LocalLockFixture {
 
     LocalLockFixture(List<String> names, AcquireSpec spec) {
         LeasePolicy policy = new LeasePolicy(
-                5_000, EngineFixture.MAX_PASS_TIME.toNanos(), false, (origin, bound) -> 0, () -> new AcquireSpec.AttemptId("attempt", ++attempts));
+                5_000,
+                EngineFixture.MAX_PASS_TIME.toNanos(),
+                false,
+                (origin, bound) -> 0,
+                () -> new AcquireSpec.AttemptId("attempt", ++attempts));
         lock = new LocalLock(names, spec, policy);
     }
 
     /** Returns a lock of readers, who hold it together. */
     static LocalLockFixture ofReaders() {
-        return new LocalLockFixture(
-                EngineFixture.REQUEST.names(), AcquireSpec.reading(EngineFixture.LEASE_MILLIS));
+        return new LocalLockFixture(EngineFixture.REQUEST.names(), AcquireSpec.reading(EngineFixture.LEASE_MILLIS));
     }
 
     /** Returns the lock of a fair caller who has to wait for its turn to ask. */
@@ -192,7 +195,11 @@ final class LocalLockFixture {
     }
 
     Grant grant(long firstToken) {
-        return new Grant(asked().id.toString(), "stock", firstToken, EngineFixture.storeMillis(time) + EngineFixture.GRANT_MILLIS);
+        return new Grant(
+                asked().id.toString(),
+                "stock",
+                firstToken,
+                EngineFixture.storeMillis(time) + EngineFixture.GRANT_MILLIS);
     }
 
     List<LockAction> granted(Grant grant) {

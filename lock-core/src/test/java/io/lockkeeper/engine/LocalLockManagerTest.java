@@ -478,8 +478,9 @@ class LocalLockManagerTest {
     void theRepetitionsOfAReleaseAreHalfACommandTimeoutApartAtMost(long commandMillis) {
         EngineFixture quick = new EngineFixture(Duration.ZERO, Duration.ofMillis(commandMillis));
         quick.holds(100).closeAsync();
-        Duration longest = Duration.ofNanos(
-                Math.min(Duration.ofMillis(1_600).toNanos(), Duration.ofMillis(commandMillis).toNanos() / 2));
+        Duration longest = Duration.ofNanos(Math.min(
+                Duration.ofMillis(1_600).toNanos(),
+                Duration.ofMillis(commandMillis).toNanos() / 2));
 
         for (int repeated = 1; repeated <= 12; repeated++) {
             last(quick.store.releases).fail();
@@ -583,7 +584,8 @@ class LocalLockManagerTest {
         assertThat(manager.close()).isCompleted();
 
         assertThat(lease.isHeld()).isFalse();
-        assertThat(last(store.releases).command().attempt()).isEqualTo(lease.hold().attempt());
+        assertThat(last(store.releases).command().attempt())
+                .isEqualTo(lease.hold().attempt());
         fixture.assertEmpty();
     }
 
