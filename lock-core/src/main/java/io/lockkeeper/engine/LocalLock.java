@@ -333,7 +333,10 @@ final class LocalLock {
             if (reply instanceof AcquireReply.Acquired || reply instanceof AcquireReply.Queued) {
                 cancelAgain(asked, now);
             }
-        } else if (reply instanceof AcquireReply.Acquired acquired && held != null && held.fixedEnd() == null) {
+        } else if (reply instanceof AcquireReply.Acquired acquired
+                && held != null
+                && held == asked.hold()
+                && held.fixedEnd() == null) {
             // A poll that crossed the grant: the store has refreshed the lease.
             held.renewed(LeasePolicy.deadline(acquired.leaseMillis(), sent), sent, now);
         }

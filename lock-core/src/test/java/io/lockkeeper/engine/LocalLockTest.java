@@ -700,6 +700,26 @@ class LocalLockTest {
         assertThat(fixture.replied(attempt, EngineFixture.acquiredReply(100))).isEmpty();
     }
 
+    /** The next hold is a grant, of which the answer to another attempt says nothing. */
+    @Test
+    void aPollThatIsAnsweredAfterTheDowngradeRenewsNoOtherHold() {
+        fixture.enters();
+        fixture.queued();
+        AcquireAttempt attempt = fixture.asked();
+        fixture.messagesMissed();
+        fixture.granted(fixture.grant(100));
+        fixture.enters();
+        lock.downgraded(fixture.hold(), time.now());
+        AcquireAttempt next = Objects.requireNonNull(lock.attempt("attempt00000002"));
+        fixture.replied(next, new AcquireReply.Queued("other1", 1_000, EngineFixture.storeMillis(time)));
+        fixture.granted(fixture.grant(200));
+        ClockReading deadline = fixture.hold().deadline();
+
+        assertThat(fixture.replied(attempt, EngineFixture.acquiredReply(100))).isEmpty();
+
+        assertThat(fixture.hold().deadline()).isEqualTo(deadline);
+    }
+
     // ---- an error in a decision ----
 
     @Test
