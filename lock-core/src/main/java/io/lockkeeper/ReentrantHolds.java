@@ -245,11 +245,7 @@ final class ReentrantHolds {
             CompletableFuture<NestedLease> result,
             Consumer<NestedLease> entered) {
         NestedLease level = new NestedLease(this, request, true);
-        result.whenComplete((done, failure) -> {
-            if (done == null) {
-                level.closeAsync();
-            }
-        });
+        result.handle((done, failure) -> done == null ? level.closeAsync() : null);
         try {
             held.forEach(hold -> hold.lease().ensureHeld());
             held.forEach(level::enter);

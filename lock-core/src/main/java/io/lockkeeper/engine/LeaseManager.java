@@ -187,14 +187,17 @@ public final class LeaseManager implements LockManager {
     }
 
     /** Returns what a caller is told who does not get its lease. */
-    private LockException refused(PendingRequest request, @Nullable Throwable cause) {
+    LockException refused(PendingRequest request, @Nullable Throwable cause) {
         List<String> names = request.request.names();
         String why = cause instanceof StoreException known ? String.valueOf(known.getMessage()) : String.valueOf(cause);
-        LockException reason = cause instanceof LockException known
-                ? known
-                : new LockStoreException("Lock '" + String.join("', '", names) + "': " + why, cause);
-        // The stack that helps is that of the caller, not that of the timer or of the store's thread.
-        reason.fillInStackTrace();
+        LockException reason;
+        if (cause instanceof LockException known) {
+            reason = known;
+            // The stack that helps is that of the caller, not that of the timer or of the store's thread.
+            reason.fillInStackTrace();
+        } else {
+            reason = new LockStoreException("Lock '" + String.join("', '", names) + "': " + why, cause);
+        }
         context.listener()
                 .onNotAcquired(new LockListener.NotAcquired(
                         request.number, request.request, request.asked.until(context.now()), reason));
@@ -213,10 +216,10 @@ public final class LeaseManager implements LockManager {
         PendingRequest asked = locks.begin(request, nested, result);
         Executor where = atOnce && asked.isDone() ? Runnable::run : context.completions();
         locks.answer(asked, (lease, failure) -> where.execute(() -> answer(asked, result, lease, failure, received)));
-        result.whenComplete((done, never) -> {
+        result.handle((done, never) -> {
             if (!StackRoom.isEnough()) {
                 // A periodic look withdraws the request.
-                return;
+                return null;
             }
             if (!asked.isDone()) {
                 locks.withdraw(asked);
@@ -225,6 +228,7 @@ public final class LeaseManager implements LockManager {
                 ManagedLease given = asked.isCompletedExceptionally() ? null : asked.join();
                 answer(asked, result, given, null, received);
             }
+            return null;
         });
     }
 

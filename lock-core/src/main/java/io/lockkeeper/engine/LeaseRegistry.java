@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.engine;
 
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
@@ -87,9 +88,9 @@ final class LeaseRegistry {
         if (pending.isEmpty()) {
             return;
         }
-        pending.entrySet().stream()
-                .sorted(Comparator.comparingLong(entry -> entry.getKey().number))
-                .forEach(entry -> action.accept(entry.getKey(), entry.getValue()));
+        List<Map.Entry<PendingRequest, LocalLock>> callers = new ArrayList<>(pending.entrySet());
+        callers.sort(Comparator.comparingLong(entry -> entry.getKey().number));
+        callers.forEach(entry -> action.accept(entry.getKey(), entry.getValue()));
     }
 
     List<PendingRequest> pending() {

@@ -184,11 +184,13 @@ final class PendingAnswers {
             if (!get()) {
                 overdueNanos = result.isDone() ? 0 : context.nanoTime() + patienceNanos;
                 open.add(this);
-                result.whenComplete((value, failure) -> {
+                // Not whenComplete, which would wrap a failure once more, with a stack that is never read.
+                result.handle((value, failure) -> {
                     // Where there is no room on this thread, the next look tells it on another.
                     if (StackRoom.isEnough()) {
                         tell();
                     }
+                    return null;
                 });
             }
         }
