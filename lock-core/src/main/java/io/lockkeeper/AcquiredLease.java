@@ -35,8 +35,7 @@ final class AcquiredLease extends DelegatingLease {
 
     private AcquiredLease(LockManager.Lease lease, @Nullable StackFrame caller) {
         this.lease = lease;
-        // Most callers were not looked for: one object less for each of many leases that are held.
-        this.trace = CLEANER.register(this, caller == null ? lease : () -> logIfHeld(lease, caller));
+        this.trace = CLEANER.register(this, () -> logIfHeld(lease, caller));
     }
 
     /** Returns what makes a caller's lease of one that this thread acquires now. */
@@ -60,7 +59,7 @@ final class AcquiredLease extends DelegatingLease {
                 .orElse(null));
     }
 
-    static void logIfHeld(LockManager.Lease lease, @Nullable StackFrame caller) {
+    private static void logIfHeld(LockManager.Lease lease, @Nullable StackFrame caller) {
         if (lease.isHeld()) {
             log.warn(
                     "The lease of lock {} was collected as garbage without a release, and {}. Release it in a finally"

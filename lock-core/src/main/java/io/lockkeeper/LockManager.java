@@ -69,13 +69,7 @@ public interface LockManager extends AutoCloseable {
     void close();
 
     /** A lease as the layer above the manager needs it. */
-    interface Lease extends LockLease, Runnable {
-
-        /** Runs when what its caller received has been collected as garbage. */
-        @Override
-        default void run() {
-            AcquiredLease.logIfHeld(this, null);
-        }
+    interface Lease extends LockLease {
 
         /** Returns the number of its acquisition, which listeners know; 0: none was told. */
         default long acquisition() {

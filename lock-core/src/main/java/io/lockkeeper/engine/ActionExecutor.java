@@ -464,7 +464,7 @@ final class ActionExecutor {
     private void release(
             LockAction.Release release, long waitNanos, @Nullable CompletableFuture<ReleaseResult> released) {
         StoreHold ended = release.hold();
-        String before = ended.unconfirmed();
+        String before = ended.unconfirmed;
         if (before == null) {
             release(release, ReleaseReply.NOT_HELD, waitNanos, released);
         } else {

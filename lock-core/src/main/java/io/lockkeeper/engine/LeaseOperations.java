@@ -92,7 +92,7 @@ record LeaseOperations(
                 return false;
             }
             StoreHold hold = hold();
-            String before = hold.unconfirmed();
+            String before = hold.unconfirmed;
             List<CompletableFuture<Boolean>> answers = names().stream()
                     .map(name -> PendingAnswers.safely(() -> store.inspect(name))
                             .thenApply(found -> isHolder(hold, before, found)))
@@ -116,7 +116,7 @@ record LeaseOperations(
                     Objects.requireNonNull(request.withLeaseTime(leaseTime).leaseTime());
             StoreHold hold = hold();
             boolean held = isHeld();
-            if (held && hold.unconfirmed() != null) {
+            if (held && hold.unconfirmed != null) {
                 return CompletableFuture.failedFuture(
                         new StoreException("the store has not confirmed yet that the writer is a reader now", null));
             }
@@ -174,7 +174,7 @@ record LeaseOperations(
             StoreHold before = hold();
             LocalLock lock = registry.lockOf(before.id);
             ClockReading now = context.now();
-            StoreHold.OfReaders reader = new StoreHold.OfReaders(
+            StoreHold reader = new StoreHold(
                     before.names,
                     reading(before, now),
                     policy.attemptIds().get(),
@@ -212,7 +212,7 @@ record LeaseOperations(
     }
 
     /** Tells the store of a downgrade, again and again; returns what is completed with the first answer, or without it. */
-    private CompletableFuture<?> tell(StoreHold before, StoreHold.OfReaders reader) {
+    private CompletableFuture<?> tell(StoreHold before, StoreHold reader) {
         ClockReading sent = context.now();
         HandOverCommand command = new HandOverCommand(
                 before.attempt(), before.token(), reader.spec.command(reader.names, reader.id, true, 0, 0), true);
@@ -224,7 +224,7 @@ record LeaseOperations(
         return told;
     }
 
-    private void told(StoreHold before, StoreHold.OfReaders reader, ClockReading sent, @Nullable HandOverReply reply) {
+    private void told(StoreHold before, StoreHold reader, ClockReading sent, @Nullable HandOverReply reply) {
         ClockReading now = context.now();
         if (reader.isOver()) {
             // A command of the downgrade may still be on its way.

@@ -54,7 +54,7 @@ record LeasePolicy(
             AcquireReply.Acquired reply,
             ClockReading sent,
             ClockReading now) {
-        return StoreHold.of(
+        return new StoreHold(
                 names,
                 spec,
                 attempt,
@@ -87,7 +87,7 @@ record LeasePolicy(
         ClockReading fixedEnd = spec.fixed() ? deadline(spec.leaseMillis(), now) : null;
         ClockReading granted = end.plusMillis(-AcquireSpec.marginMillis(0));
         ClockReading deadline = fixedEnd == null ? granted : granted.orEarlier(fixedEnd);
-        StoreHold begun = StoreHold.of(names, spec, attempt, List.of(grant.firstToken()), now, deadline, fixedEnd);
+        StoreHold begun = new StoreHold(names, spec, attempt, List.of(grant.firstToken()), now, deadline, fixedEnd);
         return begun.isValid(now) ? begun : null;
     }
 

@@ -89,7 +89,7 @@ final class LeaseRenewer {
         ClockReading fixedEnd = hold.fixedEnd();
         long remaining = deadline.nanosFrom(now);
         // What follows a downgrade is renewed when the store has taken that.
-        boolean renews = hold.unconfirmed() == null && (fixedEnd == null || fixedEnd.isAfter(deadline));
+        boolean renews = hold.unconfirmed == null && (fixedEnd == null || fixedEnd.isAfter(deadline));
         due(hold, renews, now, !renews ? remaining : remaining < SHORT_NANOS ? 0 : remaining / 3);
         if (hold.spec.isShared()) {
             hold.leases().stream()

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * fencing token of its own from the reserved block; or several readers hold it together, with one token. What is not
  * volatile is guarded by the local lock.
  */
-class StoreHold {
+final class StoreHold {
 
     static final String SAYS_ENDED = "the store says that it ended";
     static final String TIME_OVER = "its lease time is over";
@@ -79,69 +79,20 @@ class StoreHold {
     /** When another end was asked for; null: never. Guarded by this. */
     private @Nullable ClockReading limited;
 
+    /** The exclusive attempt that this hold follows by a downgrade which the store has not confirmed; null: none. */
+    volatile @Nullable String unconfirmed;
+
     /** When the renewer has to look at this hold, on the monotonic clock, and whether to renew it. Written by the renewer. */
     volatile long dueNanos;
 
     volatile boolean renewalDue;
 
-    /** The one who holds the lock now; null: no caller. */
+    /** The one who holds the lock now; null: no caller. Of readers there is a set instead. */
     private volatile @Nullable Holder holder;
 
-    /** A hold of readers, who hold the lock together. */
-    static final class OfReaders extends StoreHold {
+    private final @Nullable Set<Holder> readers;
 
-        private final Set<Holder> readers = ConcurrentHashMap.newKeySet(2);
-
-        /** The exclusive attempt that this hold follows by a downgrade which the store has not confirmed; null: none. */
-        volatile @Nullable String unconfirmed;
-
-        OfReaders(
-                List<String> names,
-                AcquireSpec spec,
-                AcquireSpec.AttemptId id,
-                List<Long> firstTokens,
-                ClockReading begun,
-                ClockReading deadline,
-                @Nullable ClockReading fixedEnd) {
-            super(names, spec, id, firstTokens, begun, deadline, fixedEnd);
-        }
-
-        @Override
-        @Nullable
-        String unconfirmed() {
-            return unconfirmed;
-        }
-
-        @Override
-        void add(Holder added) {
-            readers.add(added);
-        }
-
-        @Override
-        void remove(Holder removed) {
-            readers.remove(removed);
-        }
-
-        @Override
-        Collection<Holder> leases() {
-            return readers;
-        }
-    }
-
-    static StoreHold of(
-            List<String> names,
-            AcquireSpec spec,
-            AcquireSpec.AttemptId id,
-            List<Long> firstTokens,
-            ClockReading begun,
-            ClockReading deadline,
-            @Nullable ClockReading fixedEnd) {
-        return spec.isShared()
-                ? new OfReaders(names, spec, id, firstTokens, begun, deadline, fixedEnd)
-                : new StoreHold(names, spec, id, firstTokens, begun, deadline, fixedEnd);
-    }
-
-    private StoreHold(
+    StoreHold(
             List<String> names,
             AcquireSpec spec,
             AcquireSpec.AttemptId id,
@@ -158,6 +109,7 @@ class StoreHold {
         this.freeNanos = begunNanos;
         this.deadline = deadline;
         this.fixedEnd = fixedEnd;
+        this.readers = spec.isShared() ? ConcurrentHashMap.newKeySet(2) : null;
     }
 
     String name() {
@@ -214,24 +166,24 @@ class StoreHold {
     }
 
     void add(Holder added) {
-        holder = added;
+        if (readers != null) {
+            readers.add(added);
+        } else {
+            holder = added;
+        }
     }
 
     void remove(Holder removed) {
-        if (holder == removed) {
+        if (readers != null) {
+            readers.remove(removed);
+        } else if (holder == removed) {
             holder = null;
         }
     }
 
     Collection<Holder> leases() {
         Holder only = holder;
-        return only == null ? List.of() : List.of(only);
-    }
-
-    /** Returns the attempt that may hold the lock in the store instead, until a downgrade is confirmed; null: none may. */
-    @Nullable
-    String unconfirmed() {
-        return null;
+        return readers != null ? readers : only != null ? List.of(only) : List.of();
     }
 
     /** Returns the label of one of the holders; null: it has none, or no holder is left. */
