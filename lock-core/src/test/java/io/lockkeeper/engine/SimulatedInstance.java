@@ -18,7 +18,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** One instance of a simulation: the real engine over virtual clocks, a virtual timer and virtual executors. */
-final class SimulatedInstance implements Scheduler {
+final class SimulatedInstance implements Scheduler, Consumer<Runnable> {
 
     private static final long MILLION = 1_000_000;
     private static final long WALL_MILLIS = 1_700_000_000_000L;
@@ -180,9 +180,11 @@ final class SimulatedInstance implements Scheduler {
 
     /** Returns for how long it has stood still within a time. */
     long pausedBetween(long from, long to) {
-        return pauses.stream()
-                .mapToLong(pause -> Math.max(0, Math.min(to, pause[1]) - Math.max(from, pause[0])))
-                .sum();
+        long paused = 0;
+        for (long[] pause : pauses) {
+            paused += Math.max(0, Math.min(to, pause[1]) - Math.max(from, pause[0]));
+        }
+        return paused;
     }
 
     void refuse(long millis, boolean inBackground) {
@@ -191,15 +193,16 @@ final class SimulatedInstance implements Scheduler {
 
     /** Lets something happen here, when the instance runs. */
     VirtualTime.Event after(long nanos, Runnable work) {
-        return time.after(nanos, () -> arrive(work));
+        return time.at(time.now() + Math.max(0, nanos), work, this);
     }
 
-    private void arrive(Runnable work) {
+    @Override
+    public void accept(Runnable work) {
         if (dead) {
             return;
         }
         if (time.now() < pausedUntil) {
-            time.at(pausedUntil, () -> arrive(work));
+            time.at(pausedUntil, work, this);
             return;
         }
         try {

@@ -18,10 +18,8 @@ import io.lockkeeper.store.StoredLock;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import java.util.function.LongFunction;
@@ -39,7 +37,7 @@ final class SimulatedStore implements LockStore {
     private final VirtualTime time;
     private final SimulatedChance chance;
     private final SimulatedServerClock clock;
-    private final Set<Sent<?>> open = new LinkedHashSet<>();
+    private final List<Sent<?>> open = new ArrayList<>();
     private StoreTraits traits = new StoreTraits(Duration.ZERO, Duration.ZERO, Duration.ZERO, true);
     private @Nullable StoreListener listener;
     private long troubleUntil;
@@ -169,7 +167,7 @@ final class SimulatedStore implements LockStore {
             }
             return sends > 1
                     ? inTime(kind, name, script, sends - 1)
-                    : CompletableFuture.failedFuture(new StoreException("the commands come too late", null));
+                    : CompletableFuture.failedFuture(new Failure("the commands come too late"));
         });
     }
 
@@ -223,7 +221,7 @@ final class SimulatedStore implements LockStore {
         Sent<T> sent = new Sent<>(connection);
         if (isCut()) {
             if (chance.draw(instance.number, kind, 3).percent(20)) {
-                throw new OutOfMemoryError(SimulationLog.PLANNED);
+                throw new NoMemory();
             }
             instance.after(USUAL_NANOS, () -> sent.fail("there is no connection"));
             return sent;
@@ -281,6 +279,34 @@ final class SimulatedStore implements LockStore {
         }
     }
 
+    /** Without a stack, which costs more than most events, and of which a history has hundreds. */
+    @SuppressWarnings("serial") // It is never written anywhere.
+    private static final class Failure extends StoreException {
+
+        private Failure(String why) {
+            super(why, null);
+        }
+
+        @Override
+        public Throwable fillInStackTrace() {
+            return this;
+        }
+    }
+
+    /** What a step has planned, without a stack. */
+    @SuppressWarnings("serial") // It is never written anywhere.
+    private static final class NoMemory extends OutOfMemoryError {
+
+        private NoMemory() {
+            super(SimulationLog.PLANNED);
+        }
+
+        @Override
+        public Throwable fillInStackTrace() {
+            return this;
+        }
+    }
+
     /** A command without an answer. */
     private final class Sent<T> extends CompletableFuture<T> {
 
@@ -299,7 +325,7 @@ final class SimulatedStore implements LockStore {
 
         private void fail(String why) {
             if (end()) {
-                completeExceptionally(new StoreException(why, null));
+                completeExceptionally(new Failure(why));
             }
         }
 

@@ -164,14 +164,18 @@ final class SimulationOrder {
     }
 
     private boolean isAwaited(SimulatedCaller caller) {
-        return callers.stream()
-                .anyMatch(other -> other.instance != caller.instance
-                        && other.ask.names().equals(caller.ask.names())
-                        && other.ask.waitMillis() == SimulationPlan.WITHOUT_LIMIT
-                        && other.ask.retries() == 0
-                        && other.ask.mode() != LockMode.FAIR
-                        && isWaiting(other)
-                        && time.now() - other.askedAt > REACTION_NANOS);
+        for (SimulatedCaller other : callers) {
+            if (other.instance != caller.instance
+                    && other.ask.names().equals(caller.ask.names())
+                    && other.ask.waitMillis() == SimulationPlan.WITHOUT_LIMIT
+                    && other.ask.retries() == 0
+                    && other.ask.mode() != LockMode.FAIR
+                    && isWaiting(other)
+                    && time.now() - other.askedAt > REACTION_NANOS) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** A caller costs two requests, and few more while it waits or holds. */

@@ -2,6 +2,7 @@
 package io.lockkeeper.engine;
 
 import java.util.PriorityQueue;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** The one queue of everything that happens in a simulation, in the order of its virtual time. */
@@ -17,12 +18,14 @@ final class VirtualTime {
 
         private final long at;
         private final long number;
+        private final Consumer<Runnable> where;
         private @Nullable Runnable work;
 
-        private Event(long at, long number, Runnable work) {
+        private Event(long at, long number, Runnable work, Consumer<Runnable> where) {
             this.at = at;
             this.number = number;
             this.work = work;
+            this.where = where;
         }
 
         @Override
@@ -48,7 +51,12 @@ final class VirtualTime {
 
     /** Lets something happen at a given time, or now where that has passed. */
     Event at(long time, Runnable work) {
-        Event event = new Event(Math.max(now, time), numbers++, work);
+        return at(time, work, Runnable::run);
+    }
+
+    /** Lets something happen where it does not run by itself. */
+    Event at(long time, Runnable work, Consumer<Runnable> where) {
+        Event event = new Event(Math.max(now, time), numbers++, work, where);
         queue.add(event);
         return event;
     }
@@ -74,7 +82,7 @@ final class VirtualTime {
         Runnable work = next.work;
         next.work = null;
         if (work != null) {
-            work.run();
+            next.where.accept(work);
         }
         return true;
     }

@@ -83,13 +83,17 @@ final class MemoryRecord {
     }
 
     long holdEnd() {
-        return !owner.isEmpty()
-                ? ends
-                : readers.values().stream().mapToLong(Reader::until).max().orElse(0);
+        long end = owner.isEmpty() ? 0 : ends;
+        for (Reader reader : owner.isEmpty() ? readers.values() : List.<Reader>of()) {
+            end = Math.max(end, reader.until());
+        }
+        return end;
     }
 
     String holder() {
-        return owner.isEmpty() ? readers.keySet().stream().findFirst().orElse("") : owner;
+        return owner.isEmpty() && !readers.isEmpty()
+                ? readers.keySet().iterator().next()
+                : owner;
     }
 
     /** A command begins. */
@@ -176,6 +180,9 @@ final class MemoryRecord {
             }
             disown();
             since = Math.max(since, ends * 1_000);
+        }
+        if (readers.isEmpty()) {
+            return;
         }
         readers.entrySet().removeIf(entry -> {
             boolean lapsed = entry.getValue().until() <= now;

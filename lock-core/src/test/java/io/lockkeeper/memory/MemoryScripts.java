@@ -37,11 +37,15 @@ final class MemoryScripts {
             List<MemoryRecord> records, AcquireCommand command, Sending sending, long micros) {
         long now = micros / 1_000;
         String me = command.attempt();
-        records.forEach(MemoryRecord::begin);
+        boolean ended = false;
+        for (MemoryRecord record : records) {
+            record.begin();
+            ended |= record.hasEnded(me);
+        }
         if (now > sending.notAfter()) {
             return Optional.empty();
         }
-        if (records.stream().anyMatch(record -> record.hasEnded(me))) {
+        if (ended) {
             return Optional.of(new AcquireReply.Ended());
         }
         boolean doubtful = isDoubtful(records, sending.sent(), micros);
@@ -50,7 +54,10 @@ final class MemoryScripts {
         long lease = hasty ? Math.min(command.leaseMillis(), SHORTEST_MILLIS) : left;
         int blocked = firstBlocked(records, command, micros);
         boolean mayTake = blocked == records.size() || command.queue();
-        boolean takes = mayTake && !records.subList(0, blocked).stream().allMatch(record -> record.isHolder(me, now));
+        boolean takes = false;
+        for (int i = 0; mayTake && i < blocked; i++) {
+            takes |= !records.get(i).isHolder(me, now);
+        }
         if (takes && 2 * left < Math.min(command.leaseMillis(), sending.notAfter() - sending.sent() / 1_000)) {
             return Optional.empty();
         }
@@ -99,7 +106,10 @@ final class MemoryScripts {
     private static AcquireReply take(List<MemoryRecord> records, AcquireCommand command, long lease, long micros) {
         long now = micros / 1_000;
         String me = command.attempt();
-        boolean fresh = !records.stream().allMatch(record -> record.isHolder(me, now));
+        boolean fresh = false;
+        for (MemoryRecord record : records) {
+            fresh |= !record.isHolder(me, now);
+        }
         long held = fresh ? lease : command.leaseMillis();
         List<Long> firstTokens = new ArrayList<>(records.size());
         for (MemoryRecord record : records) {

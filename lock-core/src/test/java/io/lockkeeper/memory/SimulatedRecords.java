@@ -101,7 +101,9 @@ public final class SimulatedRecords {
     }
 
     private List<MemoryRecord> records(List<String> names, long micros) {
-        return names.stream().map(name -> record(name, micros)).toList();
+        return names.size() == 1
+                ? List.of(record(names.get(0), micros))
+                : names.stream().map(name -> record(name, micros)).toList();
     }
 
     /** Returns a record; what has been free for long is forgotten, as its key expires. */
