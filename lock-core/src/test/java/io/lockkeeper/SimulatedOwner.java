@@ -21,6 +21,13 @@ public final class SimulatedOwner {
         return holds.enterAsync(owner, request, List.of(), List.of(), null);
     }
 
+    /** Enters a lock with the lease for which a thread has waited. */
+    public LockLease enter(LockRequest request, LockManager.Lease lease) {
+        NestedLease level = new NestedLease(holds, request, true);
+        level.begin(lease);
+        return level.complete();
+    }
+
     /** Puts the owner inside a level that it has entered; returns the lease that all levels share. */
     public LockManager.Lease inside(LockLease level) {
         NestedLease entered = (NestedLease) level;

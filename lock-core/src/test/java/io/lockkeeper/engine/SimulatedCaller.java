@@ -17,6 +17,7 @@ import org.jspecify.annotations.Nullable;
 final class SimulatedCaller {
 
     private static final long BLOCK_NANOS = 5_000_000_000L;
+    private static final long WAKE_NANOS = 20_000;
     private static final Duration WITHOUT_LIMIT = Duration.ofSeconds(Long.MAX_VALUE);
 
     /** Where a caller stands. */
@@ -38,6 +39,10 @@ final class SimulatedCaller {
     private final SimulatedOwner owner;
     private final List<LockLease> levels = new ArrayList<>();
     private CompletableFuture<? extends LockLease> result = new CompletableFuture<>();
+
+    /** The request for which a thread waits; null: the caller goes on meanwhile. */
+    private @Nullable PendingRequest blocked;
+
     State state = State.ASKS;
     long askedAt;
     long begunAt;
@@ -88,8 +93,58 @@ final class SimulatedCaller {
     void begin() {
         askedAt = time.now();
         checker.asks(this);
-        result = owner.enter(request());
-        result.whenComplete(this::answered);
+        if (ask.blocks()) {
+            block(request());
+        } else {
+            result = owner.enter(request());
+            result.handle(this::answered);
+        }
+    }
+
+    /** Waits as a thread does. */
+    private void block(LockRequest request) {
+        PendingRequest asked = instance.locks.asked(request, false, null);
+        blocked = asked;
+        instance.locks.begin(asked, asked.patienceNanos);
+        asked.handle((given, failure) -> instance.after(WAKE_NANOS, () -> wake(request, asked, given, failure)));
+        awaitEnd(asked);
+    }
+
+    private void awaitEnd(PendingRequest asked) {
+        long end = asked.endNanos;
+        if (asked.isDone() || end == ClockReading.NEVER) {
+            return;
+        }
+        instance.schedule(
+                () -> {
+                    if (!asked.isDone()) {
+                        instance.locks.timeOut(asked);
+                        awaitEnd(asked);
+                    }
+                },
+                end - instance.nanoTime());
+    }
+
+    private void wake(
+            LockRequest request, PendingRequest asked, @Nullable ManagedLease given, @Nullable Throwable failure) {
+        if (state != State.ASKS) {
+            return;
+        }
+        if (given == null) {
+            answered(null, instance.manager.refused(asked, failure));
+        } else {
+            given.received(asked.number, asked.asked, asked.tries, asked.path);
+            answered(owner.enter(request, given), null);
+        }
+    }
+
+    private void interrupt(PendingRequest asked) {
+        instance.locks.withdraw(asked);
+        if (!asked.isCompletedExceptionally()) {
+            asked.join().giveBack();
+        }
+        state = State.CANCELLED;
+        endedAt = time.now();
     }
 
     private LockRequest request() {
@@ -105,7 +160,7 @@ final class SimulatedCaller {
         return ask.retries() > 0 ? request.withRetries(ask.retries(), Duration.ofMillis(40)) : request;
     }
 
-    private void answered(@Nullable LockLease level, @Nullable Throwable failure) {
+    private @Nullable Void answered(@Nullable LockLease level, @Nullable Throwable failure) {
         endedAt = time.now();
         if (level != null) {
             levels.add(level);
@@ -119,6 +174,7 @@ final class SimulatedCaller {
                 checker.fault(this + " was refused by " + failure);
             }
         }
+        return null;
     }
 
     private void holdsNow(ManagedLease given) {
@@ -153,7 +209,10 @@ final class SimulatedCaller {
     }
 
     void cancel() {
-        if (state == State.ASKS) {
+        PendingRequest asked = blocked;
+        if (state == State.ASKS && asked != null) {
+            interrupt(asked);
+        } else if (state == State.ASKS) {
             result.cancel(false);
         }
     }

@@ -75,9 +75,14 @@ record SimulationPlan(
         boolean forgetsToUnlock() {
             return fixedMillis > 0 && names.size() == 1 && id % 3 == 0 && holdMicros != WITHOUT_LIMIT;
         }
+
+        /** Returns whether a thread waits for the lock, which ends its wait itself, and is interrupted instead of cancelled. */
+        boolean blocks() {
+            return id % 4 == 1 && retries == 0;
+        }
     }
 
-    /** A caller does not want the lock any more, if it has no answer yet. */
+    /** A caller does not want the lock any more, or is interrupted, if it has no answer yet. */
     record Cancel(long at, int id) implements Step {}
 
     /** A holder gives its lease another end. */
