@@ -16,16 +16,25 @@ import org.jspecify.annotations.Nullable;
 /** The JSON text in which an instance describes itself to people who ask who holds a lock. */
 final class InstanceDescription {
 
-    private static final Pattern FIELD = Pattern.compile("\"(\\w+)\":(?:\"((?:[^\"\\\\]|\\\\.)*)\"|(\\d+))");
-    private static final Pattern UNSAFE = Pattern.compile("[\"\\\\\\x00-\\x1f]");
-    private static final Pattern ESCAPE = Pattern.compile("\\\\(?:u([0-9a-fA-F]{4})|(.))");
-
     private InstanceDescription() {}
 
     static String toJson(StoredInstance instance) {
-        return "{\"id\":" + quoted(instance.clientId()) + ",\"application\":" + quoted(instance.application())
-                + ",\"host\":" + quoted(instance.host()) + ",\"pid\":" + instance.pid() + ",\"since\":"
-                + quoted(instance.since().toString()) + ",\"service\":" + quoted(instance.service()) + "}";
+        // No concatenation: the JVM compiles each of its shapes, while an application starts.
+        return String.join(
+                "",
+                "{\"id\":",
+                quoted(instance.clientId()),
+                ",\"application\":",
+                quoted(instance.application()),
+                ",\"host\":",
+                quoted(instance.host()),
+                ",\"pid\":",
+                Long.toString(instance.pid()),
+                ",\"since\":",
+                quoted(instance.since().toString()),
+                ",\"service\":",
+                quoted(instance.service()),
+                "}");
     }
 
     /** Reads what {@link #toJson} wrote; empty where there is nothing, or something else. */
@@ -34,7 +43,7 @@ final class InstanceDescription {
             return Optional.empty();
         }
         Map<String, String> fields = new HashMap<>();
-        Matcher field = FIELD.matcher(new String(json, StandardCharsets.UTF_8));
+        Matcher field = Syntax.FIELD.matcher(new String(json, StandardCharsets.UTF_8));
         while (field.find()) {
             fields.put(field.group(1), field.group(2) == null ? field.group(3) : unquoted(field.group(2)));
         }
@@ -52,7 +61,7 @@ final class InstanceDescription {
     }
 
     private static String unquoted(String text) {
-        return ESCAPE.matcher(text).replaceAll(escape -> {
+        return Syntax.ESCAPE.matcher(text).replaceAll(escape -> {
             String code = escape.group(1);
             String character = code == null ? escape.group(2) : Character.toString(Integer.parseInt(code, 16));
             return Matcher.quoteReplacement(character);
@@ -60,9 +69,19 @@ final class InstanceDescription {
     }
 
     private static String quoted(String text) {
-        String escaped = UNSAFE.matcher(text)
-                .replaceAll(unsafe -> String.format(
-                        Locale.ROOT, "\\\\u%04x", (int) unsafe.group().charAt(0)));
-        return '"' + escaped + '"';
+        StringBuilder json = new StringBuilder("\"");
+        for (int i = 0; i < text.length(); i++) {
+            char c = text.charAt(i);
+            boolean safe = c >= ' ' && c != '"' && c != '\\';
+            json.append(safe ? String.valueOf(c) : String.format(Locale.ROOT, "\\u%04x", (int) c));
+        }
+        return json.append('"').toString();
+    }
+
+    /** For those who read descriptions, which is rare: each instance writes its own when it starts. */
+    private static final class Syntax {
+
+        private static final Pattern FIELD = Pattern.compile("\"(\\w+)\":(?:\"((?:[^\"\\\\]|\\\\.)*)\"|(\\d+))");
+        private static final Pattern ESCAPE = Pattern.compile("\\\\(?:u([0-9a-fA-F]{4})|(.))");
     }
 }

@@ -22,6 +22,7 @@ record LockScripts(
         LuaScript revoke) {
 
     private static final long LATEST_MILLIS = 9_999_999_999_999L;
+
     /** A key that is used again lives so much longer than it must, so that it need not get another end each time. */
     private static final long MOST_SPARE_MILLIS = 60_000;
 
@@ -42,9 +43,9 @@ record LockScripts(
                 Map.entry("${held}", "'3H-" + lives + "'"),
                 Map.entry("${lives}", "'" + lives + "'"),
                 Map.entry("${channels}", quoted(channels)));
-        Map<String, String> read = new HashMap<>();
-        UnaryOperator<String> parts =
-                part -> read.computeIfAbsent(part, name -> replace(LuaScript.read(name), constants));
+        // All scripts begin with it, and only it has constants.
+        Map<String, String> read = new HashMap<>(Map.of("clock", replace(LuaScript.read("clock"), constants)));
+        UnaryOperator<String> parts = part -> read.computeIfAbsent(part, LuaScript::read);
         return new LockScripts(
                 LuaScript.join("acquire", parts, "acquire-fast", "key-life", "acquire-usual"),
                 LuaScript.join("release", parts, "release-fast", "grant-next", "release-usual"),

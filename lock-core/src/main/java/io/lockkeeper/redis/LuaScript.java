@@ -4,9 +4,8 @@ package io.lockkeeper.redis;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.util.StringJoiner;
 import java.util.function.UnaryOperator;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.core.io.ClassPathResource;
 import org.springframework.data.redis.core.script.DigestUtils;
@@ -65,24 +64,30 @@ public final class LuaScript {
 
     /** Returns a script over locks, which begins with its fast paths and goes on with what it shares with the others. */
     static LuaScript join(String name, UnaryOperator<String> parts, String... fastPaths) {
-        String source = Stream.of(Stream.of("clock"), Stream.of(fastPaths), Stream.of("record", name))
-                .flatMap(part -> part)
-                .map(parts)
-                .collect(Collectors.joining("\n"));
-        return new LuaScript(name, source, null);
+        StringJoiner source = new StringJoiner("\n").add(parts.apply("clock"));
+        for (String fastPath : fastPaths) {
+            source.add(parts.apply(fastPath));
+        }
+        source.add(parts.apply("record")).add(parts.apply(name));
+        return new LuaScript(name, source.toString(), null);
     }
 
     /** Returns the text of a file, without its comments: they are a third of it, and the text is hashed, sent and kept. */
     public static String read(String name) {
+        String text;
         try {
-            return new ClassPathResource(name + ".lua", LuaScript.class)
-                    .getContentAsString(StandardCharsets.UTF_8)
-                    .lines()
-                    .map(String::strip)
-                    .filter(line -> !line.isEmpty() && !line.startsWith("--"))
-                    .collect(Collectors.joining("\n"));
+            byte[] bytes = new ClassPathResource(name + ".lua", LuaScript.class).getContentAsByteArray();
+            text = new String(bytes, StandardCharsets.UTF_8);
         } catch (IOException missing) {
             throw new UncheckedIOException("A script of the locks is missing from the class path", missing);
         }
+        StringJoiner script = new StringJoiner("\n");
+        for (String line : text.split("\n", -1)) {
+            String statement = line.strip();
+            if (!statement.isEmpty() && !statement.startsWith("--")) {
+                script.add(statement);
+            }
+        }
+        return script.toString();
     }
 }

@@ -10,6 +10,7 @@ import io.lockkeeper.store.StoreException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.LinkedHashSet;
@@ -28,7 +29,6 @@ import java.util.function.BiConsumer;
 import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.function.LongConsumer;
-import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -249,15 +249,22 @@ final class RedisCommands implements AutoCloseable {
     /** Reads texts in the order of their keys; null where there is none, or something else. Fails if one of the servers does. */
     CompletableFuture<List<byte @Nullable []>> get(List<byte[]> keys) {
         byte @Nullable [][] values = new byte[keys.size()][];
-        return all(SlotGroups.of(keys, topology::slot).stream().map(group -> {
-                    byte[][] names = IntStream.of(group).mapToObj(keys::get).toArray(byte[][]::new);
-                    return call(names[0], "get", connection -> connection
-                                    .stringCommands()
-                                    .mGet(names))
-                            .thenAccept(found ->
-                                    IntStream.range(0, group.length).forEach(i -> values[group[i]] = found.get(i)));
-                }))
-                .thenApply(done -> Arrays.asList(values));
+        List<CompletableFuture<?>> answers = new ArrayList<>();
+        for (int[] group : SlotGroups.of(keys, topology::slot)) {
+            byte[][] names = new byte[group.length][];
+            for (int i = 0; i < group.length; i++) {
+                names[i] = keys.get(group[i]);
+            }
+            answers.add(call(names[0], "get", connection -> connection
+                            .stringCommands()
+                            .mGet(names))
+                    .thenAccept(found -> {
+                        for (int i = 0; i < group.length; i++) {
+                            values[group[i]] = found.get(i);
+                        }
+                    }));
+        }
+        return all(answers.stream()).thenApply(done -> Arrays.asList(values));
     }
 
     /** Asks servers about themselves (INFO), by their names. Those that do not answer are left out. */

@@ -43,9 +43,11 @@ final class SlotGroups {
         for (List<Integer> group : positions.values()) {
             for (int begin = 0; begin < group.size(); begin += LARGEST) {
                 int end = Math.min(group.size(), begin + LARGEST);
-                groups.add(group.subList(begin, end).stream()
-                        .mapToInt(Integer::intValue)
-                        .toArray());
+                int[] part = new int[end - begin];
+                for (int i = begin; i < end; i++) {
+                    part[i - begin] = group.get(i);
+                }
+                groups.add(part);
             }
         }
         return groups;

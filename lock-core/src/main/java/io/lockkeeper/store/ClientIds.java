@@ -14,8 +14,10 @@ public final class ClientIds {
 
     /** Returns a new id. */
     public static String next() {
-        return RANDOM.ints(LENGTH, 0, ALPHABET.length())
-                .collect(StringBuilder::new, (id, index) -> id.append(ALPHABET.charAt(index)), StringBuilder::append)
-                .toString();
+        StringBuilder id = new StringBuilder(LENGTH);
+        for (int i = 0; i < LENGTH; i++) {
+            id.append(ALPHABET.charAt(RANDOM.nextInt(ALPHABET.length())));
+        }
+        return id.toString();
     }
 }

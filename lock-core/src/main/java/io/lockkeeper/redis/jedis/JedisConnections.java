@@ -171,11 +171,11 @@ public final class JedisConnections {
                 .connectionTimeoutMillis(
                         (int) Math.min(millis, client.getConnectTimeout().toMillis()))
                 .database(factory.getDatabase())
-                .ssl(client.isUseSsl());
-        client.getClientName().ifPresent(config::clientName);
-        client.getSslSocketFactory().ifPresent(config::sslSocketFactory);
-        client.getSslParameters().ifPresent(config::sslParameters);
-        client.getHostnameVerifier().ifPresent(config::hostnameVerifier);
+                .ssl(client.isUseSsl())
+                .clientName(client.getClientName().orElse(null))
+                .sslSocketFactory(client.getSslSocketFactory().orElse(null))
+                .sslParameters(client.getSslParameters().orElse(null))
+                .hostnameVerifier(client.getHostnameVerifier().orElse(null));
         RedisStandaloneConfiguration server = factory.getStandaloneConfiguration();
         if (server != null) {
             config.user(server.getUsername());
