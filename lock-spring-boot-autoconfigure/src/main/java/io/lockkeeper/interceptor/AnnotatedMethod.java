@@ -34,7 +34,6 @@ import org.springframework.core.annotation.MergedAnnotation;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
 import org.springframework.util.ClassUtils;
-import org.springframework.util.ReflectionUtils;
 
 /** A method that runs, no bridge and not of an interface where the class has it, and where its annotation was found. */
 record AnnotatedMethod(Method method, Method declaration, Class<?> targetClass, DistributedLocked annotation) {
@@ -126,15 +125,6 @@ record AnnotatedMethod(Method method, Method declaration, Class<?> targetClass, 
         return type == above
                 ? one.getRoot().getType() == other.getRoot().getType() && one.getDistance() < other.getDistance()
                 : above.isAssignableFrom(type) || (above.isInterface() && !type.isInterface());
-    }
-
-    /** Returns whether an annotation is ours, or composed of it, or the container of repeated ones that are. */
-    static boolean isLocking(Class<?> annotation) {
-        Method value = ReflectionUtils.findMethod(annotation, MergedAnnotation.VALUE);
-        Class<?> repeated = value == null ? null : value.getReturnType().getComponentType();
-        return annotation == DistributedLocked.class
-                || MergedAnnotations.from(annotation).isPresent(DistributedLocked.class)
-                || (repeated != null && repeated.isAnnotation() && isLocking(repeated));
     }
 
     /** Returns the class that declares the method, by a name that is the same in every process: a lambda and a proxy have none. */

@@ -2,12 +2,13 @@
 package io.lockkeeper.interceptor;
 
 import io.lockkeeper.annotation.DistributedLocked;
+import java.lang.annotation.Annotation;
+import java.lang.reflect.AnnotatedElement;
 import java.lang.reflect.Method;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.Advisor;
 import org.springframework.aop.framework.Advised;
@@ -16,6 +17,8 @@ import org.springframework.aop.support.StaticMethodMatcherPointcutAdvisor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.core.MethodClassKey;
 import org.springframework.core.annotation.AnnotationUtils;
+import org.springframework.core.annotation.MergedAnnotation;
+import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.util.ReflectionUtils;
 import org.springframework.validation.beanvalidation.MethodValidationInterceptor;
 
@@ -103,12 +106,36 @@ public final class DistributedLockedAdvisor extends StaticMethodMatcherPointcutA
             return false;
         }
         try {
-            return Stream.concat(Stream.of(type), Arrays.stream(ReflectionUtils.getDeclaredMethods(type)))
-                    .flatMap(each -> Arrays.stream(each.getDeclaredAnnotations()))
-                    .anyMatch(each -> locking.computeIfAbsent(each.annotationType(), AnnotatedMethod::isLocking));
+            if (isLocking(type)) {
+                return true;
+            }
+            for (Method method : ReflectionUtils.getDeclaredMethods(type)) {
+                if (isLocking(method)) {
+                    return true;
+                }
+            }
+            return false;
         } catch (IllegalStateException | LinkageError unreadable) {
             // The check of its methods says so.
             return true;
         }
+    }
+
+    private boolean isLocking(AnnotatedElement element) {
+        for (Annotation each : element.getDeclaredAnnotations()) {
+            if (locking.computeIfAbsent(each.annotationType(), DistributedLockedAdvisor::locks)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Returns whether an annotation is ours, or composed of it, or the container of repeated ones that are. */
+    private static boolean locks(Class<?> annotation) {
+        Method value = ReflectionUtils.findMethod(annotation, MergedAnnotation.VALUE);
+        Class<?> repeated = value == null ? null : value.getReturnType().getComponentType();
+        return annotation == DistributedLocked.class
+                || MergedAnnotations.from(annotation).isPresent(DistributedLocked.class)
+                || (repeated != null && repeated.isAnnotation() && locks(repeated));
     }
 }

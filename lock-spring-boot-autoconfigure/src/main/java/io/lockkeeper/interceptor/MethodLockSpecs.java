@@ -44,19 +44,26 @@ final class MethodLockSpecs {
     private final Map<String, Class<?>> labels = new ConcurrentHashMap<>();
 
     private final AttributeReader attributes;
-    private final NameParser names;
+
+    /** Made for the first annotated method. */
+    private final SingletonSupplier<NameParser> names;
+
     private final ConfigurableListableBeanFactory beans;
     private volatile @Nullable List<String> operations;
 
     MethodLockSpecs(ConfigurableListableBeanFactory beans) {
         this.beans = beans;
         this.attributes = new AttributeReader(beans::resolveEmbeddedValue);
+        this.names = SingletonSupplier.of(() -> parser(beans, attributes));
+    }
+
+    private static NameParser parser(ConfigurableListableBeanFactory beans, AttributeReader attributes) {
         StandardEvaluationContext shared = new StandardEvaluationContext();
         shared.setBeanResolver(new BeanFactoryResolver(beans));
         shared.setTypeLocator(new StandardTypeLocator(beans.getBeanClassLoader()));
         // Expressions compile themselves, after some calls.
         SpelParserConfiguration parsing = new SpelParserConfiguration(SpelCompilerMode.OFF, beans.getBeanClassLoader());
-        this.names = new NameParser(new SpelExpressionParser(parsing), shared, attributes, beans::containsBean);
+        return new NameParser(new SpelExpressionParser(parsing), shared, attributes, beans::containsBean);
     }
 
     /** Returns what the annotation of a called method means. A woven one runs also where a subclass overrides it. */
@@ -129,7 +136,7 @@ final class MethodLockSpecs {
     private @Nullable MethodLockSpec resolve(AnnotatedMethod method, Faults faults) {
         DistributedLocked annotation = method.annotation();
         ResultKind result = new ResultKind(method);
-        LockNames lockNames = names.parse(method, faults);
+        LockNames lockNames = names.obtain().parse(method, faults);
         boolean skips = annotation.skipWhenLocked();
         String fallbackName = attributes.name(Fallback.ATTRIBUTE, annotation.fallbackMethod(), faults);
         if (skips && !fallbackName.isEmpty()) {
