@@ -272,7 +272,7 @@ final class SimulatedCaller {
     /** What ended as asked and was never unlocked does not block its owner. */
     private void lockAnew() {
         ManagedLease ended = lease;
-        boolean asAsked = ended != null && ended.hasEndedAsAsked();
+        boolean asAsked = ended != null && ended.hold().endReason().equals(StoreHold.TIME_OVER);
         enter(LockRequest.of(ask.names()).withMode(ask.mode()).withWaitTime(Duration.ZERO))
                 .whenComplete((level, failure) -> {
                     if (level != null) {
