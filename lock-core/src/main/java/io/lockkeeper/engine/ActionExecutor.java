@@ -43,8 +43,8 @@ final class ActionExecutor {
     static final long PLACE_GONE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
     /**
-     * The pauses between the repetitions of a release begin with the first, and double up to the second. Half a command
-     * timeout is the most in any case, because closing waits for two of them only.
+     * The pauses between the repetitions of a release begin with the first, and double up to the second, or half a command
+     * timeout: closing waits for two of these only.
      */
     private static final long LEAST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
@@ -449,7 +449,7 @@ final class ActionExecutor {
                 complete(released, ReleaseResult.UNKNOWN);
                 // In the background: the caller waits for one command only.
                 ReleaseCommand again = new ReleaseCommand(ended.names, ended.attempt(), handOver.lastToken(), 0);
-                context.background().execute(new Ending(again, ended.deadline(), null));
+                context.background().execute(awaited(new Ending(again, ended.deadline(), null)));
                 return;
             }
             if (!reply.wasHeld()) {
@@ -495,7 +495,7 @@ final class ActionExecutor {
             if (answer == null) {
                 // On a thread that does not wait.
                 ClockReading end = context.now().plusMillis(ended.spec.leaseMillis());
-                new Ending(command.awaited(0), end, null).again();
+                awaited(new Ending(command.awaited(0), end, null)).again();
             } else if (answer == ReleaseReply.NOT_HELD) {
                 releaseAgain(ended, lastArrival);
             }
@@ -540,10 +540,16 @@ final class ActionExecutor {
         ClockReading lastArrival = lastArrival();
         Ending ending = new Ending(command, keptUntil(spec, lastArrival), lastArrival);
         if (unanswered) {
-            lastCancels.add(ending);
+            awaited(ending);
         }
         ending.run();
         return ending.first;
+    }
+
+    /** Lets closing wait for a release that is repeated. */
+    private Ending awaited(Ending ending) {
+        lastCancels.add(ending);
+        return ending;
     }
 
     /** Returns what is completed when nothing can arrive any more of the attempts that were cancelled, and that is released. */
@@ -609,7 +615,7 @@ final class ActionExecutor {
             // By the monotonic clock alone: a wall clock that was set forward says nothing of the store.
             if (end.isAfter(context.now())) {
                 long most = Math.min(MOST_PAUSE_NANOS, traits.commandTimeout().toNanos() / 2);
-                long pause = Math.min(most, LEAST_PAUSE_NANOS << Math.min(repeated++, 10));
+                long pause = Math.min(Math.max(most, LEAST_PAUSE_NANOS), LEAST_PAUSE_NANOS << Math.min(repeated++, 10));
                 after(context.random().applyAsLong(pause / 2, pause + 1));
             } else {
                 finish();

@@ -52,7 +52,8 @@ final class LeaseRegistry {
     @Nullable
     LocalLock lockOf(String attempt) {
         AcquireSpec.AttemptId id = AcquireSpec.AttemptId.parse(attempt);
-        return id == null ? null : locks.get(id);
+        // Digits of other kinds, or in upper case, are no id of ours.
+        return id == null || !id.toString().equals(attempt) ? null : locks.get(id);
     }
 
     Collection<LocalLock> locks() {

@@ -203,7 +203,7 @@ final class LocalLock {
             waiter.beginGrace(now);
             return;
         }
-        StoreException failure = queued ? failure() : null;
+        StoreException failure = queued ? failure() : waiter.failure;
         if (queued && failure == null && isSilentTo(waiter, now, heardNanos)) {
             long millis = TimeUnit.NANOSECONDS.toMillis(waiter.patienceNanos);
             failure = new StoreException("the store has not answered within " + millis + " ms", null);
@@ -286,8 +286,10 @@ final class LocalLock {
     private void failedWithoutPlace(AcquireAttempt asked, StoreException failure, ClockReading now) {
         boolean sent = !(failure instanceof StoreNotReadyException);
         end(asked, sent);
-        take(waiter -> (asked.first && sent) || !waiter.waits)
-                .forEach(waiter -> decide(new LockAction.Fail(waiter, failure)));
+        take(waiter -> (asked.first && sent) || !waiter.waits).forEach(waiter -> {
+            waiter.failure = failure;
+            decide(new LockAction.Fail(waiter, failure));
+        });
         askLater(null, failure, policy.askAgainMillis(), now);
     }
 

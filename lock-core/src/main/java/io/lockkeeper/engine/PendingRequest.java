@@ -4,6 +4,7 @@ package io.lockkeeper.engine;
 import io.lockkeeper.LockListener;
 import io.lockkeeper.LockMode;
 import io.lockkeeper.LockRequest;
+import io.lockkeeper.store.StoreException;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -41,6 +42,10 @@ final class PendingRequest extends CompletableFuture<ManagedLease> {
 
     /** How long the lock stays taken at least. */
     final long minHoldNanos;
+
+    /** With what the store has failed it, of which the caller may not have heard yet; null: with nothing. */
+    @Nullable
+    StoreException failure;
 
     /** Whether each of its tries is to have an answer within the time of one command. */
     final boolean triesAtOnce;
@@ -162,6 +167,7 @@ final class PendingRequest extends CompletableFuture<ManagedLease> {
     synchronized void retry(ClockReading now) {
         tries++;
         tried = now;
+        failure = null;
         inGrace = false;
         endNanos = now.nanos() + patienceNanos;
     }

@@ -478,9 +478,7 @@ class LocalLockManagerTest {
     void theRepetitionsOfAReleaseAreHalfACommandTimeoutApartAtMost(long commandMillis) {
         EngineFixture quick = new EngineFixture(Duration.ZERO, Duration.ofMillis(commandMillis));
         quick.holds(100).closeAsync();
-        Duration longest = Duration.ofNanos(Math.min(
-                Duration.ofMillis(1_600).toNanos(),
-                Duration.ofMillis(commandMillis).toNanos() / 2));
+        Duration longest = Duration.ofMillis(Math.max(200, Math.min(1_600, commandMillis / 2)));
 
         for (int repeated = 1; repeated <= 12; repeated++) {
             last(quick.store.releases).fail();
@@ -488,6 +486,22 @@ class LocalLockManagerTest {
 
             assertThat(quick.store.releases).hasSize(repeated + 1);
         }
+    }
+
+    /** Or the lock stays taken for its lease. */
+    @Test
+    void closingWaitsForTheRepetitionOfARelease() {
+        fixture.holds(100).closeAsync();
+        last(store.releases).fail();
+
+        CompletableFuture<?> closed = manager.close();
+        time.pass(Duration.ofMillis(100));
+        assertThat(closed).isNotDone();
+        time.pass(Duration.ofMillis(100));
+        last(store.releases).answer(ReleaseReply.RELEASED);
+
+        assertThat(store.releases).hasSize(2);
+        assertThat(closed).isCompleted();
     }
 
     @Test

@@ -502,6 +502,19 @@ class LocalLockTest {
         assertThat(fixture.timedOut(caller)).singleElement().isInstanceOf(Fail.class);
     }
 
+    /** The news of the failure is on a thread that has no processor. */
+    @Test
+    void aTryThatTheStoreHasFailedIsNotRefusedAsHeldByOthers() {
+        PendingRequest caller = fixture.impatient();
+        fixture.enter(caller);
+        assertThat(fixture.failed()).contains(new Fail(caller, fixture.failure));
+        time.pass(Duration.ofNanos(COMMAND_NANOS));
+        assertThat(fixture.timedOut(caller)).isEmpty();
+        time.pass(Duration.ofMillis(50));
+
+        assertThat(fixture.timedOut(caller)).containsExactly(new Fail(caller, fixture.failure));
+    }
+
     /** What came meanwhile must be heard first. */
     @Test
     void alsoAWaitWhoseEndComesLateLeavesTimeForAnAnswer() {
