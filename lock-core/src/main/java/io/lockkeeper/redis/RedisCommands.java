@@ -325,7 +325,15 @@ final class RedisCommands implements AutoCloseable {
             return;
         }
         try (RedisConnection connection = connections.getConnection()) {
-            result.complete(command.apply(connection));
+            try {
+                result.complete(command.apply(connection));
+            } catch (RuntimeException refusal) {
+                result.completeExceptionally(Failures.at(what, refusal));
+                if (!Failures.says(refusal, "READONLY")) {
+                    return;
+                }
+            }
+            // Scripts leave a connection that leads to a replica.
             scripts.used(connection);
         } catch (RuntimeException | Error failure) {
             result.completeExceptionally(Failures.at(what, failure));

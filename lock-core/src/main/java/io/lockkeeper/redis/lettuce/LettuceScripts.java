@@ -21,6 +21,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -34,6 +35,8 @@ import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactor
  * <p>Internal: public for the package of the store alone, and may change in any release.
  */
 public final class LettuceScripts implements ScriptRunner {
+
+    private static final long LEAST_STAY_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final LettuceConnectionFactory factory;
     private final boolean plain;
@@ -49,8 +52,8 @@ public final class LettuceScripts implements ScriptRunner {
     /** How often connections were lost, after which Lettuce sends again what had no answer. */
     private final AtomicLong losses = new AtomicLong();
 
-    /** How many had been lost when the last one was left; -1: none was left. */
-    private final AtomicLong left = new AtomicLong(-1);
+    /** When the last one was left, on the monotonic clock. */
+    private final AtomicLong leftNanos = new AtomicLong(System.nanoTime() - LEAST_STAY_NANOS);
 
     private final RedisConnectionStateListener listener = new RedisConnectionStateListener() {
         @Override
@@ -115,12 +118,16 @@ public final class LettuceScripts implements ScriptRunner {
 
     /**
      * Has Redis end a connection that leads to a server that was a master once, whatever has its address now, and Lettuce make
-     * it anew. Once for each: a second request would wait for the new connection, and end that.
+     * it anew. Not at once again: the application uses it, too, and its address may move later.
      */
     private void leave(RedisClusterAsyncCommands<byte[], byte[]> commands) {
         StatefulConnection<?, ?> connection = connectionOf(commands);
-        long lost = losses.get();
-        if (connection != null && connection.getOptions().isAutoReconnect() && left.getAndSet(lost) != lost) {
+        long now = System.nanoTime();
+        long last = leftNanos.get();
+        if (connection != null
+                && connection.getOptions().isAutoReconnect()
+                && now - last >= LEAST_STAY_NANOS
+                && leftNanos.compareAndSet(last, now)) {
             commands.quit();
         }
     }
