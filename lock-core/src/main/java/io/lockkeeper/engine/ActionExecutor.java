@@ -493,8 +493,11 @@ final class ActionExecutor {
             // time.
             registry.untrack(ended.id);
             if (answer == null) {
-                // On a thread that does not wait.
-                ClockReading end = context.now().plusMillis(ended.spec.leaseMillis());
+                // On a thread that does not wait. The first of several locks may have been held for the others, for
+                // longer.
+                ClockReading now = context.now();
+                ClockReading end =
+                        ended.names.size() > 1 ? keptUntil(ended.spec, now) : now.plusMillis(ended.spec.leaseMillis());
                 awaited(new Ending(command.awaited(0), end, null)).again();
             } else if (answer == ReleaseReply.NOT_HELD) {
                 releaseAgain(ended, lastArrival);

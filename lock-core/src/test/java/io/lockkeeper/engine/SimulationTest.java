@@ -119,6 +119,31 @@ class SimulationTest {
         assertThat(Simulation.run(plan).faults()).isEmpty();
     }
 
+    /** Its release is repeated for as long as the store may keep the first name. */
+    @Test
+    void whatIsLeftOfSeveralLocksAfterAReleaseGoesBackAfterALongCut() {
+        Ask both = new Ask(
+                4_321_628,
+                0,
+                13,
+                List.of("a", "b"),
+                LockMode.EXCLUSIVE,
+                SimulationPlan.WITHOUT_LIMIT,
+                162,
+                0,
+                0,
+                21_366,
+                OnLoss.BLOCK);
+        List<SimulationPlan.Step> steps = List.of(
+                new Ask(4_234_683, 0, 11, List.of("a"), LockMode.READ, 901, 0, 0, 0, 359, OnLoss.NOTHING),
+                new Ask(4_320_989, 0, 12, List.of("b"), LockMode.WRITE, 0, 0, 0, 0, 4_787, OnLoss.NOTHING),
+                both,
+                new SimulationPlan.Cut(4_347_950, 0, 9_479));
+        SimulationPlan plan = new SimulationPlan(30_144_208, 2, 10_000, 0, 0, List.of(-1_319, -289), steps);
+
+        assertThat(Simulation.run(plan).faults()).isEmpty();
+    }
+
     private static Ask ask(long at, int instance, int id, LockMode mode, long fixedMillis, long holdMicros) {
         return new Ask(
                 at,
