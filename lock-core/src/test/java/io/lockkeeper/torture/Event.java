@@ -17,11 +17,14 @@ record Event(long nanos, Kind kind, String id, Map<String, String> details) {
     enum Kind {
         /** A request begins: form, bound (ms). */
         ASKED,
-        /** Its caller has seen the lease: mode, locks (name:token,...), until, fixed (ms; 0: renewed), way. */
+        /**
+         * Its caller has seen the lease: mode, locks (name:token,...), until, granted (for how long, ms; 0: its whole
+         * time), fixed (ms; 0: renewed), way.
+         */
         HELD,
-        /** The lease was asked: until; not later than the event where it does not hold any more. */
+        /** The lease was asked: until, granted; until is not later than the event where it does not hold any more. */
         STILL,
-        /** The release is about to be called: until. */
+        /** The release is about to be called: until, granted. */
         ENDING,
         /** The lease said that it was lost: reason. */
         LOST,

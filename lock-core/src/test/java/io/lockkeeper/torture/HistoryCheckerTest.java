@@ -36,6 +36,26 @@ class HistoryCheckerTest {
         event(millis, Kind.HELD, id, "mode", mode, "locks", locks, "until", "" + at(until));
     }
 
+    private void granted(long millis, String id, String locks, long until, String way) {
+        asked(millis - 50, id);
+        event(
+                millis,
+                Kind.HELD,
+                id,
+                "mode",
+                "EXCLUSIVE",
+                "locks",
+                locks,
+                "until",
+                "" + at(until),
+                "fixed",
+                "0",
+                "way",
+                way,
+                "granted",
+                "500");
+    }
+
     private void ending(long millis, String id, long until) {
         event(millis, Kind.ENDING, id, "until", "" + at(until));
         event(millis + 1, Kind.OVER, id, "result", "RELEASED");
@@ -157,6 +177,43 @@ class HistoryCheckerTest {
                 .hasSize(2)
                 .anyMatch(text -> text.startsWith("Two hold 'a'"))
                 .anyMatch(text -> text.startsWith("Lost 810 ms before its deadline"));
+    }
+
+    /** A grant, and what is passed on of it, lasts for half a lease only: so the store gave it later than its end says. */
+    @Test
+    void nothingIsExcusedForOneWhomTheStoreGrantedTheLockAfterTheLoss() {
+        loss(500, 600, Harm.LOCKS_ARE_GIVEN_TWICE);
+        granted(800, "w0/1/1", "a:5", 1_250, "GRANT");
+        ending(820, "w0/1/1", 1_250);
+        granted(830, "w0/1/2", "a:6", 1_250, "PASS");
+        granted(850, "w1/1/1", "a:7", 1_300, "GRANT");
+        ending(900, "w0/1/2", 1_250);
+        ending(950, "w1/1/1", 1_300);
+        assertThat(checker().violations()).singleElement().asString().contains("Two hold 'a' for 50 ms");
+    }
+
+    @Test
+    void aGrantFromBeforeTheLossIsExcusedUntilItIsRenewedAfterIt() {
+        loss(500, 600, Harm.LOCKS_ARE_GIVEN_TWICE);
+        granted(450, "w0/1/1", "a:5", 900, "GRANT");
+        held(650, "w1/1/1", "EXCLUSIVE", "a:6", 1_640);
+        ending(700, "w1/1/1", 1_640);
+        assertThat(checker().violations()).isEmpty();
+        // A renewal of a grant lasts for a lease again.
+        event(700, Kind.STILL, "w0/1/1", "until", "" + at(1_590));
+        assertThat(checker().violations()).isEmpty();
+        event(750, Kind.STILL, "w0/1/1", "until", "" + at(1_610));
+        assertThat(checker().violations()).singleElement().asString().contains("Two hold 'a'");
+    }
+
+    @Test
+    void aGrantThatTheStoreHasConfirmedCountsAsAnAnswer() {
+        loss(500, 600, Harm.LOCKS_ARE_GIVEN_TWICE);
+        asked(300, "w0/1/1");
+        event(650, Kind.HELD, "w0/1/1", "mode", "EXCLUSIVE", "locks", "a:5", "until", "" + at(1_350), "way", "GRANT");
+        held(700, "w1/1/1", "EXCLUSIVE", "a:6", 1_690);
+        ending(750, "w1/1/1", 1_690);
+        assertThat(checker().violations()).isEmpty();
     }
 
     @Test

@@ -34,6 +34,12 @@ final class Hold {
     /** Until when the lease has promised to be held, as long as it is not released. */
     private long promised;
 
+    /** Until when the lease has promised that, since the store gave it for its whole time; 0: it did not. */
+    private long promisedInFull;
+
+    /** When the store can have granted the lease for a shorter time, at the earliest; 0: it did not. */
+    private long granted;
+
     private long end;
     private boolean ended;
     private long lostAt;
@@ -85,6 +91,7 @@ final class Hold {
         mode = event.text("mode");
         way = event.text("way");
         fixedNanos = event.number("fixed") * 1_000_000;
+        promise(firstPromise, event);
         for (String lock : event.text("locks").split(",", -1)) {
             int colon = lock.lastIndexOf(':');
             tokens.put(lock.substring(0, colon), Long.valueOf(lock.substring(colon + 1)));
@@ -95,6 +102,16 @@ final class Hold {
         if (event.number("until") > event.nanos() && !ended) {
             seen = event.nanos();
             promised = Math.max(promised, event.number("until"));
+            promise(event.number("until"), event);
+        }
+    }
+
+    private void promise(long until, Event event) {
+        long grantNanos = event.number("granted") * 1_000_000;
+        if (grantNanos == 0) {
+            promisedInFull = Math.max(promisedInFull, until);
+        } else {
+            granted = Math.max(granted, until - (isFixed() ? Math.min(fixedNanos, grantNanos) : grantNanos));
         }
     }
 
@@ -147,7 +164,7 @@ final class Hold {
 
     /** When the store knew the lease last, at the earliest. */
     long known(long leaseNanos) {
-        return promised - (isFixed() ? fixedNanos : leaseNanos);
+        return Math.max(granted, promisedInFull - (isFixed() ? fixedNanos : leaseNanos));
     }
 
     String way() {

@@ -27,6 +27,7 @@ final class Recorder implements LockListener, AutoCloseable {
     private final FileOutputStream file;
 
     private final boolean endless;
+    private final UnconfirmedGrants grants;
     private final AtomicLong numbers = new AtomicLong();
     private final ThreadLocal<String> way = ThreadLocal.withInitial(() -> "");
     private final ThreadLocal<String> releasing = ThreadLocal.withInitial(() -> "");
@@ -37,10 +38,12 @@ final class Recorder implements LockListener, AutoCloseable {
      * @param worker the name and the generation
      * @param path the file
      * @param endless whether a lease is taken for one that never ends
+     * @param grants what the worker's store has granted
      */
-    Recorder(String worker, Path path, boolean endless) {
+    Recorder(String worker, Path path, boolean endless, UnconfirmedGrants grants) {
         this.worker = worker;
         this.endless = endless;
+        this.grants = grants;
         try {
             file = new FileOutputStream(path.toFile(), true);
         } catch (IOException e) {
@@ -74,6 +77,8 @@ final class Recorder implements LockListener, AutoCloseable {
                 locks,
                 "until",
                 until,
+                "granted",
+                granted(lease),
                 "fixed",
                 "" + fixed.toMillis(),
                 "way",
@@ -88,14 +93,14 @@ final class Recorder implements LockListener, AutoCloseable {
     /** The caller goes on with its lease. */
     void still(String id, LockLease lease) {
         long now = System.nanoTime();
-        write(Event.at(now, Kind.STILL, id, "until", until(now, lease)));
+        write(Event.at(now, Kind.STILL, id, "until", until(now, lease), "granted", granted(lease)));
     }
 
     /** The caller is about to release its lease. */
     void ending(String id, LockLease lease) {
         long now = System.nanoTime();
         releasing.set(id);
-        write(Event.at(now, Kind.ENDING, id, "until", until(now, lease)));
+        write(Event.at(now, Kind.ENDING, id, "until", until(now, lease), "granted", granted(lease)));
     }
 
     void over(String id, String result) {
@@ -123,6 +128,12 @@ final class Recorder implements LockListener, AutoCloseable {
 
     private String until(long now, LockLease lease) {
         return Long.toString(now + (endless ? FOR_EVER : lease.remaining().toNanos()));
+    }
+
+    /** Told after its end: a renewal in between makes it a longer time. Of several locks each has been confirmed. */
+    private String granted(LockLease lease) {
+        String name = lease.names().iterator().next();
+        return Long.toString(grants.millis(name, lease.fencingToken(name)));
     }
 
     private synchronized void write(Event event) {

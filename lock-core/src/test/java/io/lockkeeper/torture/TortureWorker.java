@@ -63,7 +63,8 @@ final class TortureWorker {
     private TortureWorker(String[] arguments, Stores stores) {
         name = arguments[0];
         settings = TortureSettings.ofText(arguments[5]);
-        recorder = new Recorder(name, Path.of(arguments[1]), settings.sabotage() == Sabotage.ENDLESS_LEASES);
+        UnconfirmedGrants grants = new UnconfirmedGrants();
+        recorder = new Recorder(name, Path.of(arguments[1]), settings.sabotage() == Sabotage.ENDLESS_LEASES, grants);
         Connections driver = Connections.valueOf(arguments[2]);
         registerPort = Integer.parseInt(arguments[4]);
         LockStore store = stores.make(
@@ -74,7 +75,7 @@ final class TortureWorker {
                 arguments[3],
                 settings.promise().of(RedisLockStore.Options.defaults().withTombstoneTime(TOMBSTONES)));
         template = LockTemplate.builder(
-                        settings.sabotage() == Sabotage.GENEROUS_STORE ? new GenerousStore(store) : store)
+                        grants.watch(settings.sabotage() == Sabotage.GENEROUS_STORE ? new GenerousStore(store) : store))
                 .leaseTime(settings.lease())
                 .shutdownWait(Duration.ZERO)
                 .listener(recorder)
