@@ -34,6 +34,7 @@ final class SimulatedInstance implements Scheduler, Consumer<Runnable> {
     final LocalLockManager locks;
     final LeaseManager manager;
     private final VirtualTime time;
+    private final SimulatedServer server;
     private final SimulatedChance chance;
     private final Consumer<String> fault;
     private final int driftPpm;
@@ -45,6 +46,7 @@ final class SimulatedInstance implements Scheduler, Consumer<Runnable> {
     private boolean dead;
     private long pausedUntil;
     private long jumpMillis;
+    private long jumpedAt;
     private @Nullable VirtualExecutor running;
 
     SimulatedInstance(
@@ -56,6 +58,7 @@ final class SimulatedInstance implements Scheduler, Consumer<Runnable> {
             Consumer<String> fault) {
         this.number = number;
         this.time = time;
+        this.server = server;
         this.chance = chance;
         this.fault = fault;
         this.driftPpm = plan.driftPpm().get(number);
@@ -143,6 +146,7 @@ final class SimulatedInstance implements Scheduler, Consumer<Runnable> {
 
     void jump(long millis) {
         jumpMillis += millis;
+        jumpedAt = time.now();
     }
 
     // ---- whether it runs ----
@@ -185,6 +189,17 @@ final class SimulatedInstance implements Scheduler, Consumer<Runnable> {
             paused += Math.max(0, Math.min(to, pause[1]) - Math.max(from, pause[0]));
         }
         return paused;
+    }
+
+    /** Returns for how long all has been well with it, its network and the server. */
+    long wellNanos() {
+        long wrong = Math.max(Math.max(pausedUntil, jumpedAt), refusedUntil());
+        return time.now() - Math.max(wrong, Math.max(store.troubledUntil(), server.troubledUntil()));
+    }
+
+    /** Returns until when an executor refuses tasks, or did last. */
+    long refusedUntil() {
+        return Math.max(background.refusesUntil, users.refusesUntil);
     }
 
     void refuse(long millis, boolean inBackground) {

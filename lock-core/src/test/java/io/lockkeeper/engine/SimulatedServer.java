@@ -76,6 +76,11 @@ final class SimulatedServer {
         pausedUntil = Math.max(pausedUntil, time.now() + millis * 1_000_000);
     }
 
+    /** Returns until when it stands still, or is down, or was last. */
+    long troubledUntil() {
+        return Math.max(pausedUntil, downUntil);
+    }
+
     void step(long millis) {
         stepMicros += millis * 1_000;
         lastMicros = 0;

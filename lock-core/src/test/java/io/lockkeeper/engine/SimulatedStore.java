@@ -31,6 +31,7 @@ final class SimulatedStore implements LockStore {
     private static final int MOST_SENDS = 5;
     private static final long MILLION = 1_000_000;
     private static final long USUAL_NANOS = 400_000;
+    private static final long SLOW_NANOS = 400 * MILLION;
 
     private final SimulatedInstance instance;
     private final SimulatedServer server;
@@ -46,6 +47,11 @@ final class SimulatedStore implements LockStore {
     private long delayNanos;
     private long cutUntil = -1;
     private int connection;
+
+    /** When questions were answered, and until when one was last under way that had waited for long. */
+    private final List<Long> heard = new ArrayList<>();
+
+    private long slowUntil = -1;
     int acquires;
     int handOvers;
     int releases;
@@ -109,6 +115,18 @@ final class SimulatedStore implements LockStore {
         return 20_000 + draw.below(isTroubled() && draw.percent(50) ? delayNanos : USUAL_NANOS);
     }
 
+    /** Returns until when something is wrong with the network, or was last. */
+    long troubledUntil() {
+        return Math.max(troubleUntil, cutUntil + MILLION);
+    }
+
+    /** Returns whether a question was answered within a time, and none has waited for long since then. */
+    boolean hasAnswered(long from, long to) {
+        return slowUntil < to
+                && open.stream().noneMatch(Sent::isSlow)
+                && heard.stream().anyMatch(at -> at >= from && at <= to);
+    }
+
     void forget() {
         open.clear();
     }
@@ -163,8 +181,10 @@ final class SimulatedStore implements LockStore {
         LongFunction<Optional<T>> sent = script.apply(clock.micros());
         return this.<Optional<T>>send(kind, name, sent).thenCompose(reply -> {
             if (reply.isPresent()) {
+                heard.add(time.now());
                 return CompletableFuture.completedFuture(reply.get());
             }
+            slowUntil = time.now() + traits.commandTimeout().toNanos();
             return sends > 1
                     ? inTime(kind, name, script, sends - 1)
                     : CompletableFuture.failedFuture(new Failure("the commands come too late"));
@@ -311,6 +331,7 @@ final class SimulatedStore implements LockStore {
     private final class Sent<T> extends CompletableFuture<T> {
 
         private final int connection;
+        private final long sentAt = time.now();
         private Scheduler.@Nullable Timeout timeout;
 
         private Sent(int connection) {
@@ -329,8 +350,13 @@ final class SimulatedStore implements LockStore {
             }
         }
 
+        private boolean isSlow() {
+            return time.now() - sentAt > SLOW_NANOS;
+        }
+
         private boolean end() {
             open.remove(this);
+            slowUntil = Math.max(slowUntil, isSlow() ? time.now() : -1);
             Scheduler.Timeout known = timeout;
             if (known != null) {
                 known.cancel();

@@ -21,6 +21,7 @@ final class SimulationChecker {
 
     private static final long MILLION = 1_000_000;
     private static final long LOSS_NANOS = 130 * MILLION;
+    private static final long RECENT_NANOS = 300 * MILLION;
 
     /** By how much the end of a minimum hold time may differ by the clock of an instance. */
     private static final long DRIFT_MILLIS = 5;
@@ -32,6 +33,8 @@ final class SimulationChecker {
     private final VirtualTime time;
     private final SimulatedServer server;
     private final boolean calm;
+    private final boolean outside;
+    private final long leaseNanos;
     private final boolean punctual;
     private final List<SimulatedCaller> callers = new ArrayList<>();
     private final List<String> faults = new ArrayList<>();
@@ -48,6 +51,8 @@ final class SimulationChecker {
         this.time = time;
         this.server = server;
         this.calm = plan.isCalm();
+        this.outside = plan.isOutside();
+        this.leaseNanos = plan.leaseMillis() * MILLION;
         this.punctual = plan.isPunctual();
     }
 
@@ -149,6 +154,26 @@ final class SimulationChecker {
         } else if (waits && failure instanceof LockNotAcquiredException) {
             fault(caller + " was refused although its wait has no limit");
         }
+        if (failure instanceof LockStoreException && isBlamedInVain(caller, failure)) {
+            fault(caller + " is told that the store is silent, which has answered: " + failure);
+        }
+    }
+
+    /** Returns whether the store is called silent that answered others shortly before the end of a caller's wait. */
+    private boolean isBlamedInVain(SimulatedCaller caller, Throwable failure) {
+        SimulationPlan.Ask ask = caller.ask;
+        if (outside
+                || ask.waitMillis() <= 0
+                || ask.retries() > 0
+                || !failure.toString().contains("has not answered")) {
+            return false;
+        }
+        SimulatedInstance instance = caller.instance;
+        long end = caller.askedAt + ask.waitMillis() * MILLION * 98 / 100;
+        long recently = Math.max(caller.askedAt, end - RECENT_NANOS);
+        return activeNanos(instance, caller.askedAt) == time.now() - caller.askedAt
+                && instance.refusedUntil() < caller.askedAt
+                && instance.store.hasAnswered(recently, end);
     }
 
     /** A holder could not enter its lock again; one whose writer became a reader meanwhile may be told so. */
@@ -198,6 +223,9 @@ final class SimulationChecker {
         if (lease != null && lease.isHeld()) {
             fault("a lease is held whose loss was told: " + caller);
         }
+        if (lease != null && !caller.extended && !lease.isReleased()) {
+            keptInStore(caller, lease.hold());
+        }
         // What an instance released that closes is not believed any more: what was lost by then is known when the store
         // answers.
         if (lease != null && !caller.extended && !lease.isReleased()) {
@@ -209,6 +237,20 @@ final class SimulationChecker {
             }
         }
         ended(caller);
+    }
+
+    /** What is believed is held in the store, and is renewed in time where that can be done. */
+    private void keptInStore(SimulatedCaller caller, StoreHold hold) {
+        long late = caller.instance.nanoTime() - hold.deadline().nanos();
+        if (!outside && late < 0 && hold.endReason().equals(StoreHold.SAYS_ENDED)) {
+            fault("the store ended a lease " + -late / MILLION + " ms before its deadline: " + caller);
+        }
+        long patience = caller.instance.store.traits().commandTimeout().toNanos() + leaseNanos / 10 + RECENT_NANOS;
+        long held = caller.instance.nanoTime() - hold.begunNanos;
+        long well = Math.min(held, caller.instance.wellNanos()) - Math.max(0, late);
+        if (well > patience && hold.endReason().equals(StoreHold.NOT_RENEWED)) {
+            fault("a lease was not renewed although all was well for " + well / MILLION + " ms: " + caller);
+        }
     }
 
     /** A caller releases what it holds. */

@@ -53,8 +53,11 @@ class SimulationSabotageTest {
         A_LEASE_IS_KEPT_THAT_NOBODY_RECEIVED(
                 "LeaseManager", "asked.isCompletedExceptionally() ? null : asked.join()", "null"),
         A_HEALTHY_STORE_IS_BLAMED("LocalLock", "|| !(heardSince || waiting() != null)", "|| waiting() == null"),
-        A_DOWNGRADED_HOLD_IS_CANCELLED("StoreHold", "return lose(DOWNGRADED);", "return lose(RELEASED);"),
-        A_DOWNGRADED_LEASE_HAS_NO_DEADLINE("LeaseOperations", "renewer.watch(reader);\n            return", "return"),
+        A_DOWNGRADED_HOLD_IS_CANCELLED(
+                "LeaseOperations",
+                "} else if (reply == null) {",
+                "} else if (reply == null) { executor.cancel(before, before.attempt(), 0, 0);"),
+        A_DOWNGRADED_LEASE_HAS_NO_DEADLINE("LeaseOperations", "before.deadline(),", "now.plusMillis(1L << 40),"),
         CLOSE_DOES_NOT_WAIT_FOR_ANSWERS(
                 "PendingAnswers", "none = awaited;\n        tellIfNone();", "awaited.complete(null);"),
         CLOSE_LEAVES_WHAT_IS_HELD(
@@ -64,9 +67,7 @@ class SimulationSabotageTest {
         AN_ENDED_LEASE_BLOCKS_ITS_OWNER(
                 "ManagedLease", "endReason().equals(StoreHold.TIME_OVER)", "endReason().isEmpty()"),
         AN_ERROR_OF_A_RENEWAL_COSTS_THE_LOCK(
-                "LeaseRenewer",
-                "} catch (Throwable failure) {\n            // A store that throws",
-                "} catch (RuntimeException failure) {\n            // A store that throws"),
+                "LeaseRenewer", "CompletableFuture.failedFuture(failure)", "new CompletableFuture<>()"),
         A_MINIMUM_HOLD_TIME_IS_FORGOTTEN("StoreHold", "if (end - freeNanos > 0) {", "if (end == 0) {");
 
         private final String file;
