@@ -223,7 +223,8 @@ final class StoreHold {
         ClockReading end = fixedEnd;
         ClockReading next = end == null ? newDeadline : newDeadline.orEarlier(end);
         boolean counts = limited == null || sent.isAfter(limited);
-        if (counts && !isExpired(now) && next.isAfter(deadline)) {
+        // By both clocks: one of a grant before a suspension, of which the monotonic clock knows nothing, seems later.
+        if (counts && !isExpired(now) && next.nanosFrom(now) > deadline.nanosFrom(now)) {
             deadline = next;
         }
     }

@@ -144,6 +144,18 @@ class SimulationTest {
         assertThat(Simulation.run(plan).faults()).isEmpty();
     }
 
+    /** Its grant came while the machine was suspended: by the monotonic clock alone, no renewal would be later than that. */
+    @Test
+    void aLeaseByAGrantIsRenewedAfterASuspension() {
+        List<SimulationPlan.Step> steps = List.of(
+                ask(3_316_494, 1, 20, LockMode.EXCLUSIVE, 0, SimulationPlan.WITHOUT_LIMIT),
+                ask(6_792_771, 0, 61, LockMode.READ, 0, 4_306_804),
+                new SimulationPlan.Pause(8_998_672, 0, 6_722, true));
+        SimulationPlan plan = new SimulationPlan(3_022_878, 2, 6_000, 0, 50, List.of(-7_758, 0), steps);
+
+        assertThat(Simulation.run(plan).faults()).isEmpty();
+    }
+
     private static Ask ask(long at, int instance, int id, LockMode mode, long fixedMillis, long holdMicros) {
         return new Ask(
                 at,
