@@ -25,7 +25,6 @@ import org.springframework.aop.framework.autoproxy.AbstractAdvisorAutoProxyCreat
 import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
 import org.springframework.aop.interceptor.AsyncExecutionInterceptor;
 import org.springframework.aop.support.AopUtils;
-import org.springframework.aop.support.Pointcuts;
 import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.support.AbstractBeanFactory;
@@ -167,7 +166,9 @@ record ProxyCheck(ConfigurableListableBeanFactory beans) {
     static void checkThreads(AnnotatedMethod annotated, List<Pointcut> threads, Faults faults) {
         Class<?> type = annotated.targetClass();
         Method method = annotated.method();
-        if (threads.stream().anyMatch(each -> Pointcuts.matches(each, method, type))
+        if (threads.stream()
+                        .anyMatch(each -> each.getClassFilter().matches(type)
+                                && each.getMethodMatcher().matches(method, type))
                 && !CompletionStage.class.isAssignableFrom(method.getReturnType())) {
             faults.add(
                     "runs on another thread than its lock, which is released before: its @Async stands inside",

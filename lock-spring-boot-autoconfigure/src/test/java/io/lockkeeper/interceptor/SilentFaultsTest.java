@@ -19,10 +19,16 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.aop.aspectj.AspectJExpressionPointcut;
+import org.springframework.aop.interceptor.AsyncExecutionInterceptor;
+import org.springframework.aop.support.DefaultPointcutAdvisor;
 import org.springframework.beans.factory.InitializingBean;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
 import org.springframework.core.Ordered;
 import org.springframework.core.annotation.AliasFor;
+import org.springframework.core.task.SimpleAsyncTaskExecutor;
 import org.springframework.scheduling.annotation.Async;
 import org.springframework.scheduling.annotation.EnableAsync;
 
@@ -126,6 +132,14 @@ class SilentFaultsTest {
                 .singleElement()
                 .asString()
                 .contains("work(): runs on another thread");
+    }
+
+    @Test
+    void aBodyThatAnotherThreadRunsForSomeArgumentsIsAFault() {
+        assertThat(faults(runner().withUserConfiguration(AsynchronousTexts.class), Texts.class))
+                .singleElement()
+                .asString()
+                .contains("read(Object): runs on another thread");
     }
 
     @Test
@@ -298,6 +312,24 @@ class SilentFaultsTest {
 
     @EnableAsync(order = Ordered.HIGHEST_PRECEDENCE)
     static class AsynchronousFirst {}
+
+    @Configuration(proxyBeanMethods = false)
+    static class AsynchronousTexts {
+        @Bean
+        static DefaultPointcutAdvisor inside() {
+            AspectJExpressionPointcut texts = new AspectJExpressionPointcut();
+            texts.setExpression("execution(* *..SilentFaultsTest.Texts.*(..)) && args(String)");
+            AsyncExecutionInterceptor thread = new AsyncExecutionInterceptor(new SimpleAsyncTaskExecutor());
+            DefaultPointcutAdvisor advisor = new DefaultPointcutAdvisor(texts, thread);
+            advisor.setOrder(Ordered.LOWEST_PRECEDENCE);
+            return advisor;
+        }
+    }
+
+    static class Texts {
+        @DistributedLocked("text")
+        public void read(Object text) {}
+    }
 
     static class Task {
         @Async
