@@ -81,8 +81,10 @@ record AnnotatedMethod(Method method, Method declaration, Class<?> targetClass, 
     private static @Nullable AnnotatedMethod on(Method annotated, Method method, Class<?> targetClass) {
         MergedAnnotation<DistributedLocked> annotation;
         try {
-            annotation = MergedAnnotations.from(annotated, SearchStrategy.TYPE_HIERARCHY)
-                    .get(DistributedLocked.class);
+            annotation = MergedAnnotations.from(annotated, SearchStrategy.TYPE_HIERARCHY).stream(
+                            DistributedLocked.class)
+                    .reduce((found, other) -> isOfInterface(other) && isNearer(other, found) ? other : found)
+                    .orElse(MergedAnnotation.missing());
         } catch (AnnotationConfigurationException contradiction) {
             DistributedLocked asWritten = annotated.getAnnotation(DistributedLocked.class);
             if (asWritten == null) {
@@ -114,6 +116,11 @@ record AnnotatedMethod(Method method, Method declaration, Class<?> targetClass, 
             // Reported with all the other faults.
             return Set.of(annotation);
         }
+    }
+
+    private static boolean isOfInterface(MergedAnnotation<?> annotation) {
+        return annotation.getSource() instanceof Method method
+                && method.getDeclaringClass().isInterface();
     }
 
     private static boolean isNearer(MergedAnnotation<?> one, MergedAnnotation<?> other) {

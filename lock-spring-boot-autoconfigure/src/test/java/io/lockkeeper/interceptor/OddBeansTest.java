@@ -65,6 +65,18 @@ class OddBeansTest {
         }
     }
 
+    @ParameterizedTest
+    @ValueSource(classes = {FarFirst.class, NearFirst.class, AboveNear.class})
+    void theNearerOfTwoInterfacesLocksInWhicheverOrderTheyStand(Class<?> bean) {
+        for (boolean byClass : new boolean[] {true, false}) {
+            runner().withBean("bean", bean)
+                    .withPropertyValues("spring.aop.proxy-target-class=" + byClass)
+                    .run(context -> assertThat(
+                                    context.getBean("bean", Far.class).call())
+                            .containsExactly("near"));
+        }
+    }
+
     @Test
     void aBeanWithoutLocksMayBeARecordOrFinal() {
         runner().withBean(Plain.class, () -> new Plain("x"))
@@ -78,6 +90,38 @@ class OddBeansTest {
     interface Unnamed {
         @DistributedLocked
         List<String> call();
+    }
+
+    interface Far {
+        @DistributedLocked("far")
+        List<String> call();
+    }
+
+    interface Near extends Far {
+        @Override
+        @DistributedLocked("near")
+        List<String> call();
+    }
+
+    static class FarFirst implements Far, Near {
+        @Override
+        public List<String> call() {
+            return held();
+        }
+    }
+
+    static class NearFirst implements Near, Far {
+        @Override
+        public List<String> call() {
+            return held();
+        }
+    }
+
+    static class AboveNear extends NearFirst implements Far {
+        @Override
+        public List<String> call() {
+            return held();
+        }
     }
 
     record Plain(String name) {}
