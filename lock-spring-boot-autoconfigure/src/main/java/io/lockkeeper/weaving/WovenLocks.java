@@ -46,6 +46,7 @@ public final class WovenLocks {
      */
     public static void attach(MethodInterceptor interceptor) {
         ATTACHED.push(interceptor);
+        WARNED.clear();
         if (ATTACHED.peekLast() != CLOSED) {
             ATTACHED.addLast(CLOSED);
         }
