@@ -202,7 +202,11 @@ record MethodCheck(MethodLockSpecs specs, boolean woven) {
         static void check(AnnotatedMethod annotated, Faults faults) {
             Method declared = annotated.declaration();
             boolean isProxied = Proxy.isProxyClass(annotated.method().getDeclaringClass());
-            Method running = isProxied && declared.isDefault() ? declared : annotated.method();
+            boolean isInherited = isProxied
+                    && declared.isDefault()
+                    && AnnotatedMethod.implementedBy(annotated.method(), annotated.targetClass())
+                            .allMatch(declared::equals);
+            Method running = isInherited ? declared : annotated.method();
             if (Modifier.isStatic(annotated.method().getModifiers())) {
                 faults.add("is static, and only methods of objects are locked", "Make it a method of the bean");
             } else if (AnnotatedMethod.isSuspending(annotated.method())) {
