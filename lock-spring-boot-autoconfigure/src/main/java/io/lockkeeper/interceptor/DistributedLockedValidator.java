@@ -196,7 +196,11 @@ public final class DistributedLockedValidator
                 !woven
                         || all.stream()
                                 .flatMap(each -> each.methods().stream())
-                                .anyMatch(method -> MethodCheck.WeavingCheck.isWoven(method.method())),
+                                .anyMatch(method -> MethodCheck.WeavingCheck.isWoven(method.method()))
+                        // They are checked when they are made.
+                        || all.stream()
+                                .allMatch(each -> each.methods().isEmpty()
+                                        || each.type().type().isInterface()),
                 "lockkeeper.mode is aspectj, but the AspectJ weaver does not run, or does not weave Lockkeeper's"
                         + " aspect into them.",
                 "Start the JVM with -javaagent:aspectjweaver.jar, the jar of org.aspectj:aspectjweaver, or remove"
@@ -373,7 +377,8 @@ public final class DistributedLockedValidator
             addOfClass(type, found);
             boolean isBare = !woven && !isProxy && proxied == null && beans.containsBeanDefinition(name);
             List<AnnotatedMethod> methods = new ArrayList<>(annotatedMethods(called));
-            methods.removeIf(each -> each.declaration().getDeclaringClass().isAssignableFrom(type));
+            methods.removeIf(each -> each.declaration().getDeclaringClass().isAssignableFrom(type)
+                    || isOfFragment(each.declaration().getDeclaringClass(), called));
             methods.addAll(annotatedMethods(type));
             for (AnnotatedMethod method : methods) {
                 Faults faults = new Faults(method);
@@ -390,6 +395,15 @@ public final class DistributedLockedValidator
             harmless.add(both);
         }
         return !found.isEmpty() && ((woven && switchedOff.getAsBoolean()) || proxies.isMock(bean)) ? List.of() : found;
+    }
+
+    /** Returns whether a proxy inherits an interface that another bean implements, to which it passes the calls. */
+    private boolean isOfFragment(Class<?> declaring, Class<?> proxy) {
+        return !Arrays.asList(proxy.getInterfaces()).contains(declaring)
+                && Arrays.stream(beans.getBeanNamesForType(declaring, true, false))
+                        .map(this::typeOf)
+                        .anyMatch(
+                                each -> each != null && !each.type().isInterface() && !Proxy.isProxyClass(each.type()));
     }
 
     private void warnOfGivenObjects() {

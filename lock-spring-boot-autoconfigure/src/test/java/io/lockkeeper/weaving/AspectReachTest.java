@@ -8,10 +8,13 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.lockkeeper.annotation.DistributedLocked;
 import io.lockkeeper.autoconfigure.LockkeeperAutoConfiguration;
 import io.lockkeeper.interceptor.DistributedLockedConfigurationException;
+import io.lockkeeper.interceptor.LogRecorder;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.List;
+import java.util.Objects;
 import org.aopalliance.intercept.MethodInterceptor;
+import org.aopalliance.intercept.MethodInvocation;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -88,6 +91,58 @@ class AspectReachTest {
                 .hasMessageEndingWith("or use lockkeeper.mode=proxy."));
     }
 
+    /** As the fragments of Spring Data repositories. */
+    @Test
+    void aProxyMayPassCallsOnToABeanThatIsWoven() {
+        runner.withBean(WovenStock.class)
+                .withBean("repository", FactoryBean.class, () -> factory(StockRepository.class))
+                .withBean("user", User.class)
+                .run(context -> assertThat(context).hasNotFailed());
+        runner.withBean(Woven.class)
+                .withBean("repository", FactoryBean.class, () -> factory(StockRepository.class))
+                .withBean("user", User.class)
+                .run(context -> assertThat(context.getStartupFailure())
+                        .hasMessageContaining("Stock.sell(): is annotated in Stock, and the weaver"));
+    }
+
+    @Test
+    void aDefaultMethodOfAProxyThatANearerInterfaceOverridesIsAFault() {
+        runner.withUserConfiguration(Defaults.class).run(context -> {
+            assertThat(context.getBean("woven", WovenDefault.class)).isNotNull();
+            assertThatThrownBy(() -> context.getBean("overriding"))
+                    .hasRootCauseInstanceOf(DistributedLockedConfigurationException.class)
+                    .rootCause()
+                    .hasMessageContaining("is annotated in WovenDefault, and the weaver looks only at the method");
+        });
+    }
+
+    @Test
+    void theWeaverNeedsNotHaveRunWhileAllBeansAreKnownByTheirInterfaces() {
+        runner.withUserConfiguration(OnlyLate.class).run(context -> {
+            assertThat(context).hasNotFailed();
+            assertThat(context.getBean("woven")).isNotNull();
+            assertThatThrownBy(() -> context.getBean("implemented"))
+                    .hasRootCauseInstanceOf(DistributedLockedConfigurationException.class);
+        });
+    }
+
+    @Test
+    void aCallAfterEachEndIsWarnedOfOnce() throws Throwable {
+        MethodInterceptor application = call -> null;
+        MethodInvocation call = Mockito.mock(MethodInvocation.class);
+        Mockito.when(call.getMethod()).thenReturn(Unwoven.class.getMethod("sell"));
+        try (LogRecorder log = new LogRecorder(DistributedLocked.class)) {
+            for (int end = 1; end <= 2; end++) {
+                WovenLocks.attach(application);
+                WovenLocks.detach(application);
+                MethodInterceptor closed = Objects.requireNonNull(WovenLocks.interceptor());
+                closed.invoke(call);
+                closed.invoke(call);
+                assertThat(log.lines()).hasSize(end).allMatch(line -> line.contains("Unwoven.sell was called after"));
+            }
+        }
+    }
+
     @Test
     void aBeanThatAChildContextMakesLaterIsChecked() {
         runner.withBean(Woven.class).run(parent -> {
@@ -154,6 +209,58 @@ class AspectReachTest {
                 return type;
             }
         };
+    }
+
+    interface StockRepository extends Stock {}
+
+    /** See {@link Woven}. */
+    interface WovenDefault {
+        @DistributedLocked("default")
+        default void sell() {
+            DistributedLockedAspect.aspectOf();
+            sell_aroundBody0(this);
+        }
+
+        @SuppressWarnings({"MethodName", "UnusedVariable"})
+        private static void sell_aroundBody0(WovenDefault self) {}
+    }
+
+    interface Overriding extends WovenDefault {
+        @Override
+        default void sell() {}
+    }
+
+    @Lazy
+    @Configuration(proxyBeanMethods = false)
+    static class Defaults {
+        @Bean
+        Woven first() {
+            return new Woven();
+        }
+
+        @Bean
+        FactoryBean<WovenDefault> woven() {
+            return factory(WovenDefault.class);
+        }
+
+        @Bean
+        FactoryBean<Overriding> overriding() {
+            return factory(Overriding.class);
+        }
+    }
+
+    @Lazy
+    @Configuration(proxyBeanMethods = false)
+    static class OnlyLate {
+        @Bean
+        Stock woven() {
+            return new WovenStock();
+        }
+
+        @Bean
+        Stock implemented() {
+            return new Implementing();
+        }
     }
 
     record User(@Qualifier("repository") Stock stock) {}
