@@ -18,6 +18,10 @@ final class SimulatedServer {
     private final VirtualTime time;
     private final Map<String, SimulatedStore> clients = new HashMap<>();
     private final Map<String, Integer> arrivals = new HashMap<>();
+
+    /** Whether a copy of a hand-over has run. */
+    boolean handedOverAgain;
+
     private Map<String, Object> replica = Map.of();
     private long pausedUntil;
     private long downUntil;

@@ -166,11 +166,13 @@ final class SimulatedStore implements LockStore {
     @Override
     public CompletableFuture<HandOverReply> handOver(HandOverCommand command) {
         handOvers++;
+        int[] runs = new int[1];
         return inTime(
                 SimulatedChance.HAND_OVER,
                 command.next().name(),
                 sent -> micros -> {
                     server.arrived(command.next().attempt());
+                    server.handedOverAgain |= runs[0]++ > 0;
                     return server.records.handOver(command, traits, sent, micros);
                 },
                 MOST_SENDS);

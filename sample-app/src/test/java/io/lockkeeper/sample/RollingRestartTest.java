@@ -125,7 +125,7 @@ class RollingRestartTest {
             for (Object key : (List<?>) redis.command("KEYS", "lockkeeper:lock:*")) {
                 // Of a lock that is free the record tells who held it last, and no more
                 found.add(String.valueOf(redis.command("HGET", (String) key, "lock"))
-                        .substring(66));
+                        .substring(84));
             }
             return found;
         }
