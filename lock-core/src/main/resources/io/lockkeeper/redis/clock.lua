@@ -21,5 +21,5 @@ local clock = time[1] .. (#time[2] == 6 and time[2] or sub('00000' .. time[2], -
 local NO_TOKEN = '0000000000000000'
 -- What stands in a record behind the state of a lock that has readers, and no waiter.
 local READING = ' 1 1 0 0 0'
--- A script looks at so many places, and gives so many grants; the next one goes on.
+-- A script looks at so many readers, and gives so many grants; the next one goes on.
 local MOST = 64

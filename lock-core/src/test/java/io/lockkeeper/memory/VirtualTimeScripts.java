@@ -122,7 +122,8 @@ final class VirtualTimeScripts implements AutoCloseable {
         String source = replaceOnce(
                 parts.toString(), "redis.call('TIME')", "{ string.sub(now_us, 1, -7), string.sub(now_us, -6) }", name);
         // Few places: sequences are short.
-        source = replaceOnce(source, "local MOST = 64", "local MOST = " + ModelRun.MOST, name)
+        source = replaceOnce(source, "local MOST = 64", "local MOST = " + ModelRun.MOST, name);
+        source = replaceOnce(source, "local MOST_DEAD = 32", "local MOST_DEAD = " + ModelRun.MOST, name)
                 .replace("redis.pcall('PUBLISH', ", "send(")
                 .replace("redis.call('PEXPIRE', ", "expire(")
                 .replace("redis.call('PTTL', ", "life_of(");
