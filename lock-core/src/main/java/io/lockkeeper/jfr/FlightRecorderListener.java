@@ -5,9 +5,7 @@ import io.lockkeeper.LockException;
 import io.lockkeeper.LockInterruptedException;
 import io.lockkeeper.LockListener;
 import io.lockkeeper.LockNotAcquiredException;
-import io.lockkeeper.LockRequest;
 import io.lockkeeper.ReleaseResult;
-import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -19,19 +17,17 @@ import java.util.concurrent.ConcurrentHashMap;
  */
 public final class FlightRecorderListener implements LockListener {
 
-    private final Map<Long, LockWaitEvent> waits = new ConcurrentHashMap<>();
-    private final Map<Long, LockHoldEvent> holds = new ConcurrentHashMap<>();
+    private final Map<Long, LockEvent.Wait> waits = new ConcurrentHashMap<>();
+    private final Map<Long, LockEvent.Hold> holds = new ConcurrentHashMap<>();
 
     /** Creates a listener, to be given to the builder of a template. */
     public FlightRecorderListener() {}
 
     @Override
     public void onAsked(Asked event) {
-        LockWaitEvent wait = new LockWaitEvent();
+        LockEvent.Wait wait = new LockEvent.Wait();
         if (wait.isEnabled()) {
-            wait.names = names(event.request().names());
-            wait.mode = word(event.request().mode());
-            wait.label = event.request().label();
+            wait.describe(event.request());
             wait.begin();
             waits.put(event.acquisition(), wait);
         }
@@ -40,18 +36,16 @@ public final class FlightRecorderListener implements LockListener {
     @Override
     public void onAcquired(Acquired event) {
         if (!waits.isEmpty()) {
-            LockWaitEvent wait = waits.get(event.acquisition());
+            LockEvent.Wait wait = waits.get(event.acquisition());
             if (wait != null) {
-                wait.way = word(event.way());
+                wait.way = event.way().name().toLowerCase(Locale.ROOT);
                 wait.attempts = event.attempts();
                 ended(event.acquisition(), "acquired");
             }
         }
-        LockHoldEvent hold = new LockHoldEvent();
+        LockEvent.Hold hold = new LockEvent.Hold();
         if (hold.isEnabled()) {
-            hold.names = names(event.request().names());
-            hold.mode = word(event.request().mode());
-            hold.label = event.request().label();
+            hold.describe(event.request());
             hold.fencingToken = event.fencingToken();
             hold.begin();
             holds.put(event.acquisition(), hold);
@@ -69,7 +63,7 @@ public final class FlightRecorderListener implements LockListener {
     }
 
     private void ended(long acquisition, String outcome) {
-        LockWaitEvent wait = waits.isEmpty() ? null : waits.remove(acquisition);
+        LockEvent.Wait wait = waits.isEmpty() ? null : waits.remove(acquisition);
         if (wait != null) {
             wait.outcome = outcome;
             wait.commit();
@@ -78,9 +72,9 @@ public final class FlightRecorderListener implements LockListener {
 
     @Override
     public void onDowngraded(Downgraded event) {
-        LockHoldEvent hold = holds.isEmpty() ? null : holds.get(event.acquisition());
+        LockEvent.Hold hold = holds.isEmpty() ? null : holds.get(event.acquisition());
         if (hold != null) {
-            hold.mode = word(event.after().mode());
+            hold.mode(event.after().mode());
         }
     }
 
@@ -95,12 +89,9 @@ public final class FlightRecorderListener implements LockListener {
     @Override
     public void onLost(Lost event) {
         over(event.acquisition(), "lost");
-        LockLostEvent lost = new LockLostEvent();
+        LockEvent.Lost lost = new LockEvent.Lost();
         if (lost.isEnabled()) {
-            LockRequest request = event.request();
-            lost.names = names(request.names());
-            lost.mode = word(request.mode());
-            lost.label = request.label();
+            lost.describe(event.request());
             lost.fencingToken = event.loss().fencingToken();
             lost.reason = event.loss().reason();
             lost.heldFor = event.loss().heldFor().toNanos();
@@ -109,7 +100,7 @@ public final class FlightRecorderListener implements LockListener {
     }
 
     private void over(long acquisition, String outcome) {
-        LockHoldEvent hold = holds.isEmpty() ? null : holds.remove(acquisition);
+        LockEvent.Hold hold = holds.isEmpty() ? null : holds.remove(acquisition);
         if (hold != null) {
             hold.outcome = outcome;
             hold.commit();
@@ -120,13 +111,5 @@ public final class FlightRecorderListener implements LockListener {
         return reason instanceof LockNotAcquiredException
                 ? "not acquired"
                 : reason instanceof LockInterruptedException ? "interrupted" : "error";
-    }
-
-    private static String names(List<String> names) {
-        return String.join(",", names);
-    }
-
-    private static String word(Enum<?> value) {
-        return value.name().toLowerCase(Locale.ROOT);
     }
 }
