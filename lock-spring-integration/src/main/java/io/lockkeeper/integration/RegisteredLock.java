@@ -54,70 +54,64 @@ final class RegisteredLock implements DistributedLock {
 
     @Override
     public void lock() {
-        acquire(null, lock::lock);
+        acquire(null, () -> {
+            lock.lock();
+            return true;
+        });
     }
 
     @Override
     public void lock(Duration ttl) {
         Duration time = atLeastShortest(ttl);
-        acquire(time, () -> lock.lock(time));
-    }
-
-    private void acquire(@Nullable Duration asked, Runnable locking) {
-        try {
-            locking.run();
-        } catch (LockException failure) {
-            throw cannotAcquire(failure);
-        }
-        acquired(asked);
+        acquire(time, () -> {
+            lock.lock(time);
+            return true;
+        });
     }
 
     @Override
     public void lockInterruptibly() throws InterruptedException {
-        try {
+        acquire(null, () -> {
             lock.lockInterruptibly();
-        } catch (LockException failure) {
-            throw cannotAcquire(failure);
-        }
-        acquired(null);
+            return true;
+        });
     }
 
     @Override
     public boolean tryLock() {
-        try {
-            return acquired(lock.tryLock(), null);
-        } catch (LockException failure) {
-            throw cannotAcquire(failure);
-        }
+        return acquire(null, lock::tryLock);
     }
 
     @Override
     public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
-        try {
-            return acquired(lock.tryLock(time, unit), null);
-        } catch (LockException failure) {
-            throw cannotAcquire(failure);
-        }
+        return acquire(null, () -> lock.tryLock(time, unit));
     }
 
     @Override
     public boolean tryLock(Duration waitTime, Duration ttl) throws InterruptedException {
         Duration time = atLeastShortest(ttl);
+        return acquire(time, () -> lock.tryLock(waitTime.isNegative() ? Duration.ZERO : waitTime, time));
+    }
+
+    /** One way to lock; returns whether the thread has the lock now. */
+    private interface Acquisition<X extends Exception> {
+        boolean acquire() throws X;
+    }
+
+    private <X extends Exception> boolean acquire(@Nullable Duration asked, Acquisition<X> acquisition) throws X {
+        boolean acquired;
         try {
-            return acquired(lock.tryLock(waitTime.isNegative() ? Duration.ZERO : waitTime, time), time);
+            acquired = acquisition.acquire();
         } catch (LockException failure) {
-            throw cannotAcquire(failure);
+            throw new CannotAcquireLockException("Failed to lock '" + key + "': " + failure.getMessage(), failure);
         }
+        if (acquired) {
+            remember(asked);
+        }
+        return acquired;
     }
 
-    private boolean acquired(boolean locked, @Nullable Duration asked) {
-        if (locked) {
-            acquired(asked);
-        }
-        return locked;
-    }
-
-    private void acquired(@Nullable Duration asked) {
+    private void remember(@Nullable Duration asked) {
         usedAt = System.currentTimeMillis();
         boolean begun = lock.getHoldCount() == 1;
         lock.currentLease().ifPresent(lease -> {
@@ -137,10 +131,6 @@ final class RegisteredLock implements DistributedLock {
             throw new IllegalArgumentException("The time to live must be longer than zero, but is " + ttl);
         }
         return ttl.compareTo(SHORTEST_LEASE) < 0 ? SHORTEST_LEASE : ttl;
-    }
-
-    private CannotAcquireLockException cannotAcquire(LockException failure) {
-        return new CannotAcquireLockException("Failed to lock '" + key + "': " + failure.getMessage(), failure);
     }
 
     @Override
