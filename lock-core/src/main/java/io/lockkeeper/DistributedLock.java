@@ -24,9 +24,8 @@ import java.util.concurrent.locks.Lock;
 public interface DistributedLock extends Lock {
 
     /**
-     * As {@link #lock()}, with a lease that ends by itself and is not renewed.
+     * As {@link #lock()}, with a lease that ends by itself after a time, and is not renewed.
      *
-     * @param leaseTime how long the lock is held at most; at least 100 ms
      * @throws IllegalArgumentException if the time is shorter than 100 ms
      */
     void lock(Duration leaseTime);
@@ -35,10 +34,8 @@ public interface DistributedLock extends Lock {
     void lockInterruptibly(Duration leaseTime) throws InterruptedException;
 
     /**
-     * Waits for the lock for a limited time.
+     * Waits for the lock for a time, and returns whether the thread has it now; zero: tries once.
      *
-     * @param waitTime how long to wait; zero: try once
-     * @return whether the thread has the lock now
      * @throws LockStoreException if the store failed, or did not answer until the end of the wait
      * @throws IllegalArgumentException if the time is negative
      * @throws InterruptedException if the thread is interrupted; it then holds nothing new
@@ -49,10 +46,8 @@ public interface DistributedLock extends Lock {
     boolean tryLock(Duration waitTime, Duration leaseTime) throws InterruptedException;
 
     /**
-     * As {@link #unlock()}, but returns what came of it, and logs nothing.
-     *
-     * @return {@link ReleaseResult#LOST} where the lock was held and lost meanwhile, or its lease time was over
-     * @throws IllegalMonitorStateException if this thread did not lock it
+     * As {@link #unlock()}, but logs nothing, and returns what came of it: {@link ReleaseResult#LOST} where the lock was held
+     * and lost meanwhile, or its lease time was over.
      */
     default ReleaseResult release() {
         boolean held = isHeldByCurrentThread();
@@ -70,10 +65,7 @@ public interface DistributedLock extends Lock {
      */
     boolean isLocked();
 
-    /**
-     * Returns whether this thread holds the lock, of several names all of them, without asking the store; false once its
-     * lease was lost.
-     */
+    /** Returns whether this thread holds the lock, as {@link #isHeldByThread}. */
     default boolean isHeldByCurrentThread() {
         return isHeldByThread(Thread.currentThread());
     }

@@ -34,15 +34,7 @@ public record LockInstance(
         @Nullable Long fencingToken,
         String service) {
 
-    /**
-     * Describes an instance of which nothing else is known.
-     *
-     * @param id the instance's own id
-     * @param application the application's name
-     * @param host the host's name
-     * @param pid the process id on that host
-     * @param since when the instance started to use locks
-     */
+    /** Describes an instance of which nothing else is known. */
     public LockInstance(String id, String application, String host, long pid, Instant since) {
         this(id, application, host, pid, since, null, null, null, null, null, application);
     }

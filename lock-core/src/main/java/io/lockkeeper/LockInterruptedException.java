@@ -9,12 +9,7 @@ public final class LockInterruptedException extends LockException {
 
     private static final long serialVersionUID = 1L;
 
-    /**
-     * Creates the exception.
-     *
-     * @param names the names that were asked for
-     * @param cause the interruption; null where none was thrown
-     */
+    /** Creates the exception for the names that were asked for; the cause is null where no interruption was thrown. */
     public LockInterruptedException(List<String> names, @Nullable InterruptedException cause) {
         super("Interrupted while waiting for lock " + String.join(", ", names), cause);
     }

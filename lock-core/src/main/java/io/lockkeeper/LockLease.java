@@ -37,8 +37,6 @@ public interface LockLease extends AutoCloseable {
     /**
      * Returns the fencing token of one of the {@link #names()}.
      *
-     * @param name one of the names of this lease
-     * @return the token of that name
      * @throws IllegalArgumentException if the lease does not hold that name
      */
     long fencingToken(String name);
@@ -63,7 +61,6 @@ public interface LockLease extends AutoCloseable {
     /**
      * Asks the store whether this lease still holds the lock. An answer of no makes the lease lost.
      *
-     * @return whether it does
      * @throws LockStoreException if the store failed or did not answer
      */
     boolean verify();
@@ -84,13 +81,10 @@ public interface LockLease extends AutoCloseable {
     /**
      * Gives the lease a fixed end as {@link #extend(Duration)} does, and a new minimum hold time, both counted from now.
      *
-     * @param leaseTime how long the lock stays held from now on; at least 100 ms
      * @param minHoldTime how long the lock stays taken from now on, also after a release; it replaces the minimum that the
-     *     lease had; zero: none. A crash does not keep the lock beyond the latest end that the lease had.
-     * @return whether the lock is held until then; false: it was lost, or released before, and the minimum is as before
+     *     lease had, unless the extension fails; zero: none. A crash does not keep the lock beyond the latest end that the
+     *     lease had.
      * @throws IllegalArgumentException if the lease time is shorter than 100 ms, or the minimum is negative
-     * @throws LockStoreException if the store failed or did not answer; the lease then has the earlier of both ends, is
-     *     renewed as before, and keeps the minimum that it had
      */
     boolean extend(Duration leaseTime, Duration minHoldTime);
 
@@ -98,16 +92,12 @@ public interface LockLease extends AutoCloseable {
      * Registers work for the case that the lock is lost: called once, on a thread of the template's executor, within
      * 100 ms of the loss, or at once if the lock was lost before. Not called after a release, unless it is the release of a
      * lease of {@code acquire} that finds the lock lost: a body that has ended is told no more. An exception from it is logged.
-     *
-     * @param callback receives the loss
      */
     void onLost(Consumer<LockLostException> callback);
 
     /**
-     * Ends the lease. Only the first call has an effect. Blocks at most for the store's command timeout and never
-     * throws.
-     *
-     * @return what came of it
+     * Ends the lease, and returns what came of it. Only the first call has an effect. Blocks at most for the store's command
+     * timeout and never throws.
      */
     ReleaseResult release();
 

@@ -82,11 +82,7 @@ public interface LockListener {
      */
     record Acquired(long acquisition, LockRequest request, long fencingToken, Duration waited, int attempts, Way way) {}
 
-    /**
-     * A request ended without a lock.
-     *
-     * @param reason why: not acquired, interrupted, or the store failed
-     */
+    /** A request ended without a lock: not acquired, interrupted, or the store failed. */
     record NotAcquired(long acquisition, LockRequest request, Duration waited, LockException reason) {}
 
     /** A caller gave up. */
@@ -95,33 +91,19 @@ public interface LockListener {
     /** A body runs under a lock. */
     record Body(long acquisition) {}
 
-    /**
-     * An exclusive hold goes on as that of a reader.
-     *
-     * @param before the request that led to it
-     * @param after the same request, for reading
-     */
+    /** An exclusive hold goes on as that of a reader: the request that led to it, and the same for reading. */
     record Downgraded(long acquisition, LockRequest before, LockRequest after, Duration held) {}
 
-    /**
-     * A lease was released.
-     *
-     * @param result what came of the release
-     */
+    /** A lease was released, and what came of that. */
     record Released(long acquisition, LockRequest request, long fencingToken, Duration held, ReleaseResult result) {}
 
-    /**
-     * A lease was lost.
-     *
-     * @param loss what was lost, and why
-     */
+    /** A lease was lost, and why. */
     record Lost(long acquisition, LockRequest request, LockLostException loss) {}
 
     /**
      * A lease was renewed, for all who share it.
      *
-     * @param names the names that are held together
-     * @param label the label of one who holds them; null: it has none, or no holder is left
+     * @param label the label of one who holds the names; null: it has none, or no holder is left
      * @param remaining the time to the new local deadline
      */
     record Renewed(
@@ -130,8 +112,7 @@ public interface LockListener {
     /**
      * A renewal failed.
      *
-     * @param names the names that are held together
-     * @param label the label of one who holds them; null: it has none, or no holder is left
+     * @param label the label of one who holds the names; null: it has none, or no holder is left
      * @param remaining the time left until the lease counts as lost
      * @param cause what the store or its driver threw
      */

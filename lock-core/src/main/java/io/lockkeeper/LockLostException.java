@@ -16,14 +16,7 @@ public final class LockLostException extends LockException {
     private final Duration heldFor;
     private final String reason;
 
-    /**
-     * Creates the exception.
-     *
-     * @param name the name of the lost lock
-     * @param fencingToken the token of the lost lease
-     * @param heldFor how long it was held
-     * @param reason what ended it, in a few words
-     */
+    /** Creates the exception; the reason says in a few words what ended the lease. */
     public LockLostException(String name, long fencingToken, Duration heldFor, String reason) {
         super(
                 "Lock '" + name + "' (fencing token " + fencingToken + ") lost after " + heldFor.toMillis() + " ms: "
@@ -35,11 +28,7 @@ public final class LockLostException extends LockException {
         this.reason = reason;
     }
 
-    /**
-     * Creates the exception for a caller who meets a loss that is known already.
-     *
-     * @param loss the loss, which becomes the cause
-     */
+    /** Creates the exception for a caller who meets a loss that is known already, which becomes the cause. */
     public LockLostException(LockLostException loss) {
         super(String.valueOf(loss.getMessage()), loss);
         this.name = loss.name;

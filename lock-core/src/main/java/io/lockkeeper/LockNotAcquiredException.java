@@ -16,14 +16,7 @@ public final class LockNotAcquiredException extends LockException {
     private final int attempts;
     private final transient @Nullable LockInstance holder;
 
-    /**
-     * Creates the exception.
-     *
-     * @param names the names that were asked for
-     * @param waited how long the caller waited
-     * @param attempts how often the caller tried; 1 unless the request allowed retries
-     * @param holder who held the lock at the last look; null where unknown
-     */
+    /** Creates the exception; the holder is null where it is unknown. */
     public LockNotAcquiredException(List<String> names, Duration waited, int attempts, @Nullable LockInstance holder) {
         super(message(names, waited, attempts, holder), null);
         this.names = List.copyOf(names);

@@ -12,16 +12,19 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What to lock and how. Immutable: made with {@link #of} and changed with the {@code with} methods, each of which
- * returns a new request. What is not set (null) takes the default of the {@link LockTemplate}. Every value is checked at
- * once, before the store is asked for anything.
+ * returns a new request. What is not set (null) takes the default of the {@link LockTemplate}. A value out of range is
+ * refused at once, with an {@link IllegalArgumentException}, before the store is asked for anything.
  *
  * @param names the locks to hold together: at least one, without duplicates, each not blank and at most 512 bytes in
  *     UTF-8
  * @param mode how the locks are shared; {@link LockMode#EXCLUSIVE} unless set
- * @param waitTime how long to wait for the lock; zero: try once; null: the template's default
- * @param leaseTime the fixed end of the hold, at least 100 ms after the grant; null: renewed until it is released
+ * @param waitTime how long to wait for the lock; zero: try once; longer than can be measured: without limit; null: the
+ *     template's default
+ * @param leaseTime the fixed end of the hold, at least 100 ms after the grant, and at most 100 years; null: renewed until
+ *     it is released
  * @param retryCount the number of further attempts after the first; 0: wait instead
- * @param retryDelay the time between two attempts, before jitter; null: the template's default
+ * @param retryDelay the time between two attempts, at least 1 ms, varied at random by up to a half of it in both
+ *     directions; null: the template's default
  * @param minHoldTime how long the lock stays taken at least, even after its release; zero: not at all
  * @param label a name for metrics that takes few different values; null: none
  */
@@ -69,13 +72,7 @@ public record LockRequest(
         }
     }
 
-    /**
-     * Asks for one lock, or for several that are held together.
-     *
-     * @param names the names; duplicates collapse
-     * @return a request with nothing else set
-     * @throws IllegalArgumentException if there is no name, or one is blank or longer than 512 bytes in UTF-8
-     */
+    /** Asks for one lock, or for several that are held together; duplicates collapse. Nothing else is set. */
     public static LockRequest of(String... names) {
         return of(Arrays.asList(names));
     }
@@ -91,47 +88,30 @@ public record LockRequest(
         return new LockRequest(names, mode, waitTime, leaseTime, retryCount, retryDelay, minHoldTime, label);
     }
 
-    /**
-     * Sets how long to wait for the lock.
-     *
-     * @param waitTime the time; zero: try once; longer than can be measured: without limit
-     * @throws IllegalArgumentException if the time is negative
-     */
+    /** Sets how long to wait for the lock; zero: try once; longer than can be measured: without limit. */
     public LockRequest withWaitTime(Duration waitTime) {
         Objects.requireNonNull(waitTime, "waitTime must not be null");
         return new LockRequest(names, mode, waitTime, leaseTime, retryCount, retryDelay, minHoldTime, label);
     }
 
     /**
-     * Gives the hold a fixed end: it is not renewed, and ends by itself.
-     *
-     * @param leaseTime the time from the grant to the end; longer than 100 years: 100 years
-     * @throws IllegalArgumentException if the time is shorter than 100 ms; there is no -1 for "until it is released", which
-     *     is a request without a lease time
+     * Gives the hold a fixed end, 100 ms or more from the grant: it is not renewed, and ends by itself. There is no -1 for
+     * "until it is released", which is a request without a lease time.
      */
     public LockRequest withLeaseTime(Duration leaseTime) {
         Objects.requireNonNull(leaseTime, "leaseTime must not be null");
         return new LockRequest(names, mode, waitTime, leaseTime, retryCount, retryDelay, minHoldTime, label);
     }
 
-    /**
-     * Tries several times instead of waiting in the queue; the wait time is then ignored.
-     *
-     * @param retryCount the number of further attempts after the first; 0: no retries
-     * @param retryDelay the time between two attempts, varied at random by up to a half of it in both directions
-     * @throws IllegalArgumentException if the count is negative or the delay shorter than 1 ms
-     */
+    /** Tries several times instead of waiting in the queue; the wait time is then ignored. With 0 retries it waits. */
     public LockRequest withRetries(int retryCount, Duration retryDelay) {
         Objects.requireNonNull(retryDelay, "retryDelay must not be null");
         return new LockRequest(names, mode, waitTime, leaseTime, retryCount, retryDelay, minHoldTime, label);
     }
 
     /**
-     * Keeps the lock taken for a minimum of time, even when it is released before: for work that several machines with
-     * different clocks start at the same moment and that only one of them must do.
-     *
-     * @param minHoldTime the time from the grant; zero: none
-     * @throws IllegalArgumentException if the time is negative
+     * Keeps the lock taken for a minimum of time from the grant, even when it is released before: for work that several
+     * machines with different clocks start at the same moment and that only one of them must do. Zero: none.
      */
     public LockRequest withMinHoldTime(Duration minHoldTime) {
         return new LockRequest(names, mode, waitTime, leaseTime, retryCount, retryDelay, minHoldTime, label);

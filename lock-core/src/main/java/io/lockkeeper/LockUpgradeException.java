@@ -9,12 +9,7 @@ public final class LockUpgradeException extends LockException {
 
     private static final long serialVersionUID = 1L;
 
-    /**
-     * Creates the exception.
-     *
-     * @param name the name that is held for reading
-     * @param requested the mode that was asked for
-     */
+    /** Creates the exception for a name that is held for reading, and the mode that was asked for. */
     public LockUpgradeException(String name, LockMode requested) {
         super(
                 "Lock '" + name + "' is held for reading by this thread, which asked for " + requested

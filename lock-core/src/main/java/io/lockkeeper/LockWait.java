@@ -24,14 +24,7 @@ public record LockWait(
         @Nullable Instant waitingSince,
         @Nullable String thread) {
 
-    /**
-     * Describes a caller of whom nothing else is known.
-     *
-     * @param names the locks' names
-     * @param mode how they are to be held
-     * @param label the label of the request; null: none
-     * @param waited the time since the call
-     */
+    /** Describes a caller of whom nothing else is known. */
     public LockWait(List<String> names, LockMode mode, @Nullable String label, Duration waited) {
         this(names, mode, label, waited, null, null);
     }

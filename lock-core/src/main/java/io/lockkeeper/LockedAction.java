@@ -12,12 +12,6 @@ import org.jspecify.annotations.Nullable;
 @FunctionalInterface
 public interface LockedAction<T extends @Nullable Object, X extends Throwable> {
 
-    /**
-     * Runs the work.
-     *
-     * @param lease the lease under which the work runs; it is released for the work when it ends
-     * @return the value for the caller
-     * @throws X whatever the work throws; it reaches the caller unchanged
-     */
+    /** Runs the work under a lease, which is released when it ends; what it throws reaches the caller unchanged. */
     T run(LockLease lease) throws X;
 }

@@ -9,11 +9,6 @@ package io.lockkeeper;
 @FunctionalInterface
 public interface LockedTask<X extends Throwable> {
 
-    /**
-     * Runs the work.
-     *
-     * @param lease the lease under which the work runs; it is released for the work when it ends
-     * @throws X whatever the work throws; it reaches the caller unchanged
-     */
+    /** Runs the work under a lease, which is released when it ends; what it throws reaches the caller unchanged. */
     void run(LockLease lease) throws X;
 }
