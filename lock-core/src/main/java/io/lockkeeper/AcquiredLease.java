@@ -26,9 +26,9 @@ final class AcquiredLease extends DelegatingLease {
     private static final Set<Class<?>> OWN = Set.of(
             AcquiredLease.class,
             ReentrantHolds.class,
+            TemplateOperations.class,
             LockTemplate.class,
-            LockOperations.class,
-            UnlockedOperations.class);
+            LockOperations.class);
 
     private final LockManager.Lease lease;
     private final Cleaner.Cleanable trace;

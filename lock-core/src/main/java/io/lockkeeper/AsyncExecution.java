@@ -36,7 +36,7 @@ final class AsyncExecution<T extends @Nullable Object> {
 
     CompletableFuture<T> run(CompletableFuture<? extends LockLease> acquisition) {
         Thread caller = Thread.currentThread();
-        Runnable body = () -> follow(begin(acquisition.join()), acquisition.join());
+        Runnable body = () -> work(acquisition.join());
         Runnable elsewhere = acquisition.isDone() ? body : decorated(body);
         acquisition.whenComplete((lease, failure) -> {
             if (lease == null) {
@@ -46,7 +46,7 @@ final class AsyncExecution<T extends @Nullable Object> {
                 holds.releaseAsync(lease, () -> {});
             } else {
                 // In the call itself without the copy of its context, which could clear the context at its end.
-                begin(Thread.currentThread() == caller && !returned ? body : elsewhere, lease);
+                run(Thread.currentThread() == caller && !returned ? body : elsewhere, lease);
             }
         });
         returned = true;
@@ -64,7 +64,7 @@ final class AsyncExecution<T extends @Nullable Object> {
         }
     }
 
-    private void begin(Runnable body, LockLease lease) {
+    private void run(Runnable body, LockLease lease) {
         try {
             body.run();
         } catch (Throwable failure) {
@@ -73,47 +73,38 @@ final class AsyncExecution<T extends @Nullable Object> {
         }
     }
 
-    private CompletionStage<T> begin(LockLease lease) {
-        CompletionStage<T> stage;
-        try {
-            stage = work.run(lease);
-        } catch (Throwable failure) {
-            return CompletableFuture.failedFuture(failure);
-        }
-        @SuppressWarnings("NullAway") // A null stage counts as one that is completed with null.
-        CompletionStage<T> begun = stage == null ? CompletableFuture.completedFuture(null) : stage;
-        return begun;
-    }
-
     /** The lease ends once, with the stage or with the result, whichever is first; the result waits for the release. */
-    private void follow(CompletionStage<T> stage, LockLease lease) {
+    private void work(LockLease lease) {
         CompletableFuture<T> ended = new CompletableFuture<>();
         ended.whenComplete((value, failure) -> holds.releaseAsync(lease, () -> complete(result, value, failure)));
+        CompletionStage<T> stage = null;
         try {
-            stage.whenComplete((value, failure) -> complete(ended, value, endsWork ? failure : unwrapped(failure)));
+            stage = work.run(lease);
+            @SuppressWarnings("NullAway") // A null stage counts as one that is completed with null.
+            CompletionStage<T> begun = stage == null ? CompletableFuture.completedFuture(null) : stage;
+            begun.whenComplete((value, failure) -> complete(ended, value, failure == null ? null : told(failure)));
         } catch (Throwable failure) {
-            // A stage of the caller's own that cannot be followed.
-            ended.completeExceptionally(failure);
+            // From the work, or from a stage of the caller's own that cannot be followed.
+            ended.completeExceptionally(told(failure));
         }
-        if (!endsWork) {
-            return;
+        if (endsWork) {
+            Object followed = stage;
+            result.whenComplete((value, failure) -> {
+                ended.cancel(true);
+                // One caller does not end the work of others who wait for it too.
+                if (followed instanceof Future<?> future
+                        && !(future instanceof CompletableFuture<?> shared && shared.getNumberOfDependents() > 1)) {
+                    // Last, because there are stages that refuse it with an exception.
+                    future.cancel(true);
+                }
+            });
         }
-        result.whenComplete((value, failure) -> {
-            ended.cancel(true);
-            if (stage instanceof Future<?> begun && !isShared(begun)) {
-                // Last, because there are stages that refuse it with an exception.
-                begun.cancel(true);
-            }
-        });
     }
 
-    /** Returns whether others wait for the work as well, besides this execution: one caller does not end theirs. */
-    private static boolean isShared(Future<?> work) {
-        return work instanceof CompletableFuture<?> future && future.getNumberOfDependents() > 1;
-    }
-
-    private static @Nullable Throwable unwrapped(@Nullable Throwable failure) {
-        return failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
+    /** Returns what the caller is told of a failure: not that of a stage which only passes it on. */
+    private Throwable told(Throwable failure) {
+        Throwable cause = failure.getCause();
+        return !endsWork && failure instanceof CompletionException && cause != null ? cause : failure;
     }
 
     private static <T extends @Nullable Object> void complete(

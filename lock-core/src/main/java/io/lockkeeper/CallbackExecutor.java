@@ -38,7 +38,7 @@ final class CallbackExecutor extends ThreadPoolExecutor {
     @Override
     public void execute(Runnable task) {
         super.execute(task);
-        watch();
+        watch(PATIENCE_NANOS);
     }
 
     /** Returns an executor whose tasks are the next ones to begin. */
@@ -46,17 +46,13 @@ final class CallbackExecutor extends ThreadPoolExecutor {
         return task -> {
             waiting.addFirst(task);
             prestartCoreThread();
-            watch();
+            watch(PATIENCE_NANOS);
         };
     }
 
     @Override
     protected void beforeExecute(Thread thread, Runnable task) {
         begunNanos = System.nanoTime();
-    }
-
-    private void watch() {
-        watch(PATIENCE_NANOS);
     }
 
     private void watch(long nanos) {

@@ -127,6 +127,18 @@ abstract class DelegatingLease implements LockLease {
     }
 
     @Override
+    public ReleaseResult release() {
+        if (!end()) {
+            return ReleaseResult.ALREADY_RELEASED;
+        }
+        ReleaseResult result = ReleaseResult.RELEASED;
+        for (int i = 0; i < size(); i++) {
+            result = worse(result, lease(i).release());
+        }
+        return result;
+    }
+
+    @Override
     public void close() {
         if (release() == ReleaseResult.UNKNOWN) {
             logUnanswered(names());
@@ -175,13 +187,6 @@ abstract class DelegatingLease implements LockLease {
         @Override
         public LockMode mode() {
             return request.mode();
-        }
-
-        @Override
-        public ReleaseResult release() {
-            return end()
-                    ? leases.stream().map(LockLease::release).reduce(ReleaseResult.RELEASED, DelegatingLease::worse)
-                    : ReleaseResult.ALREADY_RELEASED;
         }
     }
 }

@@ -13,14 +13,12 @@ public interface LockInspector {
      * no lock.
      */
     static LockInspector withoutLocking() {
-        return new UnlockedManager.UnlockedInspector();
+        return new UnlockedManager();
     }
 
     /**
-     * Looks at one lock.
+     * Returns the state of one lock; empty where the store knows nothing of it.
      *
-     * @param name the lock's name
-     * @return its state; empty where the store knows nothing of it
      * @throws LockStoreException if the store failed or did not answer
      */
     Optional<LockStatus> status(String name);
@@ -44,21 +42,18 @@ public interface LockInspector {
     }
 
     /**
-     * Finds locks by name. Looks at 100,000 names that match, or at as many as the limit, where that is more.
+     * Finds locks by name, in no order. Looks at 100,000 names that match, or at as many as the limit, where that is more.
      *
      * @param namePattern a glob in the syntax of Redis: {@code *}, {@code ?}, {@code [a-c]}
-     * @param limit the largest number of locks to return
-     * @return the locks found, in no order
+     * @param limit the largest number of locks to return, 1 or more
      * @throws LockStoreException if the store failed or did not answer
      */
     List<LockStatus> find(String namePattern, int limit);
 
     /**
-     * Takes a lock away from its holders. Breaks mutual exclusion until the holder hears of it: within a second
-     * while its channel is up, else at its next renewal.
+     * Takes a lock away from its holders, and returns whether it was held. Breaks mutual exclusion until the holder hears of
+     * it: within a second while its channel is up, else at its next renewal.
      *
-     * @param name the lock's name
-     * @return whether it was held
      * @throws LockStoreException if the store failed or did not answer
      */
     boolean forceRelease(String name);

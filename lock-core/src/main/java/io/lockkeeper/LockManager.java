@@ -25,20 +25,16 @@ public interface LockManager extends AutoCloseable {
     }
 
     /**
-     * Acquires a lease, blocking the thread; fails as {@link LockOperations#acquire(LockRequest)}.
-     *
-     * @param nested whether the caller holds another lock, and may go on while the manager closes
-     * @param interruptibly whether an interrupt ends the wait; false: it keeps its place, and the flag is set at the end
+     * Acquires a lease, blocking the thread; fails as {@link LockOperations#acquire(LockRequest)}. One who holds another lock
+     * is {@code nested} and may go on while the manager closes; an interrupt that does not end the wait is set at its end.
      */
     Lease acquire(LockRequest request, boolean nested, boolean interruptibly);
 
     /**
-     * Acquires a lease without blocking.
+     * As {@link #acquire}, without blocking.
      *
-     * @param nested whether the caller holds another lock, and may go on while the manager closes
-     * @param result completed with what the caller receives; gives up the place when it is completed before. What hangs on it
-     *     already is sure to run on the executor, too.
-     * @param received makes of the lease what the caller receives
+     * @param result completed with what {@code received} makes of the lease; gives up the place when it is completed before.
+     *     What hangs on it already is sure to run on the executor, too.
      * @param atOnce whether the result may be completed on this thread where the lock is there at once
      */
     <T> void acquireAsync(
@@ -51,11 +47,7 @@ public interface LockManager extends AutoCloseable {
     /** Runs a task on the executor of asynchronous completions, at some time in any case. */
     void execute(Runnable task);
 
-    /**
-     * Asks the store whether a name is held, and throws a {@link LockStoreException} where it does not answer.
-     *
-     * @param mode READ: whether readers hold it; WRITE: whether one holder alone does; another mode: whether it is held
-     */
+    /** Asks the store whether a name is held, as {@link DistributedLock#isLocked()} tells it of a view of the mode. */
     boolean isLocked(String name, LockMode mode);
 
     /** Returns what looks at the locks of this manager's store. */
@@ -68,7 +60,7 @@ public interface LockManager extends AutoCloseable {
     @Override
     void close();
 
-    /** A lease as the layer above the manager needs it. */
+    /** A lease as the layer above the manager needs it; the defaults are those of one that no store keeps. */
     interface Lease extends LockLease {
 
         /** Returns the number of its acquisition, which listeners know; 0: none was told. */
@@ -90,13 +82,19 @@ public interface LockManager extends AutoCloseable {
         boolean isReleased();
 
         /** Releases as {@link #close()}, but without waiting for the store. */
-        CompletableFuture<ReleaseResult> closeAsync();
+        default CompletableFuture<ReleaseResult> closeAsync() {
+            return CompletableFuture.completedFuture(release());
+        }
 
         /** Extends as {@link #extend}, but without waiting for the store. */
-        CompletableFuture<Boolean> extendAsync(Duration leaseTime);
+        default CompletableFuture<Boolean> extendAsync(Duration leaseTime) {
+            return CompletableFuture.completedFuture(extend(leaseTime));
+        }
 
         /** Goes on as a reader's lease; returns what is completed when the store knows, or does not answer. */
-        CompletableFuture<?> downgrade();
+        default CompletableFuture<?> downgrade() {
+            return CompletableFuture.completedFuture(null);
+        }
 
         /** Waits for an answer of the store, uninterruptibly. */
         default <T extends @Nullable Object> T join(CompletableFuture<T> answer) {
@@ -112,18 +110,7 @@ public interface LockManager extends AutoCloseable {
         }
     }
 
-    /**
-     * What a manager works with.
-     *
-     * @param leaseTime the lease of a hold that is renewed
-     * @param maxPasses how often a lock may pass between the callers of this instance before others have their turn
-     * @param maxPassTime how long it may stay with the callers of this instance before others have their turn
-     * @param shutdownWait how long {@link LockManager#close()} waits for work that holds locks
-     * @param application the name of this instance, for people who ask who holds a lock
-     * @param service the name that all instances of the application have
-     * @param executor where callbacks and asynchronous completions run
-     * @param listener hears what happens; never throws
-     */
+    /** What a manager works with, as {@link LockTemplate.Builder} describes it; the listener never throws. */
     record Settings(
             Duration leaseTime,
             int maxPasses,
@@ -134,7 +121,7 @@ public interface LockManager extends AutoCloseable {
             Executor executor,
             LockListener listener) {
 
-        /** Returns where the callbacks of losses run: what waits on the executor does not delay them where it can be helped. */
+        /** Returns where the callbacks of losses run: where it can be helped, before all that waits on the executor. */
         public Executor urgent() {
             return executor instanceof CallbackExecutor ours ? ours.urgent() : executor;
         }

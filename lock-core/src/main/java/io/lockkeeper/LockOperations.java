@@ -11,7 +11,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The operations of locking, implemented by {@link LockTemplate}. Code that depends on this interface can be tested with
- * {@link #withoutLocking()} or a store in memory.
+ * {@link #withoutLocking()} or a store in memory. A request without a wait time waits as long as the template says; in
+ * {@code tryAcquire} and {@code tryRun} it does not wait.
  *
  * <p>{@code execute}, {@code run} and {@code tryRun} bind the hold to the calling thread: inside the body the same thread
  * enters the same lock again without asking the store, with the same fencing token. A lease time of the inner request extends
@@ -24,14 +25,11 @@ import org.jspecify.annotations.Nullable;
 public interface LockOperations {
 
     /**
-     * Acquires a lock, waiting as long as the request says, or by default as long as the template says.
+     * Acquires a lock, waiting for it, and returns the lease, which the caller is to release.
      *
-     * @param request what to lock
-     * @return the lease, to be released by the caller
      * @throws LockNotAcquiredException if others held the lock during the whole wait
      * @throws LockInterruptedException if the thread was interrupted; its flag is set again
-     * @throws LockStoreException if the store failed or did not answer: at the latest 100 ms after the end of the wait, and
-     *     after one command timeout where the wait is zero
+     * @throws LockStoreException if the store failed or did not answer in time
      * @throws IllegalStateException if this thread holds the name through {@code execute}, {@code run}, {@code tryRun}, a
      *     {@link DistributedLock} or an annotated method, and would wait for itself
      */
@@ -42,16 +40,7 @@ public interface LockOperations {
         return acquire(LockRequest.of(name));
     }
 
-    /**
-     * Tries to acquire a lock, waiting as long as the request says, and not at all where it does not say.
-     *
-     * @param request what to lock
-     * @return the lease, to be released by the caller; empty where others hold the lock
-     * @throws LockInterruptedException if the thread was interrupted; its flag is set again
-     * @throws LockStoreException if the store failed or did not answer: at the latest 100 ms after the end of the wait, and
-     *     after one command timeout where the wait is zero
-     * @throws IllegalStateException if this thread holds the name through a thread-bound form
-     */
+    /** As {@link #acquire(LockRequest)}, but empty where others hold the lock, and without waiting unless it is asked for. */
     Optional<LockLease> tryAcquire(LockRequest request);
 
     /** As {@link #tryAcquire(LockRequest)}, for one name, without waiting. */
@@ -62,7 +51,6 @@ public interface LockOperations {
     /**
      * Acquires a lock without blocking a thread while it waits.
      *
-     * @param request what to lock; without a wait time, the template's default holds
      * @return completed on a thread of {@link LockTemplate.Builder#executor} with the lease, or with the exception that
      *     {@link #acquire(LockRequest)} would throw. A caller that cancels or completes it first gives up the place; a
      *     lease that no caller received is released.
@@ -70,16 +58,12 @@ public interface LockOperations {
     CompletableFuture<LockLease> acquireAsync(LockRequest request);
 
     /**
-     * Runs work that returns a value while this thread holds a lock, and releases the lock whatever happens.
+     * Runs work while this thread holds a lock, releases the lock whatever happens, and returns what the work returned.
      *
-     * @param request what to lock; without a wait time, the template's default holds
-     * @param action the work
-     * @return what the work returned
      * @throws X what the work threw, unchanged
      * @throws LockNotAcquiredException if others held the lock during the whole wait
-     * @throws LockInterruptedException if the thread was interrupted while it waited
-     * @throws LockStoreException if the store failed or did not answer: at the latest 100 ms after the end of the wait, and
-     *     after one command timeout where the wait is zero
+     * @throws LockInterruptedException if the thread was interrupted while it waited; its flag is set again
+     * @throws LockStoreException if the store failed or did not answer in time
      * @throws LockLostException if this thread held the lock already and has lost it
      */
     <T extends @Nullable Object, X extends Throwable> T execute(LockRequest request, LockedAction<T, X> action)
@@ -105,10 +89,8 @@ public interface LockOperations {
     }
 
     /**
-     * Runs work if the lock can be had, waiting as long as the request says, and not at all where it does not say.
+     * Runs work as {@link #run(LockRequest, LockedTask)}, if the lock can be had, without waiting unless it is asked for.
      *
-     * @param request what to lock
-     * @param task the work
      * @return whether the work ran; false: others hold the lock
      * @throws X what the work threw, unchanged
      */
@@ -123,7 +105,6 @@ public interface LockOperations {
      * Runs asynchronous work under a lock, which is released when the stage that the work returns is completed. No thread
      * is blocked, neither while the lock is waited for nor while it is released.
      *
-     * @param request what to lock; without a wait time, the template's default holds
      * @param action the work, which is begun on a thread of {@link LockTemplate.Builder#executor}; null from it counts as
      *     a stage that is completed with null
      * @return completed on a thread of that executor when the lock is released, as the stage of the work is, or with the
@@ -138,7 +119,6 @@ public interface LockOperations {
      * stage that the work returns is completed. A thread that holds the lock already enters it again. Once the work has
      * returned, the hold belongs to the stage alone: the thread is no longer inside, nor is what continues the stage.
      *
-     * @param request what to lock; without a wait time, the template's default holds
      * @param action the work, which runs on this thread where the lock is there at once, and else on the template's
      *     executor; null from it counts as a stage that is completed with null
      * @return completed as the stage is, or with what the work threw, or with the exception that {@code execute} would
@@ -152,15 +132,13 @@ public interface LockOperations {
     }
 
     /**
-     * Makes something that goes on after it was made, such as a publisher, while the running thread holds a lock, and keeps
-     * the lock until its end; else as {@link #executeStage}.
+     * As {@link #executeStage}, for work that makes something which goes on after it was made, such as a publisher: the lock
+     * is kept until the end of that.
      *
-     * @param request what to lock; without a wait time, the template's default holds
      * @param enclosing leases of such forms under which the caller runs although its thread does not: what they hold is
      *     entered again. Others have no effect.
      * @param action makes it, on a thread that is inside the lock
      * @param end called with it on the same thread, which is outside again; gives the stage that is completed at its end
-     * @return completed as that stage is; see {@link #executeStage}
      * @throws UnsupportedOperationException from an implementation of the application that does not have this method
      */
     default <B extends @Nullable Object, T extends @Nullable Object> CompletableFuture<T> executeUntil(
@@ -177,11 +155,9 @@ public interface LockOperations {
     }
 
     /**
-     * Returns a view of what a request describes, of several names too, for code written against {@link
-     * java.util.concurrent.locks.Lock}. Several names are locked together, all or none; see {@link DistributedLock}.
-     *
-     * @param request what to lock, and how. Its wait time and retries are ignored, because each method says how long it
-     *     waits: {@code lock()} without limit, {@code tryLock()} not at all. Its lease time holds where a call has none.
+     * As {@link #lock(String)}, for what a request describes; several names are locked together, all or none. The wait time
+     * and the retries of the request are ignored, because each method says how long it waits: {@code lock()} without limit,
+     * {@code tryLock()} not at all. Its lease time holds where a call has none.
      */
     DistributedLock lock(LockRequest request);
 
@@ -201,6 +177,6 @@ public interface LockOperations {
      * held, and fencing tokens come from the local clock.
      */
     static LockOperations withoutLocking() {
-        return new UnlockedOperations();
+        return new TemplateOperations();
     }
 }

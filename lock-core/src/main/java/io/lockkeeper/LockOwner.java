@@ -12,8 +12,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What one owner, such as a thread, is inside of: a level of a hold for each place. Levels may be ended on other threads;
- * everything else happens on the thread of the owner.
+ * What one owner, such as a thread, is inside of: levels of holds, linked from the innermost outwards. Levels may be ended on
+ * other threads; everything else happens on the thread of the owner.
  */
 final class LockOwner {
 
@@ -23,7 +23,7 @@ final class LockOwner {
     private static final int MOST_OWED = 1_000;
 
     private final ReentrantHolds holds;
-    private @Nullable Place innermost;
+    private @Nullable NestedLease innermost;
 
     /** How many unlocks are missing of holds that ended by themselves. */
     private @Nullable Map<Locked, Integer> owed;
@@ -32,35 +32,23 @@ final class LockOwner {
         this.holds = holds;
     }
 
-    /** Where an owner is inside of a level. */
-    final class Place {
-
-        private final NestedLease level;
-        private @Nullable Place outer;
-
-        private Place(NestedLease level, @Nullable Place outer) {
-            this.level = level;
-            this.outer = outer;
-        }
-
-        /** Takes the owner out, on any thread. */
-        void leave() {
-            removeIf(place -> place == this);
-            forgetIfEmpty();
-        }
-    }
-
     /** Puts this owner inside a level: what that holds, it enters again as if it had acquired it. */
-    synchronized Place enter(NestedLease level) {
+    synchronized void enter(NestedLease level) {
         if (innermost != null) {
             dropIf(LockOwner::hasLapsed);
         }
-        innermost = new Place(level, innermost);
-        return innermost;
+        level.outer = innermost;
+        innermost = level;
+    }
+
+    /** Takes this owner out of a level, on any thread. */
+    synchronized void leave(NestedLease left) {
+        removeIf(level -> level == left);
+        forgetIfEmpty();
     }
 
     private static boolean hasLapsed(NestedLease level) {
-        if (level.isLock() && level.hasLapsed()) {
+        if (level.hasLapsed()) {
             log.warn(
                     "Lock '{}' was not unlocked before its lease time was over: call unlock() in a finally block",
                     String.join("', '", level.names()));
@@ -69,28 +57,28 @@ final class LockOwner {
         return false;
     }
 
-    private synchronized void removeIf(Predicate<Place> left) {
-        Place inner = null;
-        for (Place place = innermost; place != null; place = place.outer) {
-            if (!left.test(place)) {
-                inner = place;
+    private void removeIf(Predicate<NestedLease> left) {
+        NestedLease inner = null;
+        for (NestedLease level = innermost; level != null; level = level.outer) {
+            if (!left.test(level)) {
+                inner = level;
             } else if (inner == null) {
-                innermost = place.outer;
+                innermost = level.outer;
             } else {
-                inner.outer = place.outer;
+                inner.outer = level.outer;
             }
         }
     }
 
-    private synchronized void forgetIfEmpty() {
+    private void forgetIfEmpty() {
         if (innermost == null && owed == null) {
             holds.forgetThisThread(this);
         }
     }
 
     /** Forgets locks that have ended without their unlocks, which are owed from now on. */
-    void dropIf(Predicate<NestedLease> ended) {
-        removeIf(place -> place.level.isLock() && ended.test(place.level) && owe(place.level));
+    synchronized void dropIf(Predicate<NestedLease> ended) {
+        removeIf(level -> level.isLock() && ended.test(level) && owe(level));
     }
 
     private boolean owe(NestedLease level) {
@@ -125,18 +113,28 @@ final class LockOwner {
     /** Returns the hold of a name that this owner entered first, and that goes on; null: there is none. */
     synchronized @Nullable ReentrantHold find(String name, LockMode mode) {
         ReentrantHold found = null;
-        for (Place place = innermost; place != null; place = place.outer) {
-            ReentrantHold hold = place.level.find(name, mode);
+        for (NestedLease level = innermost; level != null; level = level.outer) {
+            ReentrantHold hold = level.find(name, mode);
             found = hold == null ? found : hold;
         }
         return found;
     }
 
+    /** Returns how many levels this owner has of a name, for reading or not; 0 where it does not hold it. */
+    int holdCount(String name, LockMode mode) {
+        ReentrantHold hold = find(name, mode);
+        return hold == null || !hold.lease().isHeld()
+                ? 0
+                : (int) levels().stream()
+                        .filter(level -> level.isIn(hold) && level.reads() == (mode == LockMode.READ))
+                        .count();
+    }
+
     /** Returns the levels that this owner is inside of, the innermost first. */
     synchronized List<NestedLease> levels() {
         List<NestedLease> levels = new ArrayList<>();
-        for (Place place = innermost; place != null; place = place.outer) {
-            levels.add(place.level);
+        for (NestedLease level = innermost; level != null; level = level.outer) {
+            levels.add(level);
         }
         return levels;
     }

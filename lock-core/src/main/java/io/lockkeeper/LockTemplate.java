@@ -5,14 +5,10 @@ import io.lockkeeper.engine.LeaseManager;
 import io.lockkeeper.store.LockStore;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
-import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
@@ -22,36 +18,24 @@ import org.jspecify.annotations.Nullable;
  * <p>Made with {@link #builder(LockStore)}; in an application with the starter it is there already. {@link #close()}
  * refuses new work, waits for work that holds locks, releases what is left and closes the store.
  */
-public final class LockTemplate implements LockOperations, AutoCloseable {
+public final class LockTemplate extends TemplateOperations implements LockOperations, AutoCloseable {
 
     private final @Nullable LockStore store;
-    private final LockManager manager;
-    private final ReentrantHolds holds;
-    private final Duration waitTime;
-    private final Duration retryDelay;
-    private final UnaryOperator<Runnable> decorator;
 
-    private LockTemplate(
-            @Nullable LockStore store,
-            LockManager manager,
-            @Nullable AcquisitionInterceptor interceptor,
-            Duration waitTime,
-            Duration retryDelay,
-            UnaryOperator<Runnable> decorator) {
-        this.store = store;
-        this.manager = manager;
-        this.holds = new ReentrantHolds(manager, interceptor);
-        this.waitTime = waitTime;
-        this.retryDelay = retryDelay;
-        this.decorator = decorator;
+    private LockTemplate(Builder builder, LockManager manager) {
+        super(
+                new ReentrantHolds(manager, builder.interceptor),
+                builder.waitTime,
+                builder.retryDelay,
+                builder.decorator);
+        this.store = builder.store;
     }
 
-    /**
-     * Starts to build a template.
-     *
-     * @param store where the locks are kept; a store serves one template, which closes it
-     * @return a builder with the defaults
-     */
+    private LockTemplate() {
+        this.store = null;
+    }
+
+    /** Starts to build a template over a store, which serves no other template and is closed by this one. */
     public static Builder builder(LockStore store) {
         return new Builder(store);
     }
@@ -61,85 +45,7 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
      * callers together. Nothing is lost, nothing is refused, and it needs no store and no {@link #close()}.
      */
     public static LockTemplate withoutLocking() {
-        return new LockTemplate(null, new UnlockedManager(), null, Duration.ZERO, Duration.ofMillis(1), body -> body);
-    }
-
-    @Override
-    public LockLease acquire(LockRequest request) {
-        return holds.acquire(complete(request, waitTime));
-    }
-
-    @Override
-    public Optional<LockLease> tryAcquire(LockRequest request) {
-        try {
-            return Optional.of(holds.acquire(complete(request, Duration.ZERO)));
-        } catch (LockNotAcquiredException heldByOthers) {
-            return Optional.empty();
-        }
-    }
-
-    @Override
-    public CompletableFuture<LockLease> acquireAsync(LockRequest request) {
-        CompletableFuture<LockLease> result = new CompletableFuture<>();
-        holds.acquireAsync(complete(request, waitTime), result, AcquiredLease.ofThisCaller());
-        return result;
-    }
-
-    @Override
-    public <T extends @Nullable Object, X extends Throwable> T execute(LockRequest request, LockedAction<T, X> action)
-            throws X {
-        return run(holds.enter(complete(request, waitTime), true, true), action);
-    }
-
-    @Override
-    public <X extends Throwable> boolean tryRun(LockRequest request, LockedTask<X> task) throws X {
-        NestedLease level;
-        try {
-            level = holds.enter(complete(request, Duration.ZERO), true, true);
-        } catch (LockNotAcquiredException heldByOthers) {
-            return false;
-        }
-        return run(level, lease -> {
-            task.run(lease);
-            return true;
-        });
-    }
-
-    /** Runs a body, which is over when the release begins: that never throws, so it cannot mask what the body threw. */
-    private static <T extends @Nullable Object, X extends Throwable> T run(NestedLease level, LockedAction<T, X> action)
-            throws X {
-        try (level) {
-            return level.run(action);
-        }
-    }
-
-    @Override
-    public <T extends @Nullable Object> CompletableFuture<T> executeAsync(
-            LockRequest request, Function<LockLease, ? extends CompletionStage<T>> action) {
-        CompletableFuture<LockLease> acquisition = new CompletableFuture<>();
-        CompletableFuture<T> result = new AsyncExecution<>(holds, action::apply, decorator, false).run(acquisition);
-        holds.acquireAsync(complete(request, waitTime), acquisition, lease -> lease);
-        return result;
-    }
-
-    @Override
-    public <B extends @Nullable Object, T extends @Nullable Object> CompletableFuture<T> executeUntil(
-            LockRequest request,
-            Collection<? extends LockLease> enclosing,
-            LockedAction<? extends B, ?> action,
-            Function<? super B, ? extends @Nullable CompletionStage<T>> end) {
-        try {
-            return new AsyncExecution<>(holds, lease -> end.apply(((NestedLease) lease).run(action)), decorator, true)
-                    .run(holds.enterAsync(complete(request, waitTime), enclosing));
-        } catch (RuntimeException refused) {
-            // Such as an upgrade: a caller with a future looks for failures nowhere else.
-            return CompletableFuture.failedFuture(refused);
-        }
-    }
-
-    @Override
-    public DistributedLock lock(LockRequest request) {
-        return new ThreadOwnedLock(holds, Objects.requireNonNull(request, "request must not be null"));
+        return new LockTemplate();
     }
 
     /** Returns where the locks are kept, which belongs to this template; empty for {@link #withoutLocking()}. */
@@ -154,29 +60,24 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
 
     /** Returns what looks at the locks of this template's store, and ends a hold by force. */
     public LockInspector inspector() {
-        return manager.inspector();
+        return holds.manager.inspector();
     }
 
     /** Refuses new work, waits for work that holds locks, releases what is left and closes the store. Idempotent. */
     @Override
     public void close() {
-        manager.close();
+        holds.manager.close();
     }
 
     @Override
     public String toString() {
-        return "LockTemplate[" + manager + "]";
+        return "LockTemplate[" + holds.manager + "]";
     }
 
-    /** Sets what a request leaves open. */
-    private LockRequest complete(LockRequest request, Duration wait) {
-        LockRequest complete = request.waitTime() == null ? request.withWaitTime(wait) : request;
-        return complete.retryCount() > 0 && complete.retryDelay() == null
-                ? complete.withRetries(complete.retryCount(), retryDelay)
-                : complete;
-    }
-
-    /** Builds a {@link LockTemplate}. Every setting has a default; nonsense is refused at once. */
+    /**
+     * Builds a {@link LockTemplate}. Every setting has a default; a value out of range is refused at once, with an
+     * {@link IllegalArgumentException}.
+     */
     public static final class Builder {
 
         private static final Duration MIN_LEASE = Duration.ofSeconds(1);
@@ -199,20 +100,15 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
             this.store = Objects.requireNonNull(store, "store must not be null");
         }
 
-        /**
-         * Sets how long a request waits that does not say; 60 s unless set; zero: try once.
-         *
-         * @throws IllegalArgumentException if the time is negative
-         */
+        /** Sets how long a request waits that does not say; 60 s unless set; zero: try once. */
         public Builder waitTime(Duration waitTime) {
             this.waitTime = notNegative("wait time", waitTime);
             return this;
         }
 
         /**
-         * Sets the lease of holds that are renewed, every third of it; 30 s unless set. A crashed holder blocks others so long.
-         *
-         * @throws IllegalArgumentException if the time is shorter than 1 s
+         * Sets the lease of holds that are renewed, every third of it; 1 s or more, 30 s unless set. A crashed holder blocks
+         * others so long.
          */
         public Builder leaseTime(Duration leaseTime) {
             if (leaseTime.compareTo(MIN_LEASE) < 0) {
@@ -223,11 +119,7 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
             return this;
         }
 
-        /**
-         * Sets the delay between the attempts of a request with retries that does not say; 100 ms unless set.
-         *
-         * @throws IllegalArgumentException if the time is shorter than 1 ms
-         */
+        /** Sets the delay between the attempts of a request with retries that does not say; 1 ms or more, 100 ms unless set. */
         public Builder retryDelay(Duration retryDelay) {
             if (retryDelay.compareTo(Duration.ofMillis(1)) < 0) {
                 throw new IllegalArgumentException("The retry delay must be 1 ms or more, but is " + retryDelay);
@@ -241,7 +133,6 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
          *
          * @param maxPasses how often it passes on locally, 0 to 9,999; 16 unless set
          * @param maxTime for how long it passes on locally; 50 ms unless set
-         * @throws IllegalArgumentException if one of them is out of range
          */
         public Builder handover(int maxPasses, Duration maxTime) {
             if (maxPasses < 0 || maxPasses > 9_999) {
@@ -253,11 +144,7 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
             return this;
         }
 
-        /**
-         * Sets how long {@link LockTemplate#close()} waits for work that holds locks; 25 s unless set.
-         *
-         * @throws IllegalArgumentException if the time is negative
-         */
+        /** Sets how long {@link LockTemplate#close()} waits for work that holds locks; 25 s unless set. */
         public Builder shutdownWait(Duration shutdownWait) {
             this.shutdownWait = notNegative("shutdown wait", shutdownWait);
             return this;
@@ -277,12 +164,10 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
 
         /**
          * Sets where the callbacks of losses run, and everything that hangs on the futures of
-         * {@link LockTemplate#acquireAsync} and {@link LockTemplate#executeAsync}.
-         *
-         * @param executor the executor, which must have threads of its own: a task on the thread of the call would block
-         *     the answers of the store. Unless set, daemon threads of the template: four suffice for any number of
-         *     callbacks that do not block, there are more where those block, and losses come first. What a set
-         *     executor refuses, with whatever exception or error, runs on such threads too.
+         * {@link LockTemplate#acquireAsync} and {@link LockTemplate#executeAsync}. It must have threads of its own: a task on
+         * the thread of the call would block the answers of the store. Unless set, daemon threads of the template: four
+         * suffice for any number of callbacks that do not block, there are more where those block, and losses come first.
+         * What a set executor refuses, with whatever exception or error, runs on such threads too.
          */
         public Builder executor(Executor executor) {
             this.executor = Objects.requireNonNull(executor, "executor must not be null");
@@ -291,10 +176,8 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
 
         /**
          * Sets what gives the body of an asynchronous form the context of its caller, such as that of its log, where the
-         * body does not begin on the caller's thread.
-         *
-         * @param decorator called on the thread of the call; what it returns runs on a thread of the executor instead of
-         *     the body, and runs the body once. Unless set, bodies run as they are.
+         * body does not begin on the caller's thread. Called on the thread of the call; what it returns runs on a thread of
+         * the executor instead of the body, and runs the body once. Unless set, bodies run as they are.
          */
         public Builder taskDecorator(UnaryOperator<Runnable> decorator) {
             this.decorator = Objects.requireNonNull(decorator, "decorator must not be null");
@@ -310,9 +193,7 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
         /**
          * Sets what is asked before each acquisition, and may refuse it or hold the lock on beyond its release. Whatever
          * form asks then enters a lock again that is held on, {@link LockTemplate#acquire},
-         * {@link LockTemplate#acquireAsync} and their like included.
-         *
-         * @param interceptor what surrounds acquisitions; nothing unless set
+         * {@link LockTemplate#acquireAsync} and their like included. Nothing is asked unless set.
          */
         public Builder interceptor(AcquisitionInterceptor interceptor) {
             this.interceptor = Objects.requireNonNull(interceptor, "interceptor must not be null");
@@ -322,17 +203,11 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
         /**
          * Builds the template and opens the store.
          *
-         * @return the template
          * @throws IllegalStateException if the store serves another template already
          */
         public LockTemplate build() {
-            LockManager manager = LeaseManager.create(store, settings());
-            return new LockTemplate(store, manager, interceptor, waitTime, retryDelay, decorator);
-        }
-
-        private LockManager.Settings settings() {
             Executor callbacks = executor == null ? new CallbackExecutor() : executor;
-            return new LockManager.Settings(
+            LockManager.Settings settings = new LockManager.Settings(
                     leaseTime,
                     maxPasses,
                     maxPassTime,
@@ -341,6 +216,7 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
                     serviceName,
                     callbacks,
                     new SafeLockListener(List.copyOf(listeners)));
+            return new LockTemplate(this, LeaseManager.create(store, settings));
         }
 
         private static Duration notNegative(String what, Duration time) {

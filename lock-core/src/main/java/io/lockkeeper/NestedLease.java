@@ -24,10 +24,12 @@ final class NestedLease extends DelegatingLease {
     private long acquisition;
     private @Nullable List<Consumer<LockLostException>> callbacks;
 
-    /** Where the owner is that this level belongs to; null: it belongs to none. */
-    private volatile LockOwner.@Nullable Place place;
+    /** The owner that this level belongs to; null: it belongs to none. */
+    private volatile @Nullable LockOwner owner;
 
-    private volatile @Nullable LockLostException loss;
+    /** The level around this one of the same owner, which guards it. */
+    @Nullable
+    NestedLease outer;
 
     /** Whether a loss has ended what was taken last. Guarded by this. */
     private boolean lastLeft;
@@ -74,8 +76,7 @@ final class NestedLease extends DelegatingLease {
         if (entered.isEmpty()) {
             return request;
         }
-        ReentrantHold only = entered.get(0);
-        if (size() == 1 && only.lease().names().containsAll(names())) {
+        if (size() == 1 && lease(0).names().containsAll(names())) {
             return null;
         }
         List<String> missing = names().stream()
@@ -88,7 +89,7 @@ final class NestedLease extends DelegatingLease {
     /** The level has all that was asked for. */
     NestedLease complete() {
         if (entered.size() > 1) {
-            onLost(this::lost);
+            onLost(lost -> leaveLast());
         }
         return this;
     }
@@ -103,12 +104,18 @@ final class NestedLease extends DelegatingLease {
 
     /** Puts this thread inside, until the result is called on it. */
     Runnable enterThread() {
-        return holds.thisThread().enter(this)::leave;
+        LockOwner thread = holds.thisThread();
+        // Stands for this level, which may be that of several threads, and is counted in no hold.
+        NestedLease inside = new NestedLease(holds, request, body);
+        inside.entered = entered;
+        thread.enter(inside);
+        return () -> thread.leave(inside);
     }
 
     /** Makes this a level of an owner, which is inside until the level ends. */
     void bindTo(LockOwner owner) {
-        place = owner.enter(this);
+        owner.enter(this);
+        this.owner = owner;
     }
 
     // ---- what it is ----
@@ -172,15 +179,6 @@ final class NestedLease extends DelegatingLease {
     }
 
     @Override
-    public void ensureHeld() {
-        LockLostException lost = loss;
-        if (lost != null) {
-            throw new LockLostException(lost);
-        }
-        super.ensureHeld();
-    }
-
-    @Override
     public void onLost(Consumer<LockLostException> callback) {
         Consumer<LockLostException> called = calledOnce(callback);
         entered.forEach(hold -> hold.lease().onLost(called));
@@ -198,8 +196,7 @@ final class NestedLease extends DelegatingLease {
         entered.forEach(hold -> hold.lease().forget(callback));
     }
 
-    private void lost(LockLostException lost) {
-        loss = lost;
+    private void leaveLast() {
         synchronized (this) {
             if (isReleased() || lastLeft) {
                 return;
@@ -213,15 +210,15 @@ final class NestedLease extends DelegatingLease {
     <T extends @Nullable Object, X extends Throwable> T run(LockedAction<T, X> action) throws X {
         LockListener.Body begun = acquisition == 0 ? null : new LockListener.Body(acquisition);
         if (begun != null) {
-            holds.listener().onBodyBegins(begun);
+            holds.manager.listener().onBodyBegins(begun);
         }
-        Runnable leave = place == null ? LockContext.enterThread(this) : LockContext.enter(this);
+        Runnable leave = owner == null ? LockContext.enterThread(this) : LockContext.enter(this);
         try {
             return action.run(this);
         } finally {
             leave.run();
             if (begun != null) {
-                holds.listener().onBodyEnds(begun);
+                holds.manager.listener().onBodyEnds(begun);
             }
         }
     }
@@ -242,7 +239,7 @@ final class NestedLease extends DelegatingLease {
                 result = worse(result, hold.leave(request.mode(), body));
             }
         }
-        return loss == null ? result : ReleaseResult.LOST;
+        return left.size() == size() ? result : ReleaseResult.LOST;
     }
 
     /** Ends the level as {@link #close()}, but without waiting for the store where it ends a hold. */
@@ -265,19 +262,19 @@ final class NestedLease extends DelegatingLease {
     /** Ends what belongs to this level alone: its callbacks would stay in a hold that goes on. Returns what it is still in. */
     private List<ReentrantHold> leave() {
         List<Consumer<LockLostException>> known;
-        boolean without;
+        List<ReentrantHold> stillIn;
         synchronized (this) {
             known = callbacks;
             callbacks = null;
-            without = lastLeft;
+            stillIn = lastLeft ? entered.subList(0, size() - 1) : entered;
         }
         if (known != null) {
             known.forEach(this::forget);
         }
-        LockOwner.Place left = place;
+        LockOwner left = owner;
         if (left != null) {
-            left.leave();
+            left.leave(this);
         }
-        return without ? entered.subList(0, size() - 1) : entered;
+        return stillIn;
     }
 }

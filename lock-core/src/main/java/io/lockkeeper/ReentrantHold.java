@@ -31,7 +31,7 @@ final class ReentrantHold {
 
     /** Returns whether the lease has a fixed end, which has passed, and no body runs under it. */
     boolean hasLapsed() {
-        return !lease.isHeld() && lease.hasEndedAsAsked() && !hasBodies();
+        return lease.hasEndedAsAsked() && !hasBodies();
     }
 
     boolean hasBodies() {

@@ -6,7 +6,6 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
@@ -29,7 +28,7 @@ final class ReentrantHolds {
     /** Up to so many threads, none is looked for that has ended. */
     private static final int FEW_THREADS = 16;
 
-    private final LockManager manager;
+    final LockManager manager;
     private final AcquisitionInterceptor interceptor;
 
     /** Threads that are inside of something, or did not unlock what ended by itself. */
@@ -73,10 +72,6 @@ final class ReentrantHolds {
 
     void forgetThisThread(LockOwner owner) {
         threads.remove(Thread.currentThread(), owner);
-    }
-
-    LockListener listener() {
-        return manager.listener();
     }
 
     /** Returns whether a lease is that of a lock in a mode: where nothing excludes, a name is read and written apart. */
@@ -160,7 +155,7 @@ final class ReentrantHolds {
     /**
      * Lets this thread enter a lock, waiting for it and for the store.
      *
-     * @param body whether for a body; else until {@link #unlock}
+     * @param body whether for a body; else until an unlock
      */
     NestedLease enter(LockRequest request, boolean body, boolean interruptibly) {
         Collection<LockLease> kept = interceptor.heldOn();
@@ -226,15 +221,11 @@ final class ReentrantHolds {
         Runnable enter = () -> enterAsync(request, held, nested, result, level -> keep(level, kept, keeper, null));
         if (extensions.length == 0) {
             enter.run();
-        } else {
-            CompletableFuture.allOf(extensions).whenComplete((done, failure) -> {
-                if (failure == null) {
-                    manager.execute(enter);
-                } else {
-                    manager.execute(() -> result.completeExceptionally(failed(request, failure)));
-                }
-            });
+            return result;
         }
+        CompletableFuture.allOf(extensions)
+                .whenComplete((done, failure) -> manager.execute(
+                        failure == null ? enter : () -> result.completeExceptionally(failed(request, failure))));
         return result;
     }
 
@@ -315,12 +306,9 @@ final class ReentrantHolds {
         }
         owner.dropIf(level -> level.size() == 1 && level.isIn(hold));
         boolean asAsked = lease.hasEndedAsAsked();
-        try {
-            if (!asAsked) {
-                lease.ensureHeld();
-            }
-        } finally {
-            hold.drop();
+        hold.drop();
+        if (!asAsked) {
+            lease.ensureHeld();
         }
         log.warn(
                 "Lock '{}' is locked again after its lease time is over, but was not unlocked: call unlock() in a finally"
@@ -371,8 +359,8 @@ final class ReentrantHolds {
         }
         LockOwner owner = knownThread();
         boolean reentry = request.names().stream()
-                .allMatch(name -> holdCount(owner, name, LockMode.EXCLUSIVE) > 0
-                        || holdCount(owner, name, LockMode.READ) > 0
+                .allMatch(name -> owner.holdCount(name, LockMode.EXCLUSIVE) > 0
+                        || owner.holdCount(name, LockMode.READ) > 0
                         || around.stream().anyMatch(lease -> lease.names().contains(name) && lease.isHeld()));
         return interceptor.beforeAcquisition(request, reentry);
     }
@@ -400,80 +388,5 @@ final class ReentrantHolds {
             again.close();
             throw failure;
         }
-    }
-
-    // ---- java.util.concurrent.locks.Lock ----
-
-    /**
-     * Ends the last level that this thread locked with these names, and logs an end that the caller does not expect.
-     *
-     * @throws IllegalMonitorStateException if there is none
-     */
-    void unlock(LockRequest request) {
-        ReleaseResult result = release(request);
-        if (result == ReleaseResult.UNKNOWN) {
-            DelegatingLease.logUnanswered(request.names());
-        } else if (result == ReleaseResult.LOST
-                && request.names().stream().anyMatch(name -> knownThread().find(name, request.mode()) == null)) {
-            // The last level tells: the caller of unlock() hears of it in no other way.
-            log.warn(
-                    "Lock '{}' had been lost, or its lease time was over, before it was unlocked",
-                    String.join("', '", request.names()));
-        }
-    }
-
-    /** Ends the last level that this thread locked with these names, as {@link #unlock}, but logs nothing. */
-    ReleaseResult release(LockRequest request) {
-        LockOwner.Locked locked = LockOwner.Locked.by(request);
-        for (NestedLease level : knownThread().levels()) {
-            if (level.isLock() && level.locked().equals(locked)) {
-                return level.release();
-            }
-        }
-        if (knownThread().takeOwed(locked)) {
-            return ReleaseResult.LOST;
-        }
-        throw new IllegalMonitorStateException(
-                "Lock '" + String.join("', '", request.names()) + "' is not locked by this thread");
-    }
-
-    /** Returns the lease under which a thread holds all names of a request; empty where it does not hold one of them. */
-    Optional<LockLease> lease(Thread thread, LockRequest request) {
-        LockOwner owner = knownThread(thread);
-        if (holdCount(owner, request) == 0) {
-            return Optional.empty();
-        }
-        List<LockManager.Lease> leases = request.names().stream()
-                .map(name -> owner.find(name, request.mode()))
-                .filter(Objects::nonNull)
-                .map(ReentrantHold::lease)
-                .distinct()
-                .toList();
-        return leases.size() > 1
-                ? Optional.of(new DelegatingLease.Joint(request, leases))
-                : leases.stream().<LockLease>map(lease -> lease).findFirst();
-    }
-
-    /** Returns how many levels an owner has of all names of a request together; 0 where it does not hold one of them. */
-    int holdCount(LockOwner owner, LockRequest request) {
-        return request.names().stream()
-                .mapToInt(name -> holdCount(owner, name, request.mode()))
-                .min()
-                .orElseThrow();
-    }
-
-    private int holdCount(LockOwner owner, String name, LockMode mode) {
-        ReentrantHold hold = owner.find(name, mode);
-        return hold == null || !hold.lease().isHeld()
-                ? 0
-                : (int) owner.levels().stream()
-                        .filter(level -> level.isIn(hold) && level.reads() == (mode == LockMode.READ))
-                        .count();
-    }
-
-    /** Returns whether any name of a request is held; what this thread holds is known without asking the store. */
-    boolean isLocked(LockRequest request) {
-        return request.names().stream().anyMatch(name -> holdCount(knownThread(), name, request.mode()) > 0)
-                || request.names().stream().anyMatch(name -> manager.isLocked(name, request.mode()));
     }
 }

@@ -93,12 +93,11 @@ final class SafeLockListener implements LockListener {
     }
 
     private void report(LockListener listener, Throwable failure) {
-        long now = System.nanoTime();
         int count = failures.incrementAndGet();
+        long now = System.nanoTime();
         long due = nextReport.get();
         // The first one of each at once; what fails at every event must not fill the log.
-        boolean first = failed.add(listener.getClass());
-        if (!first && (due - now > 0 || !nextReport.compareAndSet(due, now + REPORT_NANOS))) {
+        if (!failed.add(listener.getClass()) && (due - now > 0 || !nextReport.compareAndSet(due, now + REPORT_NANOS))) {
             return;
         }
         try {

@@ -2,13 +2,17 @@
 package io.lockkeeper;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** The {@link java.util.concurrent.locks.Lock} view of a lock: each level that a thread enters is a level of its hold. */
 final class ThreadOwnedLock implements DistributedLock {
 
+    private static final Logger log = LoggerFactory.getLogger(LockLease.class);
     private static final Duration WITHOUT_LIMIT = Duration.ofSeconds(Long.MAX_VALUE);
 
     private final ReentrantHolds holds;
@@ -68,35 +72,79 @@ final class ThreadOwnedLock implements DistributedLock {
         return tryLock(request.withWaitTime(waitTime).withLeaseTime(leaseTime));
     }
 
+    /** Ends the last level that this thread locked with these names, and logs an end that the caller does not expect. */
     @Override
     public void unlock() {
-        holds.unlock(request);
+        ReleaseResult result = release();
+        if (result == ReleaseResult.UNKNOWN) {
+            DelegatingLease.logUnanswered(request.names());
+        } else if (result == ReleaseResult.LOST
+                && request.names().stream().anyMatch(name -> holds.knownThread().find(name, request.mode()) == null)) {
+            // The last level tells: the caller of unlock() hears of it in no other way.
+            log.warn(
+                    "Lock '{}' had been lost, or its lease time was over, before it was unlocked",
+                    String.join("', '", request.names()));
+        }
     }
 
     @Override
     public ReleaseResult release() {
-        return holds.release(request);
+        LockOwner owner = holds.knownThread();
+        LockOwner.Locked locked = LockOwner.Locked.by(request);
+        for (NestedLease level : owner.levels()) {
+            if (level.isLock() && level.locked().equals(locked)) {
+                return level.release();
+            }
+        }
+        if (owner.takeOwed(locked)) {
+            return ReleaseResult.LOST;
+        }
+        throw new IllegalMonitorStateException(
+                "Lock '" + String.join("', '", request.names()) + "' is not locked by this thread");
     }
 
+    /** What this thread holds is known without asking the store. */
     @Override
     public boolean isLocked() {
-        return holds.isLocked(request);
+        LockOwner owner = holds.knownThread();
+        return request.names().stream().anyMatch(name -> owner.holdCount(name, request.mode()) > 0)
+                || request.names().stream().anyMatch(name -> holds.manager.isLocked(name, request.mode()));
     }
 
     @Override
     public boolean isHeldByThread(Thread thread) {
         Objects.requireNonNull(thread, "thread must not be null");
-        return holds.lease(thread, request).isPresent();
+        return holdCount(holds.knownThread(thread)) > 0;
     }
 
     @Override
     public int getHoldCount() {
-        return holds.holdCount(holds.knownThread(), request);
+        return holdCount(holds.knownThread());
+    }
+
+    /** Returns how many levels an owner has of all names together. */
+    private int holdCount(LockOwner owner) {
+        return request.names().stream()
+                .mapToInt(name -> owner.holdCount(name, request.mode()))
+                .min()
+                .orElseThrow();
     }
 
     @Override
     public Optional<LockLease> currentLease() {
-        return holds.lease(Thread.currentThread(), request);
+        LockOwner owner = holds.knownThread();
+        if (holdCount(owner) == 0) {
+            return Optional.empty();
+        }
+        List<LockLease> leases = request.names().stream()
+                .map(name -> owner.find(name, request.mode()))
+                .filter(Objects::nonNull)
+                .<LockLease>map(ReentrantHold::lease)
+                .distinct()
+                .toList();
+        return leases.size() > 1
+                ? Optional.of(new DelegatingLease.Joint(request, leases))
+                : leases.stream().findFirst();
     }
 
     @Override

@@ -8,8 +8,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 
-/** Locking switched off: every caller has every lock at once, any number of callers together. */
-final class UnlockedManager implements LockManager {
+/** Locking switched off: every caller has every lock at once, any number of callers together, and there is none to see. */
+final class UnlockedManager implements LockManager, LockInspector {
 
     private static final AtomicLong TOKENS = new AtomicLong();
     private static final LockListener NO_LISTENER = new LockListener() {};
@@ -48,7 +48,27 @@ final class UnlockedManager implements LockManager {
 
     @Override
     public LockInspector inspector() {
-        return LockInspector.withoutLocking();
+        return this;
+    }
+
+    @Override
+    public Optional<LockStatus> status(String name) {
+        return Optional.empty();
+    }
+
+    @Override
+    public List<LockStatus> heldHere() {
+        return List.of();
+    }
+
+    @Override
+    public List<LockStatus> find(String namePattern, int limit) {
+        return List.of();
+    }
+
+    @Override
+    public boolean forceRelease(String name) {
+        return false;
     }
 
     @Override
@@ -88,21 +108,6 @@ final class UnlockedManager implements LockManager {
         }
 
         @Override
-        public CompletableFuture<ReleaseResult> closeAsync() {
-            return CompletableFuture.completedFuture(release());
-        }
-
-        @Override
-        public CompletableFuture<Boolean> extendAsync(Duration leaseTime) {
-            return CompletableFuture.completedFuture(extend(leaseTime));
-        }
-
-        @Override
-        public CompletableFuture<?> downgrade() {
-            return CompletableFuture.completedFuture(null);
-        }
-
-        @Override
         public List<String> names() {
             return request.names();
         }
@@ -125,35 +130,6 @@ final class UnlockedManager implements LockManager {
         @Override
         public boolean extend(Duration leaseTime, Duration minHoldTime) {
             return request.withMinHoldTime(minHoldTime).minHoldTime() != null && extend(leaseTime);
-        }
-
-        @Override
-        public ReleaseResult release() {
-            return end() ? ReleaseResult.RELEASED : ReleaseResult.ALREADY_RELEASED;
-        }
-    }
-
-    /** Looks at the locks of an application that has none. */
-    static final class UnlockedInspector implements LockInspector {
-
-        @Override
-        public Optional<LockStatus> status(String name) {
-            return Optional.empty();
-        }
-
-        @Override
-        public List<LockStatus> heldHere() {
-            return List.of();
-        }
-
-        @Override
-        public List<LockStatus> find(String namePattern, int limit) {
-            return List.of();
-        }
-
-        @Override
-        public boolean forceRelease(String name) {
-            return false;
         }
     }
 }

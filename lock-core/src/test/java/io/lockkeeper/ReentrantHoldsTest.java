@@ -108,7 +108,7 @@ class ReentrantHoldsTest {
 
         assertThat(levels()).isZero();
         assertThat(isTaken()).isFalse();
-        assertThat(holds.lease(Thread.currentThread(), REQUEST)).isEmpty();
+        assertThat(view(REQUEST).currentLease()).isEmpty();
     }
 
     @Test
@@ -308,12 +308,21 @@ class ReentrantHoldsTest {
         return holds.enterAsync(REQUEST, enclosing).join();
     }
 
+    private DistributedLock view(LockRequest request) {
+        return new ThreadOwnedLock(holds, request);
+    }
+
+    private void awaitEnd(LockRequest request) {
+        Thread here = Thread.currentThread();
+        Awaitility.await().until(() -> !view(request).isHeldByThread(here));
+    }
+
     private void unlock() {
-        holds.unlock(REQUEST);
+        view(REQUEST).unlock();
     }
 
     private int levels() {
-        return holds.holdCount(holds.knownThread(), REQUEST);
+        return view(REQUEST).getHoldCount();
     }
 
     private boolean isTaken() {
@@ -364,13 +373,14 @@ class ReentrantHoldsTest {
                 true);
         holds.enter(other, false, true);
         both.close();
-        Awaitility.await().until(() -> holds.holdCount(holds.knownThread(), other) == 0);
+        awaitEnd(other);
 
         holds.enter(other, false, true);
-        holds.unlock(other);
-        holds.unlock(other);
+        view(other).unlock();
+        view(other).unlock();
 
-        assertThatExceptionOfType(IllegalMonitorStateException.class).isThrownBy(() -> holds.unlock(other));
+        assertThatExceptionOfType(IllegalMonitorStateException.class)
+                .isThrownBy(() -> view(other).unlock());
         assertThat(holds.knownThread()).isSameAs(holds.outside);
     }
 
@@ -382,13 +392,13 @@ class ReentrantHoldsTest {
                     false,
                     true);
         }
-        Awaitility.await().until(() -> holds.holdCount(holds.knownThread(), LockRequest.of("lapse-19")) == 0);
+        awaitEnd(LockRequest.of("lapse-19"));
 
         NestedLease level = enter();
 
         assertThat(holds.knownThread().levels()).containsExactly(level);
         for (int i = 0; i < 20; i++) {
-            assertThat(holds.release(LockRequest.of("lapse-" + i))).isEqualTo(ReleaseResult.LOST);
+            assertThat(view(LockRequest.of("lapse-" + i)).release()).isEqualTo(ReleaseResult.LOST);
         }
         level.close();
         assertFreeAndForgotten();
