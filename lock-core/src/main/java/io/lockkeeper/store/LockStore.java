@@ -34,68 +34,33 @@ public interface LockStore extends AutoCloseable {
      */
     StoreTraits open(StoredInstance instance, Duration leaseTime, StoreListener listener);
 
-    /**
-     * Asks for locks, or asks again for a waiting attempt.
-     *
-     * @param command what is asked for
-     * @return the answer to come
-     */
+    /** Asks for locks, or asks again for a waiting attempt. */
     CompletableFuture<AcquireReply> acquire(AcquireCommand command);
 
-    /**
-     * Ends the hold of an attempt and asks again for the next one.
-     *
-     * @param command what ends, and what is asked for
-     * @return the answer to come, about both attempts
-     */
+    /** Ends the hold of an attempt and asks again for the next one; the answer is about both. */
     CompletableFuture<HandOverReply> handOver(HandOverCommand command);
 
-    /**
-     * Ends a hold or a wait.
-     *
-     * @param command what ends
-     * @return the answer to come
-     */
+    /** Ends a hold or a wait. */
     CompletableFuture<ReleaseReply> release(ReleaseCommand command);
 
-    /**
-     * Renews holds, those of one server together.
-     *
-     * @param commands what is renewed
-     * @return for each command, in their order, whether the attempt still holds the lock
-     */
+    /** Renews holds, those of one server together; says for each, in their order, whether the attempt still holds the lock. */
     List<CompletableFuture<Boolean>> renew(List<RenewCommand> commands);
 
-    /**
-     * Looks at a lock.
-     *
-     * @param name the lock's name
-     * @return what the store knows; empty where the lock is neither held nor waited for
-     */
+    /** Returns what the store knows of a lock by its name; empty where it is neither held nor waited for. */
     CompletableFuture<Optional<StoredLock>> inspect(String name);
 
     /**
-     * Finds the names of locks, without blocking the store for long.
-     *
-     * @param pattern a glob in the syntax of Redis
-     * @param limit the largest number of names
-     * @return names that match, in no order, each once; perhaps also of locks that were released a while ago
+     * Finds the names of locks that match a glob in the syntax of Redis, at most so many, without blocking the store for long:
+     * in no order, each once; perhaps also of locks that were released a while ago.
      */
     CompletableFuture<List<String>> find(String pattern, int limit);
 
-    /**
-     * Returns what clients say of themselves.
-     *
-     * @param clientIds the clients
-     * @return those of them that the store knows
-     */
+    /** Returns what clients say of themselves, those of them that the store knows. */
     CompletableFuture<List<StoredInstance>> instances(List<String> clientIds);
 
     /**
-     * Takes a lock away from all who hold it, and tells them. Breaks mutual exclusion until they have heard of it.
-     *
-     * @param name the lock's name
-     * @return whether it was held
+     * Takes a lock away from all who hold it, tells them, and returns whether it was held. Breaks mutual exclusion until they
+     * have heard of it.
      */
     CompletableFuture<Boolean> revoke(String name);
 

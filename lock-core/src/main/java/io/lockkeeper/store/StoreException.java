@@ -8,12 +8,7 @@ public class StoreException extends RuntimeException {
 
     private static final long serialVersionUID = 1L;
 
-    /**
-     * Creates the exception.
-     *
-     * @param message what went wrong, for the person who operates the store
-     * @param cause what the driver threw; null where there is nothing
-     */
+    /** Creates the exception, with what went wrong, for the person who operates the store; the cause may be null. */
     public StoreException(String message, @Nullable Throwable cause) {
         super(message, cause);
     }

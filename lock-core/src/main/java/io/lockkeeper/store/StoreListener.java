@@ -4,18 +4,10 @@ package io.lockkeeper.store;
 /** What a store tells the engine. Called on threads of the store; must not block. */
 public interface StoreListener {
 
-    /**
-     * A waiting attempt holds the lock now. May come late, twice, or for an attempt that has ended.
-     *
-     * @param grant what was granted
-     */
+    /** A waiting attempt holds the lock now. May come late, twice, or for an attempt that has ended. */
     void granted(Grant grant);
 
-    /**
-     * A hold was taken away by force. May come twice, and before the news that the attempt holds the lock.
-     *
-     * @param attempt the attempt that held it
-     */
+    /** The hold of an attempt was taken away by force. May come twice, and before the news that the attempt holds the lock. */
     void revoked(String attempt);
 
     /**
@@ -29,8 +21,6 @@ public interface StoreListener {
     /**
      * Others wait now for a lock that an attempt holds, for which none waited when the attempt took it with
      * {@link AcquireCommand#MOST_TOKENS}. May be lost, and come before the news that the attempt holds the lock.
-     *
-     * @param attempt the attempt that holds it
      */
     default void awaited(String attempt) {}
 

@@ -11,12 +11,7 @@ public final class StoreNotReadyException extends StoreException {
 
     private static final long serialVersionUID = 1L;
 
-    /**
-     * Creates the exception.
-     *
-     * @param message what is missing, for the person who operates the store
-     * @param cause what the driver threw; null where there is nothing
-     */
+    /** Creates the exception, with what is missing, for the person who operates the store; the cause may be null. */
     public StoreNotReadyException(String message, @Nullable Throwable cause) {
         super(message, cause);
     }

@@ -19,14 +19,7 @@ import java.time.temporal.ChronoUnit;
 public record StoredInstance(
         String clientId, String application, String host, long pid, Instant since, String service) {
 
-    /**
-     * Describes a client of this process that is opened now.
-     *
-     * @param clientId its id
-     * @param application the name of the instance; may be empty
-     * @param service the name that all instances of its application have; may be empty
-     * @return the description
-     */
+    /** Describes a client of this process that is opened now; the names may be empty. */
     public static StoredInstance ofThisProcess(String clientId, String application, String service) {
         return new StoredInstance(
                 clientId,
