@@ -25,7 +25,7 @@ final class NestedLease extends DelegatingLease {
     private @Nullable List<Consumer<LockLostException>> callbacks;
 
     /** The owner that this level belongs to; null: it belongs to none. */
-    private volatile @Nullable LockOwner owner;
+    volatile @Nullable LockOwner owner;
 
     /** The level around this one of the same owner, which guards it. */
     @Nullable

@@ -83,7 +83,7 @@ final class ReentrantHolds {
 
     /** Acquires a lease of its own; where surrounding work holds it on, a level of the thread. */
     LockLease acquire(LockRequest request) {
-        Collection<LockLease> kept = interceptor.heldOn();
+        List<NestedLease> kept = levels(interceptor.heldOn());
         Consumer<LockLease> keeper = ask(request, kept);
         if (keeper != null) {
             return enter(request, kept, keeper, true, true);
@@ -91,11 +91,11 @@ final class ReentrantHolds {
         manager.check(request);
         LockOwner owner = knownThread();
         refuseHeld(owner, request, kept);
-        return AcquiredLease.ofThisCaller().apply(manager.acquire(request, isNested(owner, kept), true));
+        return AcquiredLease.ofThisCaller().apply(manager.acquire(request, owner.isInside() || !kept.isEmpty(), true));
     }
 
     /** Refuses a request for a lease of its own that would wait for this very thread. */
-    private void refuseHeld(LockOwner owner, LockRequest request, Collection<LockLease> kept) {
+    private void refuseHeld(LockOwner owner, LockRequest request, List<NestedLease> kept) {
         for (String name : request.names()) {
             ReentrantHold hold = manager.excludes() ? find(owner, name, request.mode(), kept) : null;
             if (hold != null && hold.lease().isHeld()) {
@@ -115,7 +115,7 @@ final class ReentrantHolds {
     void acquireAsync(
             LockRequest request, CompletableFuture<LockLease> result, Function<LockManager.Lease, LockLease> received) {
         try {
-            Collection<LockLease> kept = interceptor.heldOn();
+            List<NestedLease> kept = levels(interceptor.heldOn());
             Consumer<LockLease> keeper = ask(request, kept);
             if (keeper == null) {
                 manager.check(request);
@@ -158,13 +158,13 @@ final class ReentrantHolds {
      * @param body whether for a body; else until an unlock
      */
     NestedLease enter(LockRequest request, boolean body, boolean interruptibly) {
-        Collection<LockLease> kept = interceptor.heldOn();
+        List<NestedLease> kept = levels(interceptor.heldOn());
         return enter(request, kept, ask(request, kept), body, interruptibly);
     }
 
     private NestedLease enter(
             LockRequest request,
-            Collection<LockLease> kept,
+            List<NestedLease> kept,
             @Nullable Consumer<LockLease> keeper,
             boolean body,
             boolean interruptibly) {
@@ -181,10 +181,11 @@ final class ReentrantHolds {
             held.forEach(level::enter);
             LockRequest missing = level.missing();
             if (missing != null) {
-                level.begin(manager.acquire(missing, isNested(owner, kept), interruptibly));
+                boolean nested = owner.isInside() || !kept.isEmpty();
+                level.begin(manager.acquire(missing, nested, interruptibly));
             }
             level.complete().bindTo(thisThread());
-            keep(level, kept, keeper, thisThread());
+            keep(level, kept, keeper);
             return level;
         } catch (Throwable failure) {
             level.close();
@@ -199,26 +200,26 @@ final class ReentrantHolds {
      * @return the level to come; ended by the caller, it gives up the place
      */
     CompletableFuture<NestedLease> enterAsync(LockRequest request, Collection<? extends LockLease> enclosing) {
-        Collection<LockLease> kept = interceptor.heldOn();
-        List<LockLease> around =
-                Stream.concat(enclosing.stream(), kept.stream()).toList();
+        List<NestedLease> kept = levels(interceptor.heldOn());
+        List<NestedLease> around =
+                Stream.concat(levels(enclosing).stream(), kept.stream()).toList();
         return enterAsync(knownThread(), request, around, kept, ask(request, around));
     }
 
     CompletableFuture<NestedLease> enterAsync(
             LockOwner owner,
             LockRequest request,
-            Collection<? extends LockLease> around,
-            Collection<LockLease> kept,
+            List<NestedLease> around,
+            List<NestedLease> kept,
             @Nullable Consumer<LockLease> keeper) {
         manager.check(request);
-        boolean nested = isNested(owner, around);
+        boolean nested = owner.isInside() || !around.isEmpty();
         List<ReentrantHold> held = held(owner, request, around);
         CompletableFuture<?>[] extensions = endingBefore(request, held).stream()
                 .map(lease -> lease.extendAsync(Objects.requireNonNull(request.leaseTime())))
                 .toArray(CompletableFuture<?>[]::new);
         CompletableFuture<NestedLease> result = new CompletableFuture<>();
-        Runnable enter = () -> enterAsync(request, held, nested, result, level -> keep(level, kept, keeper, null));
+        Runnable enter = () -> enterAsync(request, held, nested, result, level -> keep(level, kept, keeper));
         if (extensions.length == 0) {
             enter.run();
             return result;
@@ -272,7 +273,7 @@ final class ReentrantHolds {
     }
 
     /** Returns the holds of names that are held already. */
-    private List<ReentrantHold> held(LockOwner owner, LockRequest request, Collection<? extends LockLease> around) {
+    private List<ReentrantHold> held(LockOwner owner, LockRequest request, List<NestedLease> around) {
         if (owner == outside && around.isEmpty()) {
             return List.of();
         }
@@ -327,33 +328,27 @@ final class ReentrantHolds {
                         .toList();
     }
 
-    private boolean isNested(LockOwner owner, Collection<? extends LockLease> around) {
-        return owner.isInside()
-                || (!around.isEmpty() && levels(around).findAny().isPresent());
+    private static @Nullable ReentrantHold find(LockOwner owner, String name, LockMode mode, List<NestedLease> around) {
+        ReentrantHold found = owner.find(name, mode);
+        for (int i = 0; found == null && i < around.size(); i++) {
+            found = around.get(i).find(name, mode);
+        }
+        return found;
     }
 
-    private @Nullable ReentrantHold find(
-            LockOwner owner, String name, LockMode mode, Collection<? extends LockLease> around) {
-        ReentrantHold own = owner.find(name, mode);
-        return own != null || around.isEmpty()
-                ? own
-                : levels(around)
-                        .map(level -> level.find(name, mode))
-                        .filter(Objects::nonNull)
-                        .findFirst()
-                        .orElse(null);
-    }
-
-    private Stream<NestedLease> levels(Collection<? extends LockLease> leases) {
-        return leases.stream()
-                .filter(NestedLease.class::isInstance)
-                .map(NestedLease.class::cast)
-                .filter(level -> level.isOf(this));
+    /** Returns the leases that are levels of these holds, and have not ended. */
+    private List<NestedLease> levels(Collection<? extends LockLease> leases) {
+        return leases.isEmpty()
+                ? List.of()
+                : leases.stream()
+                        .filter(lease -> lease instanceof NestedLease level && level.isOf(this))
+                        .map(NestedLease.class::cast)
+                        .toList();
     }
 
     // ---- what surrounds an acquisition ----
 
-    private @Nullable Consumer<LockLease> ask(LockRequest request, Collection<? extends LockLease> around) {
+    private @Nullable Consumer<LockLease> ask(LockRequest request, List<NestedLease> around) {
         if (interceptor == NOTHING) {
             return null;
         }
@@ -366,19 +361,16 @@ final class ReentrantHolds {
     }
 
     /** Gives the surrounding work a level of its own, unless that holds the lock on already. */
-    private void keep(
-            NestedLease level,
-            Collection<LockLease> kept,
-            @Nullable Consumer<LockLease> keeper,
-            @Nullable LockOwner owner) {
+    private static void keep(NestedLease level, List<NestedLease> kept, @Nullable Consumer<LockLease> keeper) {
         if (keeper == null
-                || level.names().stream().allMatch(name -> levels(kept)
+                || level.names().stream().allMatch(name -> kept.stream()
                         .anyMatch(held -> held.names().contains(name)
                                 && (level.reads() || held.mode() != LockMode.READ)
                                 && held.isHeld()))) {
             return;
         }
         NestedLease again = level.again();
+        LockOwner owner = level.owner;
         try {
             if (owner != null) {
                 again.bindTo(owner);

@@ -99,6 +99,21 @@ class AcquisitionInterceptorTest {
         assertThat(elsewhere.tryAcquire("stock")).isPresent();
     }
 
+    @Test
+    void aLeaseOfAnotherTemplateAroundTheCallerIsNoReentry() {
+        try (LockTemplate other = LockTemplate.builder(new MemoryLockStore()).build();
+                LockLease around = other.acquire("stock")) {
+            template.executeUntil(
+                            LockRequest.of("stock"),
+                            List.of(around),
+                            lease -> lease,
+                            CompletableFuture::completedFuture)
+                    .join();
+        }
+
+        assertThat(reentries).containsExactly(false);
+    }
+
     @ParameterizedTest
     @EnumSource
     void aLockThatIsKeptIsEnteredAgainInEveryForm(Form form) {
