@@ -56,7 +56,7 @@ record LockNames(
         }
     }
 
-    /** The arguments of one call as variables. Spring's own contexts would copy all the rest at each call, too. */
+    /** The arguments of one call as variables. A context of Spring's own would add 200 bytes and more to each call. */
     private record Call(EvaluationContext shared, Map<String, Integer> indexes, Root root)
             implements EvaluationContext {
 
@@ -217,43 +217,31 @@ record LockNames(
     }
 
     /** A piece of a lock name: an expression in <code>#{...}</code>, or the text around it. */
-    static final class NameExpression {
+    record NameExpression(Expression expression, AtomicInteger interpreted) {
 
-        private static final int CALLS_BEFORE_COMPILATION = 100;
-        private static final int MOST_MISFITS = 3;
-
-        private final String text;
-        private final Expression expression;
-        private volatile boolean compiled = NativeDetector.inNativeImage();
-        private final AtomicInteger calls = new AtomicInteger();
-        private final AtomicInteger misfits = new AtomicInteger();
+        private static final int CALLS_BEFORE_COMPILATION = NativeDetector.inNativeImage() ? 0 : 100;
 
         NameExpression(Expression expression) {
-            String source = expression.getExpressionString();
-            this.expression = expression;
-            this.text = isLiteral() ? source : "#{" + source + "}";
-        }
-
-        String text() {
-            return text;
-        }
-
-        Expression expression() {
-            return expression;
+            this(expression, new AtomicInteger());
         }
 
         boolean isLiteral() {
             return expression instanceof LiteralExpression;
         }
 
-        /** Evaluates; compiles after some calls, but never again after some misfits, where Spring would for ever. */
+        String text() {
+            String source = expression.getExpressionString();
+            return isLiteral() ? source : "#{" + source + "}";
+        }
+
+        /** Evaluates; compiles after some calls, but never again after a misfit, where Spring would for ever. */
         @Nullable
         Object value(Call call) {
             if (!(expression instanceof SpelExpression spel)) {
                 return expression.getValue(call);
             }
-            if (!compiled && calls.incrementAndGet() >= CALLS_BEFORE_COMPILATION) {
-                compiled = true;
+            if (interpreted.get() < CALLS_BEFORE_COMPILATION
+                    && interpreted.incrementAndGet() == CALLS_BEFORE_COMPILATION) {
                 spel.compileExpression();
             }
             try {
@@ -264,8 +252,6 @@ record LockNames(
                 }
             }
             spel.revertToInterpreted();
-            calls.set(0);
-            compiled = misfits.incrementAndGet() >= MOST_MISFITS;
             return spel.getValue(call, call.root());
         }
     }
