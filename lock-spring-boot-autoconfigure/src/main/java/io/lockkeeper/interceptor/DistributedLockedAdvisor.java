@@ -2,7 +2,6 @@
 package io.lockkeeper.interceptor;
 
 import io.lockkeeper.annotation.DistributedLocked;
-import java.lang.annotation.Annotation;
 import java.lang.reflect.AnnotatedElement;
 import java.lang.reflect.Method;
 import java.util.Arrays;
@@ -16,8 +15,8 @@ import org.springframework.aop.support.DefaultPointcutAdvisor;
 import org.springframework.aop.support.StaticMethodMatcherPointcutAdvisor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.core.MethodClassKey;
+import org.springframework.core.annotation.AnnotationConfigurationException;
 import org.springframework.core.annotation.AnnotationUtils;
-import org.springframework.core.annotation.MergedAnnotation;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.util.ReflectionUtils;
 import org.springframework.validation.beanvalidation.MethodValidationInterceptor;
@@ -38,7 +37,6 @@ public final class DistributedLockedAdvisor extends StaticMethodMatcherPointcutA
     private final transient Map<MethodClassKey, Optional<AnnotatedMethod>> methods = new ConcurrentHashMap<>();
 
     private final transient Map<Class<?>, Boolean> candidates = new ConcurrentHashMap<>();
-    private final transient Map<Class<?>, Boolean> locking = new ConcurrentHashMap<>();
 
     /**
      * Creates the advisor.
@@ -101,41 +99,21 @@ public final class DistributedLockedAdvisor extends StaticMethodMatcherPointcutA
                 .orElse(null);
     }
 
-    private boolean isDeclaredIn(Class<?> type) {
+    private static boolean isDeclaredIn(Class<?> type) {
         if (!AnnotationUtils.isCandidateClass(type, DistributedLocked.class)) {
             return false;
         }
         try {
-            if (isLocking(type)) {
-                return true;
-            }
-            for (Method method : ReflectionUtils.getDeclaredMethods(type)) {
-                if (isLocking(method)) {
-                    return true;
-                }
-            }
-            return false;
-        } catch (IllegalStateException | LinkageError unreadable) {
+            return isLocking(type)
+                    || Arrays.stream(ReflectionUtils.getDeclaredMethods(type))
+                            .anyMatch(DistributedLockedAdvisor::isLocking);
+        } catch (IllegalStateException | AnnotationConfigurationException | LinkageError unreadable) {
             // The check of its methods says so.
             return true;
         }
     }
 
-    private boolean isLocking(AnnotatedElement element) {
-        for (Annotation each : element.getDeclaredAnnotations()) {
-            if (locking.computeIfAbsent(each.annotationType(), DistributedLockedAdvisor::locks)) {
-                return true;
-            }
-        }
-        return false;
-    }
-
-    /** Returns whether an annotation is ours, or composed of it, or the container of repeated ones that are. */
-    private static boolean locks(Class<?> annotation) {
-        Method value = ReflectionUtils.findMethod(annotation, MergedAnnotation.VALUE);
-        Class<?> repeated = value == null ? null : value.getReturnType().getComponentType();
-        return annotation == DistributedLocked.class
-                || MergedAnnotations.from(annotation).isPresent(DistributedLocked.class)
-                || (repeated != null && repeated.isAnnotation() && locks(repeated));
+    private static boolean isLocking(AnnotatedElement element) {
+        return MergedAnnotations.from(element.getDeclaredAnnotations()).isPresent(DistributedLocked.class);
     }
 }
