@@ -10,8 +10,6 @@ import java.lang.reflect.Proxy;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
-import java.util.Objects;
-import java.util.Set;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -35,8 +33,12 @@ import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
 import org.springframework.util.ClassUtils;
 
-/** A method that runs, no bridge and not of an interface where the class has it, and where its annotation was found. */
-record AnnotatedMethod(Method method, Method declaration, Class<?> targetClass, DistributedLocked annotation) {
+/**
+ * A method that runs, no bridge and not of an interface where the class has it, and where its annotation was found;
+ * ambiguous: other annotations, which say something else, are as near.
+ */
+record AnnotatedMethod(
+        Method method, Method declaration, Class<?> targetClass, DistributedLocked annotation, boolean isAmbiguous) {
 
     /** Whether everything is there with which Spring runs suspend functions. */
     static final boolean RUNNABLE =
@@ -49,14 +51,36 @@ record AnnotatedMethod(Method method, Method declaration, Class<?> targetClass, 
         Class<?> targetClass = ClassUtils.getUserClass(beanClass);
         Method method = AopUtils.getMostSpecificMethod(invoked, targetClass);
         // A superclass may have the method and know nothing of the interface that the bean's class gives it.
-        Stream<Method> inherited = Stream.of(method)
-                .filter(found -> found.getDeclaringClass() != targetClass && found.getDeclaringClass() != Object.class)
-                .flatMap(found -> implementedBy(found, targetClass));
-        return Stream.concat(Stream.of(method, invoked).distinct(), inherited)
-                .map(annotated -> on(annotated, method, targetClass))
-                .filter(Objects::nonNull)
-                .findFirst()
-                .orElse(null);
+        List<Method> declared = Stream.concat(Stream.of(method, invoked), implementedBy(method, targetClass))
+                .distinct()
+                .toList();
+        try {
+            List<MergedAnnotation<DistributedLocked>> all = declared.stream()
+                    .flatMap(each ->
+                            MergedAnnotations.from(each, SearchStrategy.TYPE_HIERARCHY).stream(DistributedLocked.class))
+                    .toList();
+            MergedAnnotation<DistributedLocked> locking = all.stream()
+                    .filter(each -> all.stream().noneMatch(other -> isOfInterface(other) && isNearer(other, each)))
+                    .findFirst()
+                    .orElse(MergedAnnotation.missing());
+            if (!locking.isPresent()) {
+                return null;
+            }
+            DistributedLocked annotation = locking.synthesize();
+            boolean isAmbiguous = all.stream()
+                    .filter(each -> all.stream().noneMatch(other -> isNearer(other, each)))
+                    .anyMatch(each -> !each.synthesize().equals(annotation));
+            Method source = locking.getSource() instanceof Method found ? found : method;
+            return new AnnotatedMethod(method, source, targetClass, annotation, isAmbiguous);
+        } catch (AnnotationConfigurationException contradiction) {
+            // Two names for the same attribute: reported with all the other faults.
+            return declared.stream()
+                    .filter(each -> each.isAnnotationPresent(DistributedLocked.class))
+                    .map(each -> new AnnotatedMethod(
+                            method, each, targetClass, each.getAnnotation(DistributedLocked.class), false))
+                    .findFirst()
+                    .orElseThrow(() -> contradiction);
+        }
     }
 
     static Collection<AnnotatedMethod> allOf(Class<?> type) {
@@ -76,46 +100,6 @@ record AnnotatedMethod(Method method, Method declaration, Class<?> targetClass, 
                 .filter(declared -> declared.getName().equals(method.getName())
                         && declared.getParameterCount() == method.getParameterCount()
                         && AopUtils.getMostSpecificMethod(declared, targetClass).equals(method));
-    }
-
-    private static @Nullable AnnotatedMethod on(Method annotated, Method method, Class<?> targetClass) {
-        MergedAnnotation<DistributedLocked> annotation;
-        try {
-            annotation = MergedAnnotations.from(annotated, SearchStrategy.TYPE_HIERARCHY).stream(
-                            DistributedLocked.class)
-                    .reduce((found, other) -> isOfInterface(other) && isNearer(other, found) ? other : found)
-                    .orElse(MergedAnnotation.missing());
-        } catch (AnnotationConfigurationException contradiction) {
-            DistributedLocked asWritten = annotated.getAnnotation(DistributedLocked.class);
-            if (asWritten == null) {
-                throw contradiction;
-            }
-            // Two names for the same attribute: reported with all the other faults.
-            return new AnnotatedMethod(method, annotated, targetClass, asWritten);
-        }
-        if (!annotation.isPresent()) {
-            return null;
-        }
-        Method declaration = annotation.getSource() instanceof Method source ? source : annotated;
-        return new AnnotatedMethod(method, declaration, targetClass, annotation.synthesize());
-    }
-
-    /** Returns what locks the method, and what no other is nearer to it: one, in a method that is right. */
-    Set<DistributedLocked> written() {
-        try {
-            List<MergedAnnotation<DistributedLocked>> all = Stream.concat(
-                            Stream.of(method), implementedBy(method, targetClass))
-                    .flatMap(each ->
-                            MergedAnnotations.from(each, SearchStrategy.TYPE_HIERARCHY).stream(DistributedLocked.class))
-                    .toList();
-            Stream<DistributedLocked> nearest = all.stream()
-                    .filter(each -> all.stream().noneMatch(other -> isNearer(other, each)))
-                    .map(MergedAnnotation::synthesize);
-            return Stream.concat(Stream.of(annotation), nearest).collect(Collectors.toSet());
-        } catch (AnnotationConfigurationException contradiction) {
-            // Reported with all the other faults.
-            return Set.of(annotation);
-        }
     }
 
     private static boolean isOfInterface(MergedAnnotation<?> annotation) {

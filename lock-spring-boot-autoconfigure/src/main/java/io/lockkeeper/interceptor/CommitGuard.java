@@ -56,7 +56,7 @@ public final class CommitGuard {
      * @throws io.lockkeeper.LockLostException if one of the locks is lost
      */
     public static void ensureHeld() {
-        for (LeaseLoss body = BODY.get(); body != null; body = body.outer()) {
+        for (LeaseLoss body = BODY.get(); body != null; body = body.outer) {
             body.ensureHeld();
         }
     }
@@ -89,7 +89,7 @@ public final class CommitGuard {
         private final @Nullable LeaseLoss outer = BODY.get();
         private boolean ended;
         private boolean interrupted;
-        private @Nullable LockLostException loss;
+        private volatile @Nullable LockLostException loss;
 
         LeaseLoss(LockLease lease, LossPolicy policy) {
             this.lease = lease;
@@ -116,11 +116,6 @@ public final class CommitGuard {
                     BODY.set(outer);
                 }
             }
-        }
-
-        @Nullable
-        LeaseLoss outer() {
-            return outer;
         }
 
         void ensureHeld() {
@@ -158,17 +153,12 @@ public final class CommitGuard {
         }
 
         private @Nullable LockLostException loss() {
-            synchronized (this) {
-                if (loss != null) {
-                    return loss;
-                }
-            }
-            LockLostException found = of(lease);
-            synchronized (this) {
+            LockLostException found = loss == null ? of(lease) : loss;
+            if (found != null) {
                 // The answer to the release comes only once.
-                loss = loss == null ? found : loss;
-                return loss;
+                loss = found;
             }
+            return loss;
         }
 
         /** Returns the loss of a lease; null where it is held, or was released by the body itself. */

@@ -87,7 +87,7 @@ record MethodCheck(MethodLockSpecs specs, boolean woven) {
             Faults faults = new Faults(owner);
             if (!woven) {
                 ProxyCheck.check(
-                        new AnnotatedMethod(method, method, owner.targetClass(), owner.annotation()),
+                        new AnnotatedMethod(method, method, owner.targetClass(), owner.annotation(), false),
                         byInterfaces,
                         faults);
             }

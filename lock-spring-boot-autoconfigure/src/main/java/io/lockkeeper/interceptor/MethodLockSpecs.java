@@ -142,7 +142,7 @@ final class MethodLockSpecs {
         if (skips && !fallbackName.isEmpty()) {
             faults.add("skipWhenLocked", "does not go together with fallbackMethod", "Leave one of them out");
         }
-        if (method.written().size() > 1) {
+        if (method.isAmbiguous()) {
             faults.add("has several annotations that lock, of which only one would", "Write one, with all the names");
         }
         LockRequest settings = settings(method, lockNames, faults);
