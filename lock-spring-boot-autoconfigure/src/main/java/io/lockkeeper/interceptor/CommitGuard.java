@@ -4,6 +4,7 @@ package io.lockkeeper.interceptor;
 import io.lockkeeper.LockInterruptedException;
 import io.lockkeeper.LockLease;
 import io.lockkeeper.LockLostException;
+import io.lockkeeper.LockedAction;
 import io.lockkeeper.ReleaseResult;
 import io.lockkeeper.annotation.LossPolicy;
 import java.io.InterruptedIOException;
@@ -78,11 +79,6 @@ public final class CommitGuard {
 
         private static final int MAX_CAUSES = 32;
 
-        interface Body {
-            @Nullable
-            Object run() throws Throwable;
-        }
-
         private final LockLease lease;
         private final boolean interrupts;
         private final Thread thread = Thread.currentThread();
@@ -97,14 +93,14 @@ public final class CommitGuard {
         }
 
         @Nullable
-        Object run(Body body) throws Throwable {
+        Object run(LockedAction<@Nullable Object, Throwable> body) throws Throwable {
             boolean wasInterrupted = thread.isInterrupted();
             if (interrupts) {
                 lease.onLost(this::lost);
             }
             BODY.set(this);
             try {
-                Object result = body.run();
+                Object result = body.run(lease);
                 end(wasInterrupted);
                 return result;
             } catch (Throwable failure) {

@@ -6,6 +6,7 @@ import io.lockkeeper.LockLease;
 import io.lockkeeper.LockLostException;
 import io.lockkeeper.LockOperations;
 import io.lockkeeper.LockRequest;
+import io.lockkeeper.LockedAction;
 import io.lockkeeper.annotation.DistributedLocked;
 import io.lockkeeper.annotation.LossPolicy;
 import java.util.List;
@@ -15,6 +16,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Function;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -60,34 +62,40 @@ final class LockedCall {
         }
     }
 
-    LockedCall run(LockLease held) throws Throwable {
+    /** Holds the lock from the grant, at which the body begins, until what it began has ended. Fails through the future. */
+    CompletableFuture<Object> hold(
+            List<LockLease> enclosing,
+            LockedAction<@Nullable Object, Throwable> body,
+            Function<@Nullable Object, CompletionStage<Object>> end) {
+        try {
+            return ask((operations, request) -> operations.executeUntil(request, enclosing, body, end));
+        } catch (RuntimeException noRequest) {
+            return CompletableFuture.failedFuture(noRequest);
+        }
+    }
+
+    /** Runs the body. The method may commit a transaction before it returns: the watch refuses that without the lock. */
+    @Nullable
+    Object run(LockLease held) throws Throwable {
         lease = held;
         if (spec.onLost() == LossPolicy.REPORT) {
-            returned = proceed();
-        } else {
-            // The method may commit a transaction before it returns: the watch refuses that without the lock.
-            watch = new CommitGuard.LeaseLoss(held, spec.onLost());
-            returned = watch.run(this::proceed);
+            return proceed(held);
         }
-        return this;
+        watch = new CommitGuard.LeaseLoss(held, spec.onLost());
+        return watch.run(this::proceed);
     }
 
     /** Aspects between here and the method look for the call on their thread, which may not be the caller's. */
-    private @Nullable Object proceed() throws Throwable {
+    private @Nullable Object proceed(LockLease held) throws Throwable {
         return ExposeInvocationInterceptor.INSTANCE.invoke(call);
     }
 
     /** Runs a method that has ended when it returns; fails where the lock was lost, and it must not succeed then. */
-    void runToEnd(LockLease held) throws Throwable {
-        run(held);
+    private void runToEnd(LockLease held) throws Throwable {
+        returned = run(held);
         if (watch != null) {
             watch.ensureHeld();
         }
-    }
-
-    @Nullable
-    Object returned() {
-        return returned;
     }
 
     LockLease lease() {
@@ -145,7 +153,7 @@ final class LockedCall {
             try {
                 result = locked.ask((operations, request) -> {
                     operations.run(request, locked::runToEnd);
-                    return locked.returned();
+                    return locked.returned;
                 });
             } catch (LockException failure) {
                 result = locked.withoutLock(failure);
@@ -189,14 +197,8 @@ final class LockedCall {
     /** Runs a method that returns a stage: held until the stage is completed, without a thread that waits. */
     static CompletableFuture<Object> runStage(MethodLockSpec spec, MethodInvocation call) {
         LockedCall locked = new LockedCall(spec, call);
-        CompletableFuture<Object> body;
-        try {
-            body = locked.ask((operations, request) -> operations.executeUntil(
-                    request, List.of(), locked::run, begun -> watch(stage(begun.returned()), begun)));
-        } catch (RuntimeException noRequest) {
-            // A caller with a stage looks for failures nowhere else.
-            return CompletableFuture.failedFuture(noRequest);
-        }
+        CompletableFuture<Object> body =
+                locked.hold(List.of(), locked::run, returned -> watch(stage(returned), locked));
         return spec.hasAlternative() ? orInstead(body, locked) : body;
     }
 

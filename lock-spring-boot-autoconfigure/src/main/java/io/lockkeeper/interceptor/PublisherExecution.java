@@ -70,16 +70,10 @@ record PublisherExecution(
         }
 
         Flux<Object> signals() {
-            CompletableFuture<Object> locked;
-            try {
-                locked = call.ask(
-                        (operations, request) -> operations.executeUntil(request, enclosing, this::begin, begun -> {
-                            body.complete(follow(publisher(begun.returned())));
-                            return ended;
-                        }));
-            } catch (RuntimeException noRequest) {
-                return Flux.error(noRequest);
-            }
+            CompletableFuture<Object> locked = call.hold(enclosing, this::begin, returned -> {
+                body.complete(follow(publisher(returned)));
+                return ended;
+            });
             locked.whenComplete((value, failure) -> {
                 if (failure != null) {
                     body.complete(withoutLock(failure));
@@ -103,7 +97,7 @@ record PublisherExecution(
             }
         }
 
-        private LockedCall begin(LockLease lease) throws Throwable {
+        private @Nullable Object begin(LockLease lease) throws Throwable {
             leases = Stream.concat(enclosing.stream(), Stream.of(lease)).toList();
             MethodInvocation invocation = call.invocation();
             if (AnnotatedMethod.isSuspending(invocation.getMethod())) {

@@ -35,7 +35,7 @@ class LeaseLossTest {
 
     private @Nullable Object run(LossPolicy policy) throws Throwable {
         CommitGuard.LeaseLoss loss = new CommitGuard.LeaseLoss(lease, policy);
-        Object result = loss.run(body::proceed);
+        Object result = loss.run(held -> body.proceed());
         loss.ensureHeld();
         return result;
     }
