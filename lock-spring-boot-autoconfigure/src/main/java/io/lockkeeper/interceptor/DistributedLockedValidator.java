@@ -61,7 +61,7 @@ public final class DistributedLockedValidator
     private final boolean woven;
     private final MethodCheck check;
     private final ProxyCheck proxies;
-    private final @Nullable MethodTransactions transactions;
+    private final MethodTransactions transactions;
     private final Set<DistributedLockedFault> madeWrong = ConcurrentHashMap.newKeySet();
     private final Set<List<Class<?>>> harmless = ConcurrentHashMap.newKeySet();
     private Set<String> given = Set.of();
@@ -85,7 +85,7 @@ public final class DistributedLockedValidator
         this.advisor = advisor;
         this.woven = woven;
         this.switchedOff = switchedOff;
-        this.transactions = MethodTransactions.in(beans);
+        this.transactions = new MethodTransactions(beans);
         this.check = new MethodCheck(advisor.specs(), woven);
         this.proxies = new ProxyCheck(beans);
     }
@@ -233,7 +233,8 @@ public final class DistributedLockedValidator
 
     private void requirePart(boolean isThere, String reason, String remedy) {
         if (!isThere) {
-            throw new LockingMissingException(methods, reason, remedy);
+            throw new LockingMissingException(
+                    "No method with @DistributedLocked would be locked (there are " + methods + "): " + reason, remedy);
         }
     }
 
@@ -256,7 +257,7 @@ public final class DistributedLockedValidator
                 check.checkCalls(method, bean.isByInterfaces(), faults);
             }
             check.warnOfCallback(method, callbacks);
-            if (!isOff && transactions != null) {
+            if (!isOff) {
                 transactions.check(method, faults);
             }
             if (faults.isEmpty() && !unlocked.isEmpty()) {
@@ -323,7 +324,7 @@ public final class DistributedLockedValidator
      */
     @Override
     public Object postProcessAfterInitialization(Object bean, String beanName) {
-        if (started && transactions != null) {
+        if (started) {
             transactions.made(bean);
         }
         List<DistributedLockedFault> faults = new ArrayList<>(0);

@@ -48,13 +48,7 @@ record LockNames(
             Method method,
             @Nullable Object[] args,
             @Nullable Object target,
-            Class<?> targetClass) {
-
-        static boolean hasProperty(String name) {
-            return Arrays.stream(Root.class.getRecordComponents())
-                    .anyMatch(component -> component.getName().equals(name));
-        }
-    }
+            Class<?> targetClass) {}
 
     /** The arguments of one call as variables. A context of Spring's own would add 200 bytes and more to each call. */
     private record Call(EvaluationContext shared, Map<String, Integer> indexes, Root root)

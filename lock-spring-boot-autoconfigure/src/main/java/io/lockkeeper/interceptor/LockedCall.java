@@ -11,6 +11,7 @@ import io.lockkeeper.annotation.DistributedLocked;
 import io.lockkeeper.annotation.LossPolicy;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
@@ -120,8 +121,8 @@ final class LockedCall {
     static final class BlockingExecution implements MethodLockSpec.Execution {
 
         private static final Logger log = LoggerFactory.getLogger(DistributedLocked.class);
-        private static final String REACTOR = "reactor.core.scheduler.NonBlocking";
-        private static final String NETTY = "io.netty.util.concurrent.FastThreadLocalThread";
+        private static final Set<String> REACTOR = Set.of("reactor.core.scheduler.NonBlocking");
+        private static final Set<String> NETTY = Set.of("io.netty.util.concurrent.FastThreadLocalThread");
 
         private static final ClassValue<Boolean> MAY_BE_EVENT_LOOP = new ClassValue<>() {
             @Override
@@ -173,7 +174,7 @@ final class LockedCall {
                                 "io.netty.util.internal.ThreadExecutorMap", false, thread.getClassLoader())
                         .getMethod("currentExecutor")
                         .invoke(null);
-                return executor != null && ResultKind.isOf(executor.getClass(), "io.netty.channel.EventLoop");
+                return executor != null && ResultKind.isOf(executor.getClass(), Set.of("io.netty.channel.EventLoop"));
             } catch (ReflectiveOperationException unknown) {
                 return false;
             }

@@ -19,10 +19,6 @@ public final class LockingMissingException extends IllegalStateException {
         this.remedy = remedy;
     }
 
-    LockingMissingException(int methods, String reason, String remedy) {
-        this("No method with @DistributedLocked would be locked (there are " + methods + "): " + reason, remedy);
-    }
-
     /** Returns what to do. */
     public String remedy() {
         return remedy;

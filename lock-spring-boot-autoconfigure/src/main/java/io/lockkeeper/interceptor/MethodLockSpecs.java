@@ -54,10 +54,10 @@ final class MethodLockSpecs {
     MethodLockSpecs(ConfigurableListableBeanFactory beans) {
         this.beans = beans;
         this.attributes = new AttributeReader(beans::resolveEmbeddedValue);
-        this.names = SingletonSupplier.of(() -> parser(beans, attributes));
+        this.names = SingletonSupplier.of(this::nameParser);
     }
 
-    private static NameParser parser(ConfigurableListableBeanFactory beans, AttributeReader attributes) {
+    private NameParser nameParser() {
         StandardEvaluationContext shared = new StandardEvaluationContext();
         shared.setBeanResolver(new BeanFactoryResolver(beans));
         shared.setTypeLocator(new StandardTypeLocator(beans.getBeanClassLoader()));

@@ -35,7 +35,7 @@ import org.springframework.transaction.interceptor.TransactionInterceptor;
 import org.springframework.util.ClassUtils;
 import org.springframework.util.ReflectionUtils;
 
-/** The transactions that annotated methods begin. What is not static is only for applications that have transactions. */
+/** The transactions that annotated methods begin, in applications that have transactions. */
 final class MethodTransactions {
 
     private static final Logger log = LoggerFactory.getLogger(DistributedLocked.class);
@@ -47,12 +47,8 @@ final class MethodTransactions {
     private final AtomicBoolean warned = new AtomicBoolean();
     private volatile boolean promised;
 
-    private MethodTransactions(ConfigurableListableBeanFactory beans) {
+    MethodTransactions(ConfigurableListableBeanFactory beans) {
         this.beans = beans;
-    }
-
-    static @Nullable MethodTransactions in(ConfigurableListableBeanFactory beans) {
-        return PRESENT ? new MethodTransactions(beans) : null;
     }
 
     static boolean suspendsOthers(AnnotatedMethod method) {
@@ -72,7 +68,7 @@ final class MethodTransactions {
     /** Checks that a transaction inside the lock does not commit when the lock is lost, where the method says so. */
     void check(AnnotatedMethod method, Faults faults) {
         LossPolicy onLost = method.annotation().onLost();
-        if (onLost == LossPolicy.REPORT) {
+        if (!PRESENT || onLost == LossPolicy.REPORT) {
             return;
         }
         promised = true;

@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -156,6 +157,7 @@ record NameParser(
     /** Finds in a parsed expression what would be null, or fail, at every call. */
     record Check(String text, ParameterNames parameters, Predicate<String> beans, Faults faults) {
 
+        private static final Set<String> ROOT = Set.of("method", "args", "target", "targetClass");
         private static final Properties PROPERTIES = new Properties();
 
         /** Checks a node with its children; the flags say whether arguments, and properties, are read from the root. */
@@ -175,7 +177,7 @@ record NameParser(
                 }
             } else if (node instanceof PropertyOrFieldReference property) {
                 String name = property.getName();
-                if (active && !LockNames.Root.hasProperty(name)) {
+                if (active && !ROOT.contains(name)) {
                     fault(
                             "uses '" + name + "' without '#', which is neither a parameter nor a property of #root",
                             "Write #" + name + " for a parameter; known are: " + parameters.listed());
@@ -221,35 +223,29 @@ record NameParser(
                 }
                 if (path.getChild(i) instanceof PropertyOrFieldReference property) {
                     type = PROPERTIES.typeOf(property.getName(), known);
-                    checkKnown(type, path, property.getName(), "property", known, PROPERTIES.names(known));
+                    if (type == null) {
+                        missing(path, "property", property.getName(), known, PROPERTIES.names(known));
+                    }
                 } else if (path.getChild(i) instanceof MethodReference method) {
                     List<Method> named = Arrays.stream(known.getMethods())
                             .filter(each -> each.getName().equals(method.getName()))
                             .toList();
-                    type = named.isEmpty() ? null : ResolvableType.forMethodReturnType(named.get(0));
-                    Stream<String> names = Arrays.stream(known.getMethods()).map(Method::getName);
-                    checkKnown(type, path, method.getName(), "method", known, names);
-                    type = named.size() > 1 ? null : type;
+                    if (named.isEmpty()) {
+                        Stream<String> names = Arrays.stream(known.getMethods()).map(Method::getName);
+                        missing(path, "method", method.getName(), known, names);
+                    }
+                    type = named.size() == 1 ? ResolvableType.forMethodReturnType(named.get(0)) : null;
                 } else {
                     return;
                 }
             }
         }
 
-        private void checkKnown(
-                @Nullable ResolvableType found,
-                CompoundExpression path,
-                String name,
-                String kind,
-                Class<?> type,
-                Stream<String> known) {
-            if (found == null) {
-                String owner = type.getSimpleName();
-                fault(
-                        "uses " + path.toStringAST() + ", but " + owner + " has no " + kind + " '" + name + "'"
-                                + Faults.similar(name, known),
-                        "Write the name of a " + kind + " of " + owner);
-            }
+        private void missing(CompoundExpression path, String kind, String name, Class<?> type, Stream<String> known) {
+            fault(
+                    "uses " + path.toStringAST() + ", but " + type.getSimpleName() + " has no " + kind + " '" + name
+                            + "'" + Faults.similar(name, known),
+                    "Write the name of a " + kind + " of " + type.getSimpleName());
         }
 
         /** What expressions can read of a type. */

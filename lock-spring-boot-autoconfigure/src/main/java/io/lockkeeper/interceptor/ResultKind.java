@@ -14,12 +14,7 @@ import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.Flow;
 import java.util.concurrent.Future;
-import java.util.function.Consumer;
-import java.util.function.Function;
-import java.util.function.Supplier;
-import java.util.stream.BaseStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.core.ReactiveAdapter;
@@ -32,7 +27,7 @@ import org.springframework.http.HttpEntity;
 import org.springframework.stereotype.Controller;
 import org.springframework.util.ClassUtils;
 
-/** What a method's return type says. Types are compared by name where their library may not be there. */
+/** What a method's return type says. */
 final class ResultKind {
 
     private static final Map<Class<?>, Object> SKIPPED = Map.of(
@@ -47,9 +42,6 @@ final class ResultKind {
     /** What {@link Stream#iterator()} returns. */
     private static final String STREAM_ITERATOR = "java.util.Spliterators$";
 
-    private static final List<Class<?>> FUNCTIONS =
-            List.of(Supplier.class, Runnable.class, Function.class, Consumer.class);
-
     /** Results that consist of others are looked into so deep. */
     private static final int MOST_NESTED = 8;
 
@@ -58,22 +50,39 @@ final class ResultKind {
 
     private static final String ASYNC = "org.springframework.scheduling.annotation.Async";
     private static final String MAPPING = "org.springframework.web.bind.annotation.RequestMapping";
-    private static final String ENTITY = "org.springframework.http.HttpEntity";
     private static final String FLOW = "kotlinx.coroutines.flow.Flow";
     private static final String JOB = "kotlinx.coroutines.Job";
 
+    private static final Set<String> CONTAINERS = Set.of("java.util.Optional", "org.springframework.http.HttpEntity");
+
+    /** What runs already when it is returned, so that it cannot be put under a lock that comes later. */
+    private static final Set<String> RUNNING =
+            Set.of("java.util.concurrent.Future", "java.util.concurrent.CompletionStage", JOB);
+
+    private static final Set<String> PUBLISHERS =
+            Set.of("java.util.concurrent.Flow$Publisher", "org.reactivestreams.Publisher", FLOW);
+
     /** What Spring MVC completes later. */
-    private static final List<String> COMPLETED_LATER = List.of(
+    private static final Set<String> COMPLETED_LATER = Set.of(
             "org.springframework.web.context.request.async.DeferredResult",
             "org.springframework.web.context.request.async.WebAsyncTask");
 
     /** What Spring MVC writes later. */
-    private static final List<String> WRITTEN_LATER = List.of(
+    private static final Set<String> WRITTEN_LATER = Set.of(
             "org.springframework.web.servlet.mvc.method.annotation.StreamingResponseBody",
             "org.springframework.web.servlet.mvc.method.annotation.ResponseBodyEmitter");
 
-    private static final List<String> EVALUATED_LATER =
-            List.of("kotlin.sequences.Sequence", "kotlin.jvm.functions.Function0");
+    private static final Set<String> EVALUATED_LATER = Set.of(
+            "java.util.stream.BaseStream",
+            "java.util.concurrent.Callable",
+            "kotlin.sequences.Sequence",
+            "kotlin.jvm.functions.Function0");
+
+    private static final Set<String> FUNCTIONS = Set.of(
+            "java.util.function.Supplier",
+            "java.util.function.Function",
+            "java.util.function.Consumer",
+            "java.lang.Runnable");
 
     private static final String UNTIL_DONE = ", and the lock is held until it is done";
 
@@ -111,7 +120,7 @@ final class ResultKind {
             return LockedCall::runStage;
         } else if (adapter != null
                 && returnType.isAssignableFrom(adapter.getReactiveType())
-                && !isRunning(returnType)) {
+                && !isOf(returnType, RUNNING)) {
             return PublisherExecution.of(adapter);
         } else if (returnType == Future.class && isAsync()) {
             // Completed when it is returned, on the thread of the task: the caller's future is Spring's.
@@ -126,9 +135,9 @@ final class ResultKind {
     }
 
     private String remedy() {
-        return isOf(returnType, JOB)
+        return isOf(returnType, Set.of(JOB))
                 ? "Make it a suspend function, or return the value itself"
-                : isRunning(returnType)
+                : isOf(returnType, RUNNING)
                         ? "Return CompletableFuture or CompletionStage, or the value itself"
                         : "Return a type that Spring's ReactiveAdapterRegistry knows, with reactor-core on the class path";
     }
@@ -183,7 +192,7 @@ final class ResultKind {
                 && MergedAnnotations.from(method.method(), SearchStrategy.TYPE_HIERARCHY)
                         .isPresent(MAPPING);
         Class<?> raw = type.resolve(Object.class);
-        if (isAny(raw, COMPLETED_LATER) || (handlesRequests && Callable.class.isAssignableFrom(raw))) {
+        if (isOf(raw, COMPLETED_LATER) || (handlesRequests && Callable.class.isAssignableFrom(raw))) {
             return new Ongoing(raw, "Return CompletableFuture, which Spring MVC waits for as well" + UNTIL_DONE);
         }
         boolean held = suspending ? isFlow() : goesOn(returnType);
@@ -192,7 +201,7 @@ final class ResultKind {
 
     private static @Nullable Ongoing findOngoing(ResolvableType part, boolean goesOn, int depth) {
         Class<?> raw = part.resolve(Object.class);
-        if (isAny(raw, WRITTEN_LATER)) {
+        if (isOf(raw, WRITTEN_LATER)) {
             return new Ongoing(
                     raw,
                     "Put @DistributedLocked on a method of another bean, and call that while the response is written");
@@ -201,7 +210,7 @@ final class ResultKind {
         // A type may have itself as its bound: class Category<C extends Category<C>>.
         for (ResolvableType inner : depth == 0 ? List.<ResolvableType>of() : parts(part, raw)) {
             Class<?> content = inner.resolve(Object.class);
-            if (isContainer(raw) && goesOn(content)) {
+            if (isOf(raw, CONTAINERS) && goesOn(content)) {
                 return new Ongoing(content, "Return " + turned(raw, content) + UNTIL_DONE);
             }
             Ongoing inside = findOngoing(inner, goesOn(content), depth - 1);
@@ -216,7 +225,7 @@ final class ResultKind {
         if (type.isArray()) {
             return List.of(type.getComponentType());
         }
-        boolean hasParts = isContainer(raw)
+        boolean hasParts = isOf(raw, CONTAINERS)
                 || goesOn(raw)
                 || Iterable.class.isAssignableFrom(raw)
                 || Map.class.isAssignableFrom(raw);
@@ -225,7 +234,7 @@ final class ResultKind {
 
     private static String turned(Class<?> outer, Class<?> inner) {
         ReactiveAdapter adapter = adapter(inner);
-        boolean isMultiple = adapter == null ? !isRunning(inner) : adapter.isMultiValue();
+        boolean isMultiple = adapter == null ? !isOf(inner, RUNNING) : adapter.isMultiValue();
         return isMultiple
                 ? inner.getSimpleName() + " itself"
                 : inner.getSimpleName() + "<" + outer.getSimpleName() + "<..>>";
@@ -234,61 +243,43 @@ final class ResultKind {
     /** Returns whether only the value itself tells whether it goes on. */
     private static boolean isOpen(ResolvableType type) {
         Class<?> raw = type.resolve(Object.class);
-        return OPEN.contains(raw) || (isContainer(raw) && (!type.hasGenerics() || isOpen(type.getGeneric())));
+        return OPEN.contains(raw) || (isOf(raw, CONTAINERS) && (!type.hasGenerics() || isOpen(type.getGeneric())));
     }
 
     /** Returns what goes on, or is evaluated later, of what a method with an open return type returned; null: nothing. */
     static @Nullable Object findOngoing(Object returned) {
         Class<?> type = returned.getClass();
-        if (isContainer(type)) {
+        if (isOf(type, CONTAINERS)) {
             Object content = returned instanceof Optional<?> optional ? optional.orElse(null) : Entities.body(returned);
             return content == null ? null : findOngoing(content);
         }
         boolean ongoing = returned instanceof Future<?> future
                 ? !future.isDone()
-                : goesOn(type) || isEvaluatedLater(type) || isAny(type, COMPLETED_LATER) || isAny(type, WRITTEN_LATER);
+                : goesOn(type) || isEvaluatedLater(type) || isOf(type, COMPLETED_LATER) || isOf(type, WRITTEN_LATER);
         return ongoing ? returned : null;
-    }
-
-    private static boolean isContainer(Class<?> type) {
-        return type == Optional.class || isOf(type, ENTITY);
     }
 
     private static @Nullable ReactiveAdapter adapter(Class<?> type) {
         return REACTOR ? ReactiveAdapterRegistry.getSharedInstance().getAdapter(type) : null;
     }
 
-    /** Whether what is returned runs already, so that it cannot be put under a lock that comes later. */
-    private static boolean isRunning(Class<?> type) {
-        return Future.class.isAssignableFrom(type) || CompletionStage.class.isAssignableFrom(type) || isOf(type, JOB);
-    }
-
     private static boolean goesOn(Class<?> type) {
-        return isRunning(type)
-                || Flow.Publisher.class.isAssignableFrom(type)
-                || isAny(type, List.of("org.reactivestreams.Publisher", FLOW))
-                || adapter(type) != null;
+        return isOf(type, RUNNING) || isOf(type, PUBLISHERS) || adapter(type) != null;
     }
 
     /** Pages of Spring Data, and other collections, are functions too, and have their values already. */
     private static boolean isEvaluatedLater(Class<?> type) {
-        return BaseStream.class.isAssignableFrom(type)
-                || Callable.class.isAssignableFrom(type)
-                || type.getName().startsWith(STREAM_ITERATOR)
-                || (FUNCTIONS.stream().anyMatch(each -> each.isAssignableFrom(type))
-                        && !Iterable.class.isAssignableFrom(type))
-                || isAny(type, EVALUATED_LATER);
+        return type.getName().startsWith(STREAM_ITERATOR)
+                || isOf(type, EVALUATED_LATER)
+                || (isOf(type, FUNCTIONS) && !Iterable.class.isAssignableFrom(type));
     }
 
-    private static boolean isAny(Class<?> type, List<String> names) {
-        return names.stream().anyMatch(name -> isOf(type, name));
-    }
-
-    static boolean isOf(@Nullable Class<?> type, String name) {
+    /** Types are compared by name, because their libraries may not be there. */
+    static boolean isOf(@Nullable Class<?> type, Set<String> names) {
         return type != null
-                && (type.getName().equals(name)
-                        || isOf(type.getSuperclass(), name)
-                        || Arrays.stream(type.getInterfaces()).anyMatch(each -> isOf(each, name)));
+                && (names.contains(type.getName())
+                        || isOf(type.getSuperclass(), names)
+                        || Arrays.stream(type.getInterfaces()).anyMatch(each -> isOf(each, names)));
     }
 
     /** Only loaded where spring-web is there. */

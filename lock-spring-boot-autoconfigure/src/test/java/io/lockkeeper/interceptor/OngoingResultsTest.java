@@ -8,6 +8,7 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Spliterator;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
@@ -102,6 +103,7 @@ class OngoingResultsTest {
     @CsvSource({
         "stream, Stream<String>, Stream",
         "numbers, IntStream, IntStream",
+        "rows, Rows, Rows",
         "supplier, Supplier<String>, Supplier",
         "callable, Callable<String>, Callable",
         "runnable, Runnable, Runnable",
@@ -289,8 +291,22 @@ class OngoingResultsTest {
         Callable<String> callable();
     }
 
+    /** A stream that is also an iterable, as those of some libraries are, has no values of its own. */
+    interface Rows extends Stream<String>, Iterable<String> {
+        @Override
+        void forEach(Consumer<? super String> action);
+
+        @Override
+        Spliterator<String> spliterator();
+    }
+
     @SuppressWarnings("NullAway") // The methods are never called.
     static class Service {
+        @DistributedLocked
+        public Rows rows() {
+            return null;
+        }
+
         @DistributedLocked
         public Stream<String> stream() {
             return null;
