@@ -177,11 +177,6 @@ record AnnotatedMethod(
                 : ResolvableType.forMethodReturnType(method, type);
     }
 
-    /** Returns whether the type of the value has a question mark. */
-    static boolean mayReturnNull(Method method) {
-        return new MethodParameter(method, -1).isOptional();
-    }
-
     static @Nullable Object[] arguments(Method method, @Nullable Object[] all) {
         return isSuspending(method) ? Arrays.copyOf(all, all.length - 1) : all;
     }

@@ -6,9 +6,7 @@ import java.lang.reflect.AnnotatedElement;
 import java.lang.reflect.Method;
 import java.util.Arrays;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
-import org.jspecify.annotations.Nullable;
 import org.springframework.aop.Advisor;
 import org.springframework.aop.framework.Advised;
 import org.springframework.aop.support.DefaultPointcutAdvisor;
@@ -34,7 +32,7 @@ public final class DistributedLockedAdvisor extends StaticMethodMatcherPointcutA
     private final transient MethodLockSpecs specs;
 
     /** Absence included, so that beans without the annotation cost little. */
-    private final transient Map<MethodClassKey, Optional<AnnotatedMethod>> methods = new ConcurrentHashMap<>();
+    private final transient Map<MethodClassKey, Boolean> methods = new ConcurrentHashMap<>();
 
     private final transient Map<Class<?>, Boolean> candidates = new ConcurrentHashMap<>();
 
@@ -54,8 +52,10 @@ public final class DistributedLockedAdvisor extends StaticMethodMatcherPointcutA
 
     @Override
     public boolean matches(Method method, Class<?> targetClass) {
+        boolean isAnnotated = methods.computeIfAbsent(
+                new MethodClassKey(method, targetClass), unknown -> AnnotatedMethod.find(method, targetClass) != null);
         // A class that cannot be proxied would stop the start here; the validator says so together with all the rest.
-        return find(method, targetClass) != null && proxies.isPossible(targetClass);
+        return isAnnotated && proxies.isPossible(targetClass);
     }
 
     /** Moves the validation of arguments, which Spring adds inside of the lock: an invalid call need not wait. */
@@ -89,14 +89,6 @@ public final class DistributedLockedAdvisor extends StaticMethodMatcherPointcutA
             candidates.put(type, known);
         }
         return known;
-    }
-
-    @Nullable
-    AnnotatedMethod find(Method invoked, Class<?> beanClass) {
-        return methods.computeIfAbsent(
-                        new MethodClassKey(invoked, beanClass),
-                        unknown -> Optional.ofNullable(AnnotatedMethod.find(invoked, beanClass)))
-                .orElse(null);
     }
 
     private static boolean isDeclaredIn(Class<?> type) {

@@ -62,7 +62,10 @@ public final class DistributedLockedValidator
     private final MethodCheck check;
     private final ProxyCheck proxies;
     private final MethodTransactions transactions;
-    private final Set<DistributedLockedFault> madeWrong = ConcurrentHashMap.newKeySet();
+
+    /** What is wrong with the beans that are made until the application has started. */
+    private final Set<DistributedLockedFault> wrong = ConcurrentHashMap.newKeySet();
+
     private final Set<List<Class<?>>> harmless = ConcurrentHashMap.newKeySet();
     private Set<String> given = Set.of();
     private volatile boolean started;
@@ -114,7 +117,9 @@ public final class DistributedLockedValidator
                         .add(name);
             }
         }
+        types.keySet().forEach(each -> addOfClass(each.type(), wrong));
         Collection<Beans> all = types.values();
+        all.removeIf(each -> each.methods().isEmpty());
         all.forEach(each -> each.methods().forEach(advisor.specs()::announce));
         methods = all.stream().mapToInt(each -> each.methods().size()).sum();
         boolean isOff = switchedOff.getAsBoolean();
@@ -122,10 +127,9 @@ public final class DistributedLockedValidator
             requireParts(all);
         }
         started = true;
-        Set<DistributedLockedFault> faults = new HashSet<>(madeWrong);
-        all.forEach(each -> faults.addAll(check(each, isOff)));
-        if (!faults.isEmpty()) {
-            throw new DistributedLockedConfigurationException(faults.stream()
+        all.forEach(each -> check(each, isOff));
+        if (!wrong.isEmpty()) {
+            throw new DistributedLockedConfigurationException(wrong.stream()
                     .sorted(Comparator.comparing(DistributedLockedFault::place)
                             .thenComparing(DistributedLockedFault::problem))
                     .toList());
@@ -171,7 +175,7 @@ public final class DistributedLockedValidator
         if (!woven) {
             requireLockedParents();
         }
-        if (methods == 0) {
+        if (all.isEmpty()) {
             return;
         }
         requirePart(
@@ -185,10 +189,7 @@ public final class DistributedLockedValidator
         requirePart(
                 woven
                         || proxies.isProxying()
-                        || all.stream()
-                                .filter(each -> !each.methods().isEmpty())
-                                .flatMap(each -> each.names().stream())
-                                .allMatch(proxies::isAttached),
+                        || all.stream().flatMap(each -> each.names().stream()).allMatch(proxies::isAttached),
                 "no auto-proxy creator puts proxies around beans.",
                 "Do not remove or replace the bean '" + AopConfigUtils.AUTO_PROXY_CREATOR_BEAN_NAME
                         + "', or add @EnableAspectJAutoProxy.");
@@ -198,9 +199,7 @@ public final class DistributedLockedValidator
                                 .flatMap(each -> each.methods().stream())
                                 .anyMatch(method -> MethodCheck.WeavingCheck.isWoven(method.method()))
                         // They are checked when they are made.
-                        || all.stream()
-                                .allMatch(each -> each.methods().isEmpty()
-                                        || each.type().type().isInterface()),
+                        || all.stream().allMatch(each -> each.type().type().isInterface()),
                 "lockkeeper.mode is aspectj, but the AspectJ weaver does not run, or does not weave Lockkeeper's"
                         + " aspect into them.",
                 "Start the JVM with -javaagent:aspectjweaver.jar, the jar of org.aspectj:aspectjweaver, or remove"
@@ -238,13 +237,8 @@ public final class DistributedLockedValidator
         }
     }
 
-    private List<DistributedLockedFault> check(Beans same, boolean isOff) {
-        List<DistributedLockedFault> found = new ArrayList<>(0);
+    private void check(Beans same, boolean isOff) {
         BeanType bean = same.type();
-        addOfClass(bean.type(), found);
-        if (same.methods().isEmpty()) {
-            return found;
-        }
         List<String> unlocked = isOff || woven
                 ? List.of()
                 : same.names().stream()
@@ -265,16 +259,15 @@ public final class DistributedLockedValidator
             }
             Faults annotation = new Faults(method);
             check.checkAnnotation(method, bean.isByInterfaces(), annotation);
-            found.addAll(faults.found());
+            wrong.addAll(faults.found());
             // A class below the known one may have the fallback.
             annotation.found().stream()
                     .filter(fault -> bean.isExact() || !fault.attribute().equals(Fallback.ATTRIBUTE))
-                    .forEach(found::add);
+                    .forEach(wrong::add);
         }
-        return found;
     }
 
-    private static void addOfClass(Class<?> type, List<DistributedLockedFault> found) {
+    private static void addOfClass(Class<?> type, Collection<DistributedLockedFault> found) {
         // The annotation itself cannot be there, but one that is composed of it may forget to say where it belongs.
         if (MergedAnnotations.from(type, SearchStrategy.TYPE_HIERARCHY).isPresent(DistributedLocked.class)) {
             found.add(new DistributedLockedFault(
@@ -343,7 +336,7 @@ public final class DistributedLockedValidator
             }
         }
         if (!started) {
-            madeWrong.addAll(faults);
+            wrong.addAll(faults);
         } else if (!faults.isEmpty()) {
             throw new DistributedLockedConfigurationException(faults);
         }

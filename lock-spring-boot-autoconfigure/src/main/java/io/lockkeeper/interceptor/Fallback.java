@@ -120,12 +120,15 @@ record Fallback(List<Candidate> candidates) {
         return AnnotatedMethod.resultType(method, owner.targetClass()).resolve(method.getReturnType());
     }
 
+    /** Runs what is there for a failure; throws the failure where there is nothing. */
     @Nullable
-    Candidate forFailure(LockException failure) {
-        return candidates.stream()
-                .filter(candidate -> candidate.handles(failure))
-                .findFirst()
-                .orElse(null);
+    Object run(MethodInvocation call, @Nullable Object[] args, LockException failure) throws Throwable {
+        for (Candidate candidate : candidates) {
+            if (candidate.handles(failure)) {
+                return candidate.invoke(call, args, failure);
+            }
+        }
+        throw failure;
     }
 
     /** A method that may run, accessible, and the type of the exception that it takes after the arguments, if any. */
@@ -151,8 +154,8 @@ record Fallback(List<Candidate> candidates) {
         }
 
         /** Runs the method, through the proxy of the bean where that can call it: it may have advice of its own. */
-        @Nullable
-        Object invoke(MethodInvocation call, @Nullable Object[] args, LockException failure) throws Throwable {
+        private @Nullable Object invoke(MethodInvocation call, @Nullable Object[] args, LockException failure)
+                throws Throwable {
             @Nullable Object[] all = Arrays.copyOf(args, method.getParameterCount());
             if (failureType != null) {
                 all[args.length] = failure;

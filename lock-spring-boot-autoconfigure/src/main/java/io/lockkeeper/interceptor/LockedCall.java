@@ -4,6 +4,7 @@ package io.lockkeeper.interceptor;
 import io.lockkeeper.LockException;
 import io.lockkeeper.LockLease;
 import io.lockkeeper.LockLostException;
+import io.lockkeeper.LockNotAcquiredException;
 import io.lockkeeper.LockOperations;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockedAction;
@@ -109,12 +110,19 @@ final class LockedCall {
         return spec.onLost() == LossPolicy.REPORT ? null : CommitGuard.LeaseLoss.of(lease());
     }
 
+    /** Returns what takes the place of a call without a lock; a store that fails is no reason to skip one. */
     @Nullable
     Object withoutLock(Throwable failure) throws Throwable {
-        if (failure instanceof LockException noLock && lease == null) {
-            return spec.withoutLock(call, args, noLock);
+        if (!(failure instanceof LockException noLock) || lease != null) {
+            throw failure;
         }
-        throw failure;
+        if (spec.skipWhenLocked() && noLock instanceof LockNotAcquiredException) {
+            return spec.skippedResult();
+        }
+        if (spec.fallback() == null) {
+            throw failure;
+        }
+        return spec.fallback().run(call, args, noLock);
     }
 
     /** Runs a method that has ended when it returns: on the caller's thread, which waits for the lock. */
@@ -146,7 +154,7 @@ final class LockedCall {
                         "{} was called on the event loop thread '{}', which it blocks while it waits for the lock and runs."
                                 + " Return a Mono, Flux or CompletableFuture, or call it on another thread, as with"
                                 + " subscribeOn(Schedulers.boundedElastic()). Said once for each method",
-                        spec.label(),
+                        spec.settings().label(),
                         Thread.currentThread().getName());
             }
             LockedCall locked = new LockedCall(spec, call);
@@ -187,7 +195,7 @@ final class LockedCall {
                         "{} returned a {}, which goes on without the lock, because {} is declared as its return type. Declare"
                                 + " CompletableFuture, Mono or Flux, and the lock is held until the end. Said once for each"
                                 + " method",
-                        spec.label(),
+                        spec.settings().label(),
                         ongoing.getClass().getSimpleName(),
                         call.getMethod().getReturnType().getSimpleName());
             }
@@ -200,7 +208,7 @@ final class LockedCall {
         LockedCall locked = new LockedCall(spec, call);
         CompletableFuture<Object> body =
                 locked.hold(List.of(), locked::run, returned -> watch(stage(returned), locked));
-        return spec.hasAlternative() ? orInstead(body, locked) : body;
+        return spec.skipWhenLocked() || spec.fallback() != null ? orInstead(body, locked) : body;
     }
 
     /** A method that returns null instead of a stage has ended. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.interceptor;
 
-import io.lockkeeper.LockException;
-import io.lockkeeper.LockNotAcquiredException;
 import io.lockkeeper.LockOperations;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.annotation.LossPolicy;
@@ -50,27 +48,5 @@ record MethodLockSpec(
     /** Returns the names as a method that takes the same arguments would write them. */
     List<String> written() {
         return names == null ? settings.names() : names.written();
-    }
-
-    /** Returns a short name of the method that no other method has. */
-    String label() {
-        return String.valueOf(settings.label());
-    }
-
-    boolean hasAlternative() {
-        return skipWhenLocked || fallback != null;
-    }
-
-    /** Returns what takes the place of a call without a lock; a store that fails is no reason to skip one. */
-    @Nullable
-    Object withoutLock(MethodInvocation call, @Nullable Object[] args, LockException failure) throws Throwable {
-        if (skipWhenLocked && failure instanceof LockNotAcquiredException) {
-            return skippedResult;
-        }
-        Fallback.Candidate instead = fallback == null ? null : fallback.forFailure(failure);
-        if (instead == null) {
-            throw failure;
-        }
-        return instead.invoke(call, args, failure);
     }
 }

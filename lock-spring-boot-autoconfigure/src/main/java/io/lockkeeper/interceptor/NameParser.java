@@ -277,7 +277,9 @@ record NameParser(
         }
 
         private void checkVariable(String name) {
-            if (parameters.isVariable(name)) {
+            if (name.equals("root")
+                    || name.equals("this")
+                    || parameters.indexes().containsKey(name)) {
                 return;
             }
             if (parameters.missing()) {
@@ -317,10 +319,6 @@ record NameParser(
                     .mapToObj(index -> ResolvableType.forMethodParameter(method.method(), index, method.targetClass()))
                     .toList();
             return new ParameterNames(indexes, types, missing);
-        }
-
-        boolean isVariable(String name) {
-            return name.equals("root") || name.equals("this") || indexes.containsKey(name);
         }
 
         ResolvableType typeOf(String name) {

@@ -17,6 +17,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.springframework.core.MethodParameter;
 import org.springframework.core.ReactiveAdapter;
 import org.springframework.core.ReactiveAdapterRegistry;
 import org.springframework.core.ResolvableType;
@@ -175,8 +176,10 @@ final class ResultKind {
                     "Return void, Optional or a type that may be null, or leave skipWhenLocked out");
         }
         Object skipped = SKIPPED.get(returnType);
-        boolean mayBeNull =
-                !suspending || returnType == void.class || isFlow() || AnnotatedMethod.mayReturnNull(method.method());
+        boolean mayBeNull = !suspending
+                || returnType == void.class
+                || isFlow()
+                || new MethodParameter(method.method(), -1).isOptional();
         if (!mayBeNull && skipped == null) {
             faults.add(
                     "skipWhenLocked",
