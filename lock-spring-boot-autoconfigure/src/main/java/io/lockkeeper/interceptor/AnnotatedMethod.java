@@ -16,12 +16,9 @@ import java.util.stream.Stream;
 import kotlin.coroutines.AbstractCoroutineContextElement;
 import kotlin.coroutines.Continuation;
 import kotlin.coroutines.CoroutineContext;
-import kotlinx.coroutines.Job;
 import kotlinx.coroutines.ThreadContextElement;
 import org.jspecify.annotations.Nullable;
-import org.reactivestreams.Publisher;
 import org.springframework.aop.support.AopUtils;
-import org.springframework.core.CoroutinesUtils;
 import org.springframework.core.KotlinDetector;
 import org.springframework.core.MethodClassKey;
 import org.springframework.core.MethodIntrospector;
@@ -200,13 +197,6 @@ record AnnotatedMethod(
             if (args[last] instanceof Continuation<?> caller) {
                 args[last] = new Caller<>(caller, caller.getContext().plus(new Coroutine(leases)));
             }
-        }
-
-        /** Calls a suspend function in the context of the caller, whose continuation is the last argument. */
-        @SuppressWarnings("NullAway") // Arguments may be null there, and the bean of a proxied call is not.
-        static Publisher<?> call(Method function, @Nullable Object bean, @Nullable Object[] args) {
-            CoroutineContext context = ((Continuation<?>) args[args.length - 1]).getContext();
-            return CoroutinesUtils.invokeSuspendingFunction(context.minusKey(Job.Key), function, bean, args);
         }
 
         @Override

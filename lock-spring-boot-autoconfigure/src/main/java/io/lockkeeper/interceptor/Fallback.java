@@ -4,7 +4,6 @@ package io.lockkeeper.interceptor;
 import io.lockkeeper.LockException;
 import io.lockkeeper.LockNotAcquiredException;
 import io.lockkeeper.LockStoreException;
-import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.util.Arrays;
@@ -69,7 +68,6 @@ record Fallback(List<Candidate> candidates) {
     }
 
     private static Candidate candidate(Method method, AnnotatedMethod owner) {
-        ReflectionUtils.makeAccessible(method);
         Class<?>[] types = AnnotatedMethod.parameterTypes(method);
         boolean takesFailure = types.length > AnnotatedMethod.parameterCount(owner.method());
         return new Candidate(method, takesFailure ? types[types.length - 1] : null);
@@ -131,7 +129,7 @@ record Fallback(List<Candidate> candidates) {
         throw failure;
     }
 
-    /** A method that may run, accessible, and the type of the exception that it takes after the arguments, if any. */
+    /** A method that may run, and the type of the exception that it takes after the arguments, if any. */
     record Candidate(Method method, @Nullable Class<?> failureType) {
 
         private static boolean canTake(Class<?> failureType) {
@@ -154,6 +152,7 @@ record Fallback(List<Candidate> candidates) {
         }
 
         /** Runs the method, through the proxy of the bean where that can call it: it may have advice of its own. */
+        @SuppressWarnings("NullAway") // Arguments may be null there.
         private @Nullable Object invoke(MethodInvocation call, @Nullable Object[] args, LockException failure)
                 throws Throwable {
             @Nullable Object[] all = Arrays.copyOf(args, method.getParameterCount());
@@ -162,17 +161,12 @@ record Fallback(List<Candidate> candidates) {
             }
             Object proxy = call instanceof ProxyMethodInvocation proxied ? proxied.getProxy() : null;
             Method declared = proxy == null ? null : callable(proxy);
-            Method called = declared == null ? method : declared;
-            Object bean = declared == null ? call.getThis() : proxy;
             if (AnnotatedMethod.isSuspending(method)) {
                 all[all.length - 1] = call.getArguments()[call.getArguments().length - 1];
-                return AnnotatedMethod.Coroutine.call(called, bean, all);
             }
-            try {
-                return called.invoke(bean, all);
-            } catch (InvocationTargetException thrown) {
-                throw thrown.getTargetException();
-            }
+            return declared == null
+                    ? AopUtils.invokeJoinpointUsingReflection(call.getThis(), method, all)
+                    : AopUtils.invokeJoinpointUsingReflection(proxy, declared, all);
         }
 
         /** Returns what a proxy calls; null where the method would run on the proxy itself, without advice. */
