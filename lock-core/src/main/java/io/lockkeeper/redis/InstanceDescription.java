@@ -11,39 +11,30 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import org.jspecify.annotations.Nullable;
 
 /** The JSON text in which an instance describes itself to people who ask who holds a lock. */
 final class InstanceDescription {
 
+    private static final Pattern FIELD = Pattern.compile("\"(\\w+)\":(?:\"((?:[^\"\\\\]|\\\\.)*)\"|(\\d+))");
+    private static final Pattern ESCAPE = Pattern.compile("\\\\(?:u([0-9a-fA-F]{4})|(.))");
+
     private InstanceDescription() {}
 
     static String toJson(StoredInstance instance) {
-        // No concatenation: the JVM compiles each of its shapes, while an application starts.
-        return String.join(
-                "",
-                "{\"id\":",
-                quoted(instance.clientId()),
-                ",\"application\":",
-                quoted(instance.application()),
-                ",\"host\":",
-                quoted(instance.host()),
-                ",\"pid\":",
-                Long.toString(instance.pid()),
-                ",\"since\":",
-                quoted(instance.since().toString()),
-                ",\"service\":",
-                quoted(instance.service()),
-                "}");
+        return "{\"id\":%s,\"application\":%s,\"host\":%s,\"pid\":%s,\"since\":%s,\"service\":%s}"
+                .formatted(
+                        quoted(instance.clientId()),
+                        quoted(instance.application()),
+                        quoted(instance.host()),
+                        instance.pid(),
+                        quoted(instance.since().toString()),
+                        quoted(instance.service()));
     }
 
-    /** Reads what {@link #toJson} wrote; empty where there is nothing, or something else. */
-    static Optional<StoredInstance> parse(byte @Nullable [] json) {
-        if (json == null) {
-            return Optional.empty();
-        }
+    /** Reads what {@link #toJson} wrote; empty where it is something else. */
+    static Optional<StoredInstance> parse(byte[] json) {
         Map<String, String> fields = new HashMap<>();
-        Matcher field = Syntax.FIELD.matcher(new String(json, StandardCharsets.UTF_8));
+        Matcher field = FIELD.matcher(new String(json, StandardCharsets.UTF_8));
         while (field.find()) {
             fields.put(field.group(1), field.group(2) == null ? field.group(3) : unquoted(field.group(2)));
         }
@@ -61,7 +52,7 @@ final class InstanceDescription {
     }
 
     private static String unquoted(String text) {
-        return Syntax.ESCAPE.matcher(text).replaceAll(escape -> {
+        return ESCAPE.matcher(text).replaceAll(escape -> {
             String code = escape.group(1);
             String character = code == null ? escape.group(2) : Character.toString(Integer.parseInt(code, 16));
             return Matcher.quoteReplacement(character);
@@ -76,12 +67,5 @@ final class InstanceDescription {
             json.append(safe ? String.valueOf(c) : String.format(Locale.ROOT, "\\u%04x", (int) c));
         }
         return json.append('"').toString();
-    }
-
-    /** For those who read descriptions, which is rare: each instance writes its own when it starts. */
-    private static final class Syntax {
-
-        private static final Pattern FIELD = Pattern.compile("\"(\\w+)\":(?:\"((?:[^\"\\\\]|\\\\.)*)\"|(\\d+))");
-        private static final Pattern ESCAPE = Pattern.compile("\\\\(?:u([0-9a-fA-F]{4})|(.))");
     }
 }

@@ -7,15 +7,13 @@ import io.lockkeeper.redis.replication.ReplicaAcks;
 import io.lockkeeper.redis.replication.ReplicatedCommands;
 import io.lockkeeper.store.DaemonThreads;
 import io.lockkeeper.store.StoreException;
-import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collections;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Properties;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -49,7 +47,7 @@ final class RedisCommands implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(RedisCommands.class);
     private static final int PREPARATION_FACTOR = 5;
     private static final LuaScript SCAN = LuaScript.of("scan");
-    private static final byte[] FIRST_PAGE = RedisNames.bytes("0");
+    private static final String FIRST_PAGE = "0";
     private static final byte[] PAGE_SIZE = RedisNames.bytes("500");
 
     /**
@@ -208,63 +206,48 @@ final class RedisCommands implements AutoCloseable {
      * Finds so many different keys on all servers at once, a page at a time. Takes as many commands as there are keys on a
      * server by 500, and fails if one of them does.
      */
-    CompletableFuture<List<byte[]>> scan(byte[] pattern, int limit) {
-        Set<ByteBuffer> found = Collections.synchronizedSet(new LinkedHashSet<>());
+    CompletableFuture<List<String>> scan(byte[] pattern, int limit) {
+        Set<String> found = Collections.synchronizedSet(new LinkedHashSet<>());
         CompletableFuture<?> known = topology.isSingle() ? CompletableFuture.completedFuture(null) : learn();
         return known.thenCompose(masters -> all(
                         topology.routes(pattern).stream().map(route -> scan(FIRST_PAGE, route, pattern, limit, found))))
-                .thenApply(done ->
-                        found.stream().limit(limit).map(ByteBuffer::array).toList());
+                .thenApply(done -> found.stream().limit(limit).toList());
     }
 
     /**
      * Reads on from a page of the server of a key. Not with the cursors of spring-data-redis: the one over a Jedis cluster goes
      * on to read from a connection that it has given back to the pool, and so takes the answers of other commands.
      */
-    private CompletableFuture<?> scan(byte[] page, byte[] route, byte[] pattern, int limit, Set<ByteBuffer> found) {
-        return eval(SCAN, List.of(route), List.of(page, pattern, PAGE_SIZE), 0).thenCompose(reply -> {
-            ByteBuffer text = ByteBuffer.wrap(ScriptReply.text(reply));
-            byte[] next = until('\n', text);
-            while (text.hasRemaining()) {
-                byte[] key = new byte[Integer.parseInt(new String(until(':', text), StandardCharsets.US_ASCII))];
-                text.get(key);
-                found.add(ByteBuffer.wrap(key));
+    private CompletableFuture<?> scan(String page, byte[] route, byte[] pattern, int limit, Set<String> found) {
+        List<byte[]> arguments = List.of(RedisNames.bytes(page), pattern, PAGE_SIZE);
+        return eval(SCAN, List.of(route), arguments, 0).thenCompose(reply -> {
+            // A character for each byte, because lengths are in bytes.
+            String text = new String(ScriptReply.text(reply), StandardCharsets.ISO_8859_1);
+            int end = text.indexOf('\n');
+            String next = text.substring(0, end);
+            for (int begin = end + 1; begin < text.length(); begin = end) {
+                int colon = text.indexOf(':', begin);
+                end = colon + 1 + Integer.parseInt(text.substring(begin, colon));
+                byte[] key = text.substring(colon + 1, end).getBytes(StandardCharsets.ISO_8859_1);
+                found.add(new String(key, StandardCharsets.UTF_8));
             }
-            return found.size() >= limit || Arrays.equals(next, FIRST_PAGE)
+            return found.size() >= limit || next.equals(FIRST_PAGE)
                     ? CompletableFuture.completedFuture(null)
                     : scan(next, route, pattern, limit, found);
         });
     }
 
-    private static byte[] until(char end, ByteBuffer text) {
-        int length = 0;
-        while (text.get(text.position() + length) != end) {
-            length++;
-        }
-        byte[] part = new byte[length];
-        text.get(part).get();
-        return part;
-    }
-
-    /** Reads texts in the order of their keys; null where there is none, or something else. Fails if one of the servers does. */
-    CompletableFuture<List<byte @Nullable []>> get(List<byte[]> keys) {
-        byte @Nullable [][] values = new byte[keys.size()][];
-        List<CompletableFuture<?>> answers = new ArrayList<>();
-        for (int[] group : SlotGroups.of(keys, topology::slot)) {
-            byte[][] names = new byte[group.length][];
-            for (int i = 0; i < group.length; i++) {
-                names[i] = keys.get(group[i]);
-            }
-            answers.add(call(names[0], "get", connection -> connection
-                            .stringCommands()
-                            .mGet(names))
-                    .thenAccept(found -> {
-                        for (int i = 0; i < group.length; i++) {
-                            values[group[i]] = found.get(i);
-                        }
-                    }));
-        }
-        return all(answers.stream()).thenApply(done -> Arrays.asList(values));
+    /** Reads the texts that there are under keys. Fails if one of the servers does. */
+    CompletableFuture<List<byte[]>> get(List<byte[]> keys) {
+        List<CompletableFuture<List<byte[]>>> answers = SlotGroups.of(keys, topology::slot).stream()
+                .map(group -> call(group.get(0), "get", connection -> connection
+                        .stringCommands()
+                        .mGet(group.toArray(byte[][]::new))))
+                .toList();
+        return all(answers.stream()).thenApply(done -> answers.stream()
+                .flatMap(answer -> answer.join().stream())
+                .filter(Objects::nonNull)
+                .toList());
     }
 
     /** Asks servers about themselves (INFO), by their names. Those that do not answer are left out. */

@@ -15,7 +15,6 @@ import io.lockkeeper.store.StoreListener;
 import io.lockkeeper.store.StoreTraits;
 import io.lockkeeper.store.StoredInstance;
 import io.lockkeeper.store.StoredLock;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
@@ -100,9 +99,9 @@ public class RedisLockStore implements LockStore {
     @Override
     public CompletableFuture<List<String>> find(String pattern, int limit) {
         RedisSession open = session();
-        return open.commands.scan(open.names.lockPattern(pattern), limit).thenApply(keys -> keys.stream()
-                .map(key -> open.names.lockName(new String(key, StandardCharsets.UTF_8)))
-                .toList());
+        return open.commands
+                .scan(open.names.lockPattern(pattern), limit)
+                .thenApply(keys -> keys.stream().map(open.names::lockName).toList());
     }
 
     @Override

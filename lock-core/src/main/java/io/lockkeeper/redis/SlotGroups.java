@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.redis;
 
+import static java.util.stream.Collectors.groupingBy;
+import static java.util.stream.Collectors.toList;
+
 import io.lockkeeper.store.AcquireCommand;
 import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.ReleaseCommand;
 import io.lockkeeper.store.ReleaseReply;
 import io.lockkeeper.store.RenewCommand;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BinaryOperator;
 import java.util.function.Function;
-import java.util.function.ToIntFunction;
-import java.util.stream.IntStream;
 
 /**
  * Commands about several locks: one script where their keys share a slot, as they do on a server that is no cluster;
@@ -31,23 +33,13 @@ final class SlotGroups {
         this.session = session;
     }
 
-    /** Returns the positions of keys: each group has keys of one slot, and not too many. */
-    static List<int[]> of(List<byte[]> keys, ToIntFunction<byte[]> slots) {
-        Map<Integer, List<Integer>> positions = new TreeMap<>();
-        for (int i = 0; i < keys.size(); i++) {
-            positions
-                    .computeIfAbsent(slots.applyAsInt(keys.get(i)), slot -> new ArrayList<>())
-                    .add(i);
-        }
-        List<int[]> groups = new ArrayList<>();
-        for (List<Integer> group : positions.values()) {
+    /** Returns groups of one slot each, with its members in their order, and not too many. */
+    static <T> List<List<T>> of(List<T> members, Function<T, Integer> slots) {
+        Map<Integer, List<T>> together = members.stream().collect(groupingBy(slots, TreeMap::new, toList()));
+        List<List<T>> groups = new ArrayList<>();
+        for (List<T> group : together.values()) {
             for (int begin = 0; begin < group.size(); begin += LARGEST) {
-                int end = Math.min(group.size(), begin + LARGEST);
-                int[] part = new int[end - begin];
-                for (int i = begin; i < end; i++) {
-                    part[i - begin] = group.get(i);
-                }
-                groups.add(part);
+                groups.add(group.subList(begin, Math.min(group.size(), begin + LARGEST)));
             }
         }
         return groups;
@@ -61,7 +53,7 @@ final class SlotGroups {
         List<List<String>> groups = new ArrayList<>();
         int slot = -1;
         for (String name : names) {
-            int next = session.commands.topology.slot(session.names.lock(name));
+            int next = slot(name);
             if (next != slot) {
                 groups.add(new ArrayList<>());
             }
@@ -69,6 +61,10 @@ final class SlotGroups {
             slot = next;
         }
         return groups;
+    }
+
+    private int slot(String name) {
+        return session.commands.topology.slot(session.names.lock(name));
     }
 
     /** Returns groups of which one is taken name by name: its keys are at two masters while their slot moves. */
@@ -185,22 +181,16 @@ final class SlotGroups {
     }
 
     /** Renews many holds with few requests: those of one slot together. */
-    @SuppressWarnings("unchecked") // There are no arrays of a generic type.
     List<CompletableFuture<Boolean>> renew(List<RenewCommand> commands) {
-        List<byte[]> keys = commands.stream()
-                .map(command -> session.names.lock(command.name()))
-                .toList();
-        CompletableFuture<Boolean>[] answers = (CompletableFuture<Boolean>[]) new CompletableFuture<?>[keys.size()];
-        for (int[] group : of(keys, session.commands.topology::slot)) {
-            List<RenewCommand> part =
-                    IntStream.of(group).mapToObj(commands::get).toList();
-            CompletableFuture<String> renewed = together(part, this::renewed, String::concat);
-            for (int i = 0; i < group.length; i++) {
+        Map<RenewCommand, CompletableFuture<Boolean>> answers = new HashMap<>();
+        for (List<RenewCommand> group : of(commands, command -> slot(command.name()))) {
+            CompletableFuture<String> renewed = together(group, this::renewed, String::concat);
+            for (int i = 0; i < group.size(); i++) {
                 int position = i;
-                answers[group[i]] = renewed.thenApply(digits -> digits.charAt(position) == '1');
+                answers.put(group.get(i), renewed.thenApply(digits -> digits.charAt(position) == '1'));
             }
         }
-        return List.of(answers);
+        return commands.stream().map(answers::get).toList();
     }
 
     private CompletableFuture<String> renewed(List<RenewCommand> commands) {

@@ -35,7 +35,6 @@ class InstanceDescriptionTest {
 
     @Test
     void somethingElseIsNoDescription() {
-        assertThat(InstanceDescription.parse(null)).isEmpty();
         assertThat(parse("")).isEmpty();
         assertThat(parse("{\"since\":\"yesterday\"}")).isEmpty();
     }

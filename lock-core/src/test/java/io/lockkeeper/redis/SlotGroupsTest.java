@@ -9,24 +9,18 @@ import org.junit.jupiter.api.Test;
 
 class SlotGroupsTest {
 
-    private static List<byte[]> keys(int... first) {
-        return IntStream.of(first).mapToObj(b -> new byte[] {(byte) b}).toList();
-    }
-
     @Test
-    void keysOfOneSlotGoTogetherInTheirOrder() {
-        assertThat(SlotGroups.of(keys(7, 3, 7, 0, 3), key -> key[0]))
-                .containsExactly(new int[] {3}, new int[] {1, 4}, new int[] {0, 2});
+    void whatHasOneSlotGoesTogetherInItsOrder() {
+        assertThat(SlotGroups.of(List.of("c1", "b1", "c2", "a1", "b2"), key -> (int) key.charAt(0)))
+                .containsExactly(List.of("a1"), List.of("b1", "b2"), List.of("c1", "c2"));
     }
 
     @Test
     void noBatchIsLargerThanOneScriptShouldBe() {
-        List<byte[]> many = keys(IntStream.range(0, 501).map(i -> i % 2).toArray());
-        assertThat(SlotGroups.of(many, key -> 0))
-                .extracting(batch -> batch.length)
-                .containsExactly(250, 250, 1);
-        assertThat(SlotGroups.of(many, key -> key[0] * 16_383))
-                .extracting(batch -> batch.length)
+        List<Integer> many = IntStream.range(0, 501).boxed().toList();
+        assertThat(SlotGroups.of(many, number -> 0)).extracting(List::size).containsExactly(250, 250, 1);
+        assertThat(SlotGroups.of(many, number -> number % 2 * 16_383))
+                .extracting(List::size)
                 .containsExactly(250, 1, 250);
     }
 
