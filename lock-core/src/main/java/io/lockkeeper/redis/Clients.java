@@ -4,7 +4,7 @@ package io.lockkeeper.redis;
 import io.lockkeeper.redis.jedis.JedisConnections;
 import io.lockkeeper.redis.lettuce.LettuceConnections;
 import io.lockkeeper.redis.lettuce.LettuceScripts;
-import io.lockkeeper.redis.replication.DedicatedConnection;
+import io.lockkeeper.redis.replication.ReplicatedCommands.DedicatedConnection;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.ScheduledExecutorService;

@@ -48,7 +48,6 @@ final class GrantSubscription implements MessageListener, SubscriptionListener {
     private volatile @Nullable RedisConnection current;
     private volatile @Nullable Instant since;
     private volatile boolean reported;
-    private @Nullable RedisConnectionFactory connections;
 
     /** Creates it without a connection yet; a grant may end sooner than Redis says. */
     GrantSubscription(
@@ -65,10 +64,12 @@ final class GrantSubscription implements MessageListener, SubscriptionListener {
     }
 
     private void keepSubscribed() {
+        RedisConnectionFactory connections = null;
         long pause = MIN_PAUSE_MILLIS;
         while (!isClosed(0)) {
             try {
-                subscribe();
+                connections = connections == null ? clients.outsideOfThePool() : connections;
+                subscribe(connections);
                 pause = MIN_PAUSE_MILLIS;
             } catch (Throwable failure) {
                 // An error, too: without a subscription no grant comes any more.
@@ -96,12 +97,7 @@ final class GrantSubscription implements MessageListener, SubscriptionListener {
         }
     }
 
-    private void subscribe() {
-        RedisConnectionFactory factory = connections;
-        if (factory == null) {
-            factory = clients.outsideOfThePool();
-            connections = factory;
-        }
+    private void subscribe(RedisConnectionFactory factory) {
         // In a way that may be refused: after a refused SUBSCRIBE Jedis sends an UNSUBSCRIBE over a connection that is
         // in its pool again, whose next user would read the answer to it.
         try (RedisConnection connection = factory.getConnection()) {

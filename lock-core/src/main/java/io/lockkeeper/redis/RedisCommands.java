@@ -3,8 +3,8 @@ package io.lockkeeper.redis;
 
 import io.lockkeeper.redis.ClusterTopology.Master;
 import io.lockkeeper.redis.jedis.JedisConnections;
-import io.lockkeeper.redis.replication.ReplicaAcks;
 import io.lockkeeper.redis.replication.ReplicatedCommands;
+import io.lockkeeper.redis.replication.ReplicatedCommands.Acks;
 import io.lockkeeper.store.DaemonThreads;
 import io.lockkeeper.store.StoreException;
 import java.nio.charset.StandardCharsets;
@@ -70,10 +70,7 @@ final class RedisCommands implements AutoCloseable {
     private volatile boolean closed;
 
     RedisCommands(
-            RedisConnectionFactory connections,
-            Duration commandTimeout,
-            ScheduledExecutorService timer,
-            ReplicaAcks acks) {
+            RedisConnectionFactory connections, Duration commandTimeout, ScheduledExecutorService timer, Acks acks) {
         this.connections = connections;
         this.commandTimeout = commandTimeout;
         this.timer = timer;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.redis;
 
-import io.lockkeeper.redis.replication.ReplicaAcks;
+import io.lockkeeper.redis.replication.ReplicatedCommands.Acks;
 import io.lockkeeper.store.AcquireCommand;
 import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.GrantChannel;
@@ -32,7 +32,7 @@ public class RedisLockStore implements LockStore {
 
     private final RedisConnectionFactory connections;
     private final Options options;
-    private @Nullable RedisSession session;
+    private volatile @Nullable RedisSession session;
 
     /**
      * Creates a store.
@@ -129,10 +129,7 @@ public class RedisLockStore implements LockStore {
 
     @Override
     public void close() {
-        RedisSession open;
-        synchronized (this) {
-            open = session;
-        }
+        RedisSession open = session;
         if (open != null) {
             open.close();
         }
@@ -144,11 +141,12 @@ public class RedisLockStore implements LockStore {
         return "Redis at " + Clients.Endpoint.of(connections).address() + ", key prefix '" + options.keyPrefix() + "'";
     }
 
-    private synchronized RedisSession session() {
-        if (session == null) {
+    private RedisSession session() {
+        RedisSession open = session;
+        if (open == null) {
             throw new IllegalStateException("This RedisLockStore is not open: build a LockTemplate with it");
         }
-        return session;
+        return open;
     }
 
     /**
@@ -186,7 +184,7 @@ public class RedisLockStore implements LockStore {
             requireMillis("poll interval", pollInterval);
             requireMillis("tombstone time", tombstoneTime);
             requireMillis("replica ack timeout", replicaAckTimeout);
-            ReplicaAcks.of(replicaAcks, replicaAckTimeout);
+            Acks.of(replicaAcks, replicaAckTimeout);
         }
 
         /** Returns options with nothing set. */
@@ -241,8 +239,8 @@ public class RedisLockStore implements LockStore {
             return new Options(prefix, command, grant, poll, tombstone, guard, replicaAcks, replicaAckTimeout);
         }
 
-        ReplicaAcks acks() {
-            return ReplicaAcks.of(replicaAcks, replicaAckTimeout);
+        Acks acks() {
+            return Acks.of(replicaAcks, replicaAckTimeout);
         }
 
         /** Returns what knows which servers may give locks; null: all may. */

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lockkeeper.LockLease;
 import io.lockkeeper.LockTemplate;
-import io.lockkeeper.redis.replication.ReplicaAcks;
+import io.lockkeeper.redis.replication.ReplicatedCommands.Acks;
 import io.lockkeeper.testing.RedisServer;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -102,8 +102,7 @@ class LettuceDriverTest {
     void whatIsUnderWayFailsWhenTheDriverIsClosed() {
         LettuceConnectionFactory factory = factory(true);
         ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
-        RedisCommands driver =
-                new RedisCommands(factory, Duration.ofSeconds(30), timer, ReplicaAcks.of("0", Duration.ZERO));
+        RedisCommands driver = new RedisCommands(factory, Duration.ofSeconds(30), timer, Acks.of("0", Duration.ZERO));
         byte[] key = "lockkeeper:lock:stock".getBytes(StandardCharsets.UTF_8);
         try {
             driver.prepare(ScriptCalls.scripts(0, 0).all()).join();

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
-import io.lockkeeper.redis.replication.ReplicaAcks;
+import io.lockkeeper.redis.replication.ReplicatedCommands.Acks;
 import io.lockkeeper.store.DaemonThreads;
 import io.lockkeeper.store.StoreException;
 import io.lockkeeper.testing.Connections;
@@ -64,8 +64,7 @@ class RedisCommandsTest {
     private RedisCommands open(Connections client, boolean inCluster) {
         RedisConnectionFactory factory = inCluster ? client.toCluster(cluster.ports()) : client.to(server.port());
         connections = factory;
-        RedisCommands opened =
-                new RedisCommands(factory, COMMAND_TIMEOUT, timer, ReplicaAcks.of("0", Duration.ofMillis(500)));
+        RedisCommands opened = new RedisCommands(factory, COMMAND_TIMEOUT, timer, Acks.of("0", Duration.ofMillis(500)));
         driver = opened;
         assertThat(get(opened.prepare(ScriptCalls.scripts(0, 0).all())))
                 .isCloseTo(System.currentTimeMillis(), within(5_000L));

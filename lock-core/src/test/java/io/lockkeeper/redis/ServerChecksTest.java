@@ -9,7 +9,7 @@ import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockTemplate;
-import io.lockkeeper.redis.replication.ReplicaAcks;
+import io.lockkeeper.redis.replication.ReplicatedCommands.Acks;
 import io.lockkeeper.testing.Connections;
 import io.lockkeeper.testing.RedisCluster;
 import io.lockkeeper.testing.RedisServer;
@@ -167,7 +167,7 @@ class ServerChecksTest {
         try (RedisServer server = RedisServer.start()) {
             RedisConnectionFactory connections = Connections.JEDIS.to(server.port());
             try (RedisCommands driver = new RedisCommands(
-                    connections, Duration.ofSeconds(2), timer, ReplicaAcks.of("0", Duration.ofMillis(500)))) {
+                    connections, Duration.ofSeconds(2), timer, Acks.of("0", Duration.ofMillis(500)))) {
                 driver.prepare(ScriptCalls.scripts(0, 0).all()).get(10, TimeUnit.SECONDS);
                 InstantSource clock = () -> InstantSource.system().instant().plusMillis(offset);
                 doctor(driver, clock).examine().get(10, TimeUnit.SECONDS);
@@ -252,7 +252,7 @@ class ServerChecksTest {
             RedisConnectionFactory connections = Connections.JEDIS.to(server.port());
             ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
             try (RedisCommands driver = new RedisCommands(
-                    connections, Duration.ofSeconds(2), timer, ReplicaAcks.of("0", Duration.ofMillis(500)))) {
+                    connections, Duration.ofSeconds(2), timer, Acks.of("0", Duration.ofMillis(500)))) {
                 Properties info = new Properties();
                 info.setProperty("redis_version", version);
                 doctor(driver, InstantSource.system()).warnOfServers(Map.of("", info), 0);

@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.redis.jedis;
 
-import io.lockkeeper.redis.LuaScript;
-import io.lockkeeper.redis.RedisNames;
 import io.lockkeeper.redis.ScriptRunner;
-import io.lockkeeper.redis.replication.DedicatedConnection;
-import io.lockkeeper.store.DaemonThreads;
+import io.lockkeeper.redis.replication.ReplicatedCommands.DedicatedConnection;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.function.Function;
 import java.util.stream.Collectors;
@@ -36,16 +30,11 @@ import redis.clients.jedis.RedisClusterClient;
 
 /**
  * Makes connections as an application makes its own, but outside of its pool.
- *
- * <p>Internal: public for the package of the store alone, and may change in any release.
  */
 public final class JedisConnections {
 
     /** One that is taken for good, and one for what goes on beside it. */
     private static final int LARGEST_POOL = 2;
-
-    private static final int ANSWERING_THREADS = 2;
-    private static final byte[] TIME = RedisNames.bytes("TIME");
 
     private JedisConnections() {}
 
@@ -158,7 +147,7 @@ public final class JedisConnections {
             JedisConnectionFactory factory, Duration limit, ScheduledExecutorService timer) {
         boolean single = !factory.isRedisSentinelAware() && !factory.isRedisClusterAware();
         return single && !isClientCustomized(factory.getClientConfiguration())
-                ? new Scripts(factory, limit, timer)
+                ? new JedisPipeline(limit, () -> link(factory, limit), timer)
                 : null;
     }
 
@@ -184,49 +173,5 @@ public final class JedisConnections {
         client.getCustomizer().ifPresent(customizer -> customizer.customize(config));
         JedisClientConfig built = config.socketTimeoutMillis(millis).build();
         return new JedisPipeline.Link(new HostAndPort(factory.getHostName(), factory.getPort()), built);
-    }
-
-    /** Runs scripts over a {@linkplain JedisPipeline pipeline} to one server, whose connection is made as the application's are. */
-    private static final class Scripts implements ScriptRunner {
-
-        private final ExecutorService answering = DaemonThreads.limited("lockkeeper-redis-answers", ANSWERING_THREADS);
-        private final ScheduledExecutorService timer;
-        private final JedisPipeline pipeline;
-
-        Scripts(JedisConnectionFactory factory, Duration limit, ScheduledExecutorService timer) {
-            this.timer = timer;
-            this.pipeline = new JedisPipeline(limit, () -> link(factory, limit), timer, this::complete);
-        }
-
-        /** Where no thread can be had, or none any more, the timer completes futures, or else the thread that has the answer. */
-        private void complete(Runnable answer) {
-            try {
-                answering.execute(answer);
-            } catch (RejectedExecutionException | Error noThread) {
-                try {
-                    timer.execute(answer);
-                } catch (RejectedExecutionException closed) {
-                    answer.run();
-                }
-            }
-        }
-
-        @Override
-        public CompletableFuture<Object> eval(
-                LuaScript script, List<byte[]> keys, List<byte[]> arguments, long waitNanos) {
-            return pipeline.call(pipeline
-            .new Command(waitNanos, script.name(), script, ScriptRunner.words(script, keys, arguments)));
-        }
-
-        @Override
-        public CompletableFuture<?> keepAlive() {
-            return pipeline.call(pipeline.new Command(0, "time", null, TIME));
-        }
-
-        @Override
-        public void close() {
-            pipeline.close();
-            answering.shutdown();
-        }
     }
 }

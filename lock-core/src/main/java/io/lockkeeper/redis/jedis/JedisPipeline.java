@@ -3,6 +3,7 @@ package io.lockkeeper.redis.jedis;
 
 import io.lockkeeper.redis.Failures;
 import io.lockkeeper.redis.LuaScript;
+import io.lockkeeper.redis.RedisNames;
 import io.lockkeeper.redis.ScriptRunner;
 import io.lockkeeper.store.DaemonThreads;
 import io.lockkeeper.store.StoreException;
@@ -16,7 +17,6 @@ import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
@@ -43,9 +43,11 @@ import redis.clients.jedis.exceptions.JedisDataException;
  * wait. After a failure the next leader sends again what had no answer. A timer ends what takes too long, and frees a
  * leader that was interrupted, by cutting the connection.
  */
-final class JedisPipeline {
+final class JedisPipeline implements ScriptRunner {
 
     private static final Object NOTHING = new Object();
+    private static final byte[] TIME = RedisNames.bytes("TIME");
+    private static final int ANSWERING_THREADS = 2;
     private static final int MAX_SENDS = 3;
     private static final int LARGEST_BATCH = 128;
     private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
@@ -62,8 +64,8 @@ final class JedisPipeline {
     private final long shortestLead;
     private final Supplier<Link> connect;
     private final ScheduledExecutorService timer;
-    private final Executor answers;
     private final ExecutorService helper = DaemonThreads.limited("lockkeeper-redis", 1);
+    private final ExecutorService answering = DaemonThreads.limited("lockkeeper-redis-answers", ANSWERING_THREADS);
     private final Queue<Command> waiting = new ConcurrentLinkedQueue<>();
 
     /** 1: there is a leader. Fields, because after an error there may be no room for a call. */
@@ -80,12 +82,21 @@ final class JedisPipeline {
     private volatile boolean closed;
 
     /** Creates a pipeline whose connection is made when it is needed. */
-    JedisPipeline(Duration limit, Supplier<Link> connect, ScheduledExecutorService timer, Executor answers) {
+    JedisPipeline(Duration limit, Supplier<Link> connect, ScheduledExecutorService timer) {
         this.limit = limit;
         this.shortestLead = Math.min(SHORTEST_LEAD_NANOS, limit.toNanos() / 2);
         this.connect = connect;
         this.timer = timer;
-        this.answers = answers;
+    }
+
+    @Override
+    public CompletableFuture<Object> eval(LuaScript script, List<byte[]> keys, List<byte[]> arguments, long waitNanos) {
+        return call(new Command(waitNanos, script.name(), script, ScriptRunner.words(script, keys, arguments)));
+    }
+
+    @Override
+    public CompletableFuture<?> keepAlive() {
+        return call(new Command(0, "time", null, TIME));
     }
 
     /** Sends a command; where its caller waits, the answer is there when this returns, or the caller's time is over. */
@@ -326,11 +337,13 @@ final class JedisPipeline {
         }
     }
 
-    void close() {
+    @Override
+    public void close() {
         closed = true;
         helper.shutdown();
         drop();
         refuse();
+        answering.shutdown();
     }
 
     /**
@@ -431,9 +444,22 @@ final class JedisPipeline {
             }
             Thread waiting = caller.getAndSet(null);
             if (waiting == null) {
-                answers.execute(this::complete);
+                completeElsewhere();
             } else if (waiting != Thread.currentThread()) {
                 LockSupport.unpark(waiting);
+            }
+        }
+
+        /** Where no thread can be had, or none any more, the timer completes the future, or else this thread. */
+        private void completeElsewhere() {
+            try {
+                answering.execute(this::complete);
+            } catch (RejectedExecutionException | Error noThread) {
+                try {
+                    timer.execute(this::complete);
+                } catch (RejectedExecutionException afterClose) {
+                    complete();
+                }
             }
         }
 

@@ -11,7 +11,7 @@ import io.lettuce.core.output.StatusOutput;
 import io.lettuce.core.output.ValueOutput;
 import io.lettuce.core.protocol.CommandArgs;
 import io.lettuce.core.protocol.CommandType;
-import io.lockkeeper.redis.replication.DedicatedConnection;
+import io.lockkeeper.redis.replication.ReplicatedCommands.DedicatedConnection;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
@@ -27,8 +27,6 @@ import org.springframework.data.redis.connection.lettuce.LettucePoolingClientCon
 
 /**
  * Makes connections as an application makes its own, but outside of its pool.
- *
- * <p>Internal: public for the package of the store alone, and may change in any release.
  */
 public final class LettuceConnections {
 

@@ -31,8 +31,6 @@ import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactor
 /**
  * Runs scripts over the application's shared connection of Lettuce itself, where no thread waits for the answer. Whenever that
  * connection fails, the next script goes over spring-data-redis, on a thread that may wait until there is a connection again.
- *
- * <p>Internal: public for the package of the store alone, and may change in any release.
  */
 public final class LettuceScripts implements ScriptRunner {
 

@@ -12,6 +12,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Queue;
 import java.util.Set;
@@ -22,16 +23,17 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.DisposableBean;
+import org.springframework.data.redis.connection.RedisConnection;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
 
 /**
- * Runs scripts whose writes must be on replicas, on the master of their keys.
- *
- * <p>Internal: public for the package of the store alone, and may change in any release.
- */
+ * Runs scripts whose writes must be on replicas, on the master of their keys. */
 public final class ReplicatedCommands implements ScriptRunner {
 
     /**
@@ -47,7 +49,7 @@ public final class ReplicatedCommands implements ScriptRunner {
     /** A master whose replicas are all gone still needs one: it may have been cut off. */
     private static final int LEAST_OF_ALL = 1;
 
-    private final ReplicaAcks acks;
+    private final Acks acks;
     private final Duration limit;
     private final ScheduledExecutorService timer;
     private final Function<byte[], CompletableFuture<String>> masterOf;
@@ -63,7 +65,7 @@ public final class ReplicatedCommands implements ScriptRunner {
      * @param refresh is run where a server does not answer, or lacks replicas: another one may have its place
      */
     public ReplicatedCommands(
-            ReplicaAcks acks,
+            Acks acks,
             Duration limit,
             ScheduledExecutorService timer,
             Function<byte[], CompletableFuture<String>> masterOf,
@@ -339,6 +341,91 @@ public final class ReplicatedCommands implements ScriptRunner {
 
         void fail(Throwable failure) {
             result.completeExceptionally(Failures.at(script.name(), failure));
+        }
+    }
+
+    /** How many replicas must have a hold before it counts. */
+    public record Acks(int least, boolean all, Duration timeout) {
+
+        private static final int MOST_DIGITS = 4;
+
+        /** Reads a number, or the word all. */
+        public static Acks of(String acks, Duration timeout) {
+            String wanted = acks.strip().toLowerCase(Locale.ROOT);
+            if (wanted.equals("all")) {
+                return new Acks(1, true, timeout);
+            }
+            if (!wanted.matches("\\d{1," + MOST_DIGITS + "}")) {
+                throw new IllegalArgumentException(
+                        "The replica acks must be a number of replicas or 'all', but are '" + acks + "'");
+            }
+            return new Acks(Integer.parseInt(wanted), false, timeout);
+        }
+
+        /** Returns whether anything must be waited for. */
+        public boolean isWanted() {
+            return least > 0;
+        }
+    }
+
+    /**
+     * A connection to one server, used by one thread at a time. What is sent over it runs in this order, and is never sent
+     * again by the client. So an answer to WAIT is about the commands before it, which it would not be on another connection:
+     * that has written nothing, and waits for nothing.
+     */
+    public abstract static class DedicatedConnection {
+
+        private final Supplier<? extends RedisConnectionFactory> factories;
+        private @Nullable RedisConnectionFactory factory;
+        private @Nullable RedisConnection open;
+
+        /** Creates it without a connection yet, of a factory that has no other user. */
+        protected DedicatedConnection(Supplier<? extends RedisConnectionFactory> factories) {
+            this.factories = factories;
+        }
+
+        /**
+         * Sends EVALSHA, EVAL, WAIT and ASKING together, in this order, and waits for all replies; one may be the exception of
+         * a command that was refused. Throws where the connection failed: nothing is known of the commands then.
+         */
+        protected abstract List<Object> exchange(RedisConnection connection, List<byte[][]> commands);
+
+        final List<Object> exchange(List<byte[][]> commands) {
+            RedisConnection connection = open;
+            if (connection == null) {
+                RedisConnectionFactory made = factory;
+                if (made == null) {
+                    made = factories.get();
+                    factory = made;
+                }
+                connection = made.getConnection();
+                open = connection;
+            }
+            return exchange(connection, commands);
+        }
+
+        /** Ends the connection; the next command makes another one. */
+        final void disconnect() {
+            RedisConnection connection = open;
+            open = null;
+            if (connection != null) {
+                try {
+                    connection.close();
+                } catch (RuntimeException ignored) {
+                    // It is as good as closed.
+                }
+            }
+        }
+
+        final void close() {
+            disconnect();
+            try {
+                if (factory instanceof DisposableBean made) {
+                    made.destroy();
+                }
+            } catch (Exception ignored) {
+                // It is as good as closed.
+            }
         }
     }
 }

@@ -51,7 +51,7 @@ class JedisPipelineTest {
     private final FaultProxy network = FaultProxy.inFrontOf(server);
     private final ScheduledExecutorService timer = Executors.newScheduledThreadPool(1, DaemonThreads.factory("timer"));
     private final ExecutorService callers = Executors.newCachedThreadPool(DaemonThreads.factory("caller"));
-    private JedisPipeline pipeline = new JedisPipeline(LIMIT, () -> link(network.port()), timer, callers);
+    private JedisPipeline pipeline = new JedisPipeline(LIMIT, () -> link(network.port()), timer);
 
     private static RedisServer serverWithUser() {
         RedisServer server = RedisServer.start();
@@ -215,7 +215,7 @@ class JedisPipelineTest {
             }
         };
         try {
-            pipeline = new JedisPipeline(LIMIT, () -> link(network.port()), closing, callers);
+            pipeline = new JedisPipeline(LIMIT, () -> link(network.port()), closing);
             ask("first");
             Awaitility.await().until(() -> closing.getCompletedTaskCount() == closing.getTaskCount());
             armed.set(true);
@@ -241,7 +241,7 @@ class JedisPipelineTest {
             }
         };
         try {
-            pipeline = new JedisPipeline(LIMIT, () -> link(network.port()), faulty, callers);
+            pipeline = new JedisPipeline(LIMIT, () -> link(network.port()), faulty);
             assertThatExceptionOfType(StackOverflowError.class).isThrownBy(() -> pipeline.call(command("TIME")));
             Fault silent = network.when(RedisRequest.command("ECHO")).hold();
             CompletableFuture<Object> held = pipeline.call(command("ECHO", "text"));
