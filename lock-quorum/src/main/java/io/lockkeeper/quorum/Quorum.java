@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.quorum;
 
-import io.lockkeeper.quorum.QuorumVote.Rule;
 import io.lockkeeper.store.AcquireCommand;
 import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.DaemonThreads;
@@ -15,6 +14,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
@@ -49,7 +49,8 @@ final class Quorum {
     }
 
     /** Asks all nodes the same, and decides by counting. */
-    <T, R> CompletableFuture<R> ask(Function<LockStore, CompletableFuture<T>> question, Rule<T, R> rule) {
+    <T, R> CompletableFuture<R> ask(
+            Function<LockStore, CompletableFuture<T>> question, Function<QuorumVote<T>, Optional<R>> rule) {
         return QuorumVote.decide(
                 nodes, nodes.stream().map(node -> node.ask(question)).toList(), rule);
     }

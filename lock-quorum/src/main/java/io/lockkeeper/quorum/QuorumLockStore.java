@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.quorum;
 
-import io.lockkeeper.quorum.QuorumVote.Rule;
 import io.lockkeeper.store.AcquireCommand;
 import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.ClaimMode;
@@ -31,7 +30,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
-import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.stream.Collectors;
@@ -63,7 +61,7 @@ public class QuorumLockStore implements LockStore {
     private static final Duration POLL_INTERVAL = Duration.ofMillis(500);
 
     private final List<QuorumNode> nodes;
-    private @Nullable Quorum quorum;
+    private volatile @Nullable Quorum quorum;
 
     /**
      * Creates a store.
@@ -190,21 +188,19 @@ public class QuorumLockStore implements LockStore {
     /** Finds the names that any of a majority knows. */
     @Override
     public CompletableFuture<List<String>> find(String pattern, int limit) {
-        return quorum().ask(
-                        store -> store.find(pattern, limit),
-                        ofMajority((names, complete) -> Optional.of(names.stream()
-                                .flatMap(Collection::stream)
-                                .distinct()
-                                .limit(limit)
-                                .toList())));
+        return quorum().ask(store -> store.find(pattern, limit), ofMajority(names -> names.stream()
+                .flatMap(Collection::stream)
+                .distinct()
+                .limit(limit)
+                .toList()));
     }
 
     @Override
     public CompletableFuture<List<StoredInstance>> instances(List<String> clientIds) {
-        return quorum().ask(store -> store.instances(clientIds), ofMajority((answers, complete) -> {
+        return quorum().ask(store -> store.instances(clientIds), ofMajority(answers -> {
             Map<String, StoredInstance> first = new LinkedHashMap<>();
             answers.stream().flatMap(Collection::stream).forEach(one -> first.putIfAbsent(one.clientId(), one));
-            return Optional.of(List.copyOf(first.values()));
+            return List.copyOf(first.values());
         }));
     }
 
@@ -217,17 +213,15 @@ public class QuorumLockStore implements LockStore {
      */
     @Override
     public CompletableFuture<Boolean> revoke(String name) {
-        return quorum().ask(
-                        store -> store.revoke(name), ofMajority((taken, complete) -> Optional.of(taken.contains(true))
-                                .filter(any -> any || complete)));
+        return quorum().ask(store -> store.revoke(name), vote -> {
+            boolean taken = vote.answers().contains(true);
+            return vote.isAnswered() && (taken || vote.isComplete()) ? Optional.of(taken) : Optional.empty();
+        });
     }
 
     @Override
     public void close() {
-        Quorum open;
-        synchronized (this) {
-            open = quorum;
-        }
+        Quorum open = quorum;
         if (open != null) {
             open.close();
         }
@@ -242,12 +236,12 @@ public class QuorumLockStore implements LockStore {
     }
 
     /** Returns a rule that decides by all answers so far, once a majority has answered. */
-    private static <T, R> Rule<T, R> ofMajority(BiFunction<List<T>, Boolean, Optional<R>> decision) {
-        return vote -> vote.isAnswered() ? decision.apply(vote.answers(), vote.isComplete()) : Optional.empty();
+    private static <T, R> Function<QuorumVote<T>, Optional<R>> ofMajority(Function<List<T>, R> decision) {
+        return vote -> vote.isAnswered() ? Optional.of(decision.apply(vote.answers())) : Optional.empty();
     }
 
     /** A lock is held by whom a majority knows as its holder, and is free where no attempt can be known to so many. */
-    private static Rule<Optional<StoredLock>, Optional<StoredLock>> ofLock(String name) {
+    private static Function<QuorumVote<Optional<StoredLock>>, Optional<Optional<StoredLock>>> ofLock(String name) {
         return vote -> {
             List<StoredLock> seen =
                     vote.answers().stream().flatMap(Optional::stream).toList();
@@ -289,11 +283,12 @@ public class QuorumLockStore implements LockStore {
         return quorum().attempts.size();
     }
 
-    private synchronized Quorum quorum() {
-        if (quorum == null) {
+    private Quorum quorum() {
+        Quorum open = quorum;
+        if (open == null) {
             throw new IllegalStateException("This QuorumLockStore is not open: build a LockTemplate with it");
         }
-        return quorum;
+        return open;
     }
 
     /**

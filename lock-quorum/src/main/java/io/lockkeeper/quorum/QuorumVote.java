@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -21,17 +22,12 @@ final class QuorumVote<T> {
         this.nodes = nodes;
     }
 
-    /** A decision by counting. */
-    @FunctionalInterface
-    interface Rule<T, R> {
-
-        /** Returns what the answers decide; empty: more answers are needed. Not asked again once it has decided. */
-        Optional<R> decide(QuorumVote<T> vote);
-    }
-
-    /** Decides by the nodes' answers as soon as they can; else it fails and names the nodes that failed. */
+    /**
+     * Decides by the nodes' answers as soon as the rule can; else it fails and names the nodes that failed. The rule gives
+     * nothing where it needs more answers, and is not asked again once it has decided.
+     */
     static <T, R> CompletableFuture<R> decide(
-            List<QuorumNode> nodes, List<CompletableFuture<T>> answers, Rule<T, R> rule) {
+            List<QuorumNode> nodes, List<CompletableFuture<T>> answers, Function<QuorumVote<T>, Optional<R>> rule) {
         QuorumVote<T> vote = new QuorumVote<>(nodes.size());
         CompletableFuture<R> decision = new CompletableFuture<>();
         IntStream.range(0, nodes.size()).forEach(i -> answers.get(i).whenComplete((answer, failure) -> {
@@ -41,7 +37,11 @@ final class QuorumVote<T> {
         return decision;
     }
 
-    private <R> void add(T answer, @Nullable String fault, Rule<T, R> rule, CompletableFuture<R> decision) {
+    private <R> void add(
+            T answer,
+            @Nullable String fault,
+            Function<QuorumVote<T>, Optional<R>> rule,
+            CompletableFuture<R> decision) {
         Optional<R> decided;
         boolean last;
         synchronized (this) {
@@ -51,7 +51,7 @@ final class QuorumVote<T> {
                 failures.add(fault);
             }
             last = isComplete();
-            decided = decision.isDone() ? Optional.empty() : rule.decide(this);
+            decided = decision.isDone() ? Optional.empty() : rule.apply(this);
         }
         if (decided.isPresent()) {
             decision.complete(decided.get());
