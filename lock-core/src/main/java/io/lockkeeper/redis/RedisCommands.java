@@ -56,7 +56,6 @@ final class RedisCommands implements AutoCloseable {
      */
     private static final int THREADS_OF_A_SERVER = 7;
 
-    private final RedisConnectionFactory connections;
     private final Duration commandTimeout;
     private final ScheduledExecutorService timer;
     final ClusterTopology topology = new ClusterTopology();
@@ -71,7 +70,6 @@ final class RedisCommands implements AutoCloseable {
 
     RedisCommands(
             RedisConnectionFactory connections, Duration commandTimeout, ScheduledExecutorService timer, Acks acks) {
-        this.connections = connections;
         this.commandTimeout = commandTimeout;
         this.timer = timer;
         this.clients = new Clients(connections, commandTimeout);
@@ -304,7 +302,7 @@ final class RedisCommands implements AutoCloseable {
         if (result.isDone()) {
             return;
         }
-        try (RedisConnection connection = connections.getConnection()) {
+        try (RedisConnection connection = clients.factory().getConnection()) {
             try {
                 result.complete(command.apply(connection));
             } catch (RuntimeException refusal) {
@@ -378,7 +376,7 @@ final class RedisCommands implements AutoCloseable {
     }
 
     private Object losses(RedisConnection connection) {
-        return connections instanceof JedisConnectionFactory
+        return clients.factory() instanceof JedisConnectionFactory
                 ? JedisConnections.losses(connection)
                 : scripts.losses(connection);
     }

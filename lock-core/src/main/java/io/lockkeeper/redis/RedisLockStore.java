@@ -243,13 +243,6 @@ public class RedisLockStore implements LockStore {
             return Acks.of(replicaAcks, replicaAckTimeout);
         }
 
-        /** Returns what knows which servers may give locks; null: all may. */
-        @Nullable
-        RestartGuard guard(Duration leaseTime) {
-            // Redis tells whole seconds, and may have been started at the end of one.
-            return restartGuard ? new RestartGuard(leaseTime.plusSeconds(2), System::nanoTime) : null;
-        }
-
         StoreTraits traits(Duration leaseTime) {
             StoreTraits traits = new StoreTraits(
                     commandTimeout == null ? min(Duration.ofSeconds(2), leaseTime.dividedBy(3)) : commandTimeout,

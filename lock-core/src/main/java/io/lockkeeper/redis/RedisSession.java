@@ -65,7 +65,8 @@ final class RedisSession {
                 Arguments.aliveMillis(traits),
                 traits.grantTime().toMillis(),
                 names.channelPrefix());
-        this.guard = options.guard(leaseTime);
+        // Redis tells whole seconds, and may have been started at the end of one.
+        this.guard = options.restartGuard() ? new RestartGuard(leaseTime.plusSeconds(2), System::nanoTime) : null;
         timer.setRemoveOnCancelPolicy(true);
         this.commands = new RedisCommands(connections, traits.commandTimeout(), timer, options.acks());
         this.subscription =

@@ -17,6 +17,7 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BinaryOperator;
 import java.util.function.Function;
+import java.util.stream.Stream;
 
 /**
  * Commands about several locks: one script where their keys share a slot, as they do on a server that is no cluster;
@@ -76,7 +77,9 @@ final class SlotGroups {
     }
 
     CompletableFuture<AcquireReply> acquire(AcquireCommand command) {
-        return command.names().size() == 1 ? eval(command) : acquire(command, inOrder(command.names()), List.of());
+        return command.names().size() == 1
+                ? eval(command)
+                : acquire(command, inOrder(command.names()), 0, new AcquireReply.Acquired(Long.MAX_VALUE, List.of()));
     }
 
     private CompletableFuture<AcquireReply> eval(AcquireCommand command) {
@@ -92,42 +95,45 @@ final class SlotGroups {
 
     /** Takes one group after the other, and gives those taken back where a caller that does not wait finds one held. */
     private CompletableFuture<AcquireReply> acquire(
-            AcquireCommand command, List<List<String>> groups, List<AcquireReply.Acquired> taken) {
-        if (taken.size() == groups.size()) {
-            return CompletableFuture.completedFuture(together(taken));
+            AcquireCommand command, List<List<String>> groups, int next, AcquireReply.Acquired taken) {
+        if (next == groups.size()) {
+            return CompletableFuture.completedFuture(taken);
         }
-        CompletableFuture<AcquireReply> answer = eval(part(command, groups, taken.size()));
+        CompletableFuture<AcquireReply> answer = eval(part(command, groups, next));
         return answer.handle((reply, failure) -> {
                     if (reply != null) {
-                        return goOn(command, groups, taken, reply);
+                        return goOn(command, groups, next, taken, reply);
                     }
-                    return Failures.isOfMovingSlot(failure, groups.get(taken.size()))
-                            ? acquire(command, apart(groups, taken.size()), taken)
+                    return Failures.isOfMovingSlot(failure, groups.get(next))
+                            ? acquire(command, apart(groups, next), next, taken)
                             : answer;
                 })
                 .thenCompose(Function.identity());
     }
 
     private CompletableFuture<AcquireReply> goOn(
-            AcquireCommand command, List<List<String>> groups, List<AcquireReply.Acquired> taken, AcquireReply reply) {
+            AcquireCommand command,
+            List<List<String>> groups,
+            int index,
+            AcquireReply.Acquired taken,
+            AcquireReply reply) {
         if (reply instanceof AcquireReply.Acquired acquired) {
-            List<AcquireReply.Acquired> longer = new ArrayList<>(taken);
-            longer.add(acquired);
-            return acquire(command, groups, longer);
+            long lease = Math.min(taken.leaseMillis(), acquired.leaseMillis());
+            List<Long> tokens = Stream.concat(taken.firstTokens().stream(), acquired.firstTokens().stream())
+                    .toList();
+            return acquire(command, groups, index + 1, new AcquireReply.Acquired(lease, tokens));
         }
         if (reply instanceof AcquireReply.Queued queued) {
             // What is held while the attempt waits may last for a short time only: it is asked for again before that.
-            long soonest = taken.stream()
-                    .mapToLong(held -> held.leaseMillis() / 2)
-                    .reduce(queued.remainingMillis(), Math::min);
+            long soonest = Math.min(queued.remainingMillis(), taken.leaseMillis() / 2);
             return CompletableFuture.completedFuture(
                     new AcquireReply.Queued(queued.holder(), soonest, queued.storeMillis()));
         }
-        if (taken.isEmpty()) {
+        if (index == 0) {
             return CompletableFuture.completedFuture(reply);
         }
         List<String> held =
-                groups.subList(0, taken.size()).stream().flatMap(List::stream).toList();
+                groups.subList(0, index).stream().flatMap(List::stream).toList();
         return release(new ReleaseCommand(held, command.attempt(), 0, 0)).thenApply(released -> reply);
     }
 
@@ -145,16 +151,6 @@ final class SlotGroups {
                 command.queue(),
                 command.tokens(),
                 groups.size() == 1 ? command.waitNanos() : 0);
-    }
-
-    private static AcquireReply together(List<AcquireReply.Acquired> taken) {
-        long lease = taken.stream()
-                .mapToLong(AcquireReply.Acquired::leaseMillis)
-                .min()
-                .orElseThrow();
-        List<Long> tokens =
-                taken.stream().flatMap(group -> group.firstTokens().stream()).toList();
-        return new AcquireReply.Acquired(lease, tokens);
     }
 
     /** Releases all groups at once, and answers with what is worst. The token is that of the first name. */

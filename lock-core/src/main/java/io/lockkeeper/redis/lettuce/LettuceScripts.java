@@ -90,7 +90,8 @@ public final class LettuceScripts implements ScriptRunner {
     @SuppressWarnings("CollectionUndefinedEquality") // Futures are known by identity.
     public CompletableFuture<Object> eval(LuaScript script, List<byte[]> keys, List<byte[]> arguments, long waitNanos) {
         RedisClusterAsyncCommands<byte[], byte[]> open = shared;
-        if (open == null || !isOpen(open)) {
+        StatefulConnection<?, ?> connection = connectionOf(open);
+        if (open == null || connection == null || !connection.isOpen()) {
             shared = null;
             return general.eval(script, keys, arguments, waitNanos);
         }
@@ -102,7 +103,7 @@ public final class LettuceScripts implements ScriptRunner {
             if (failure != null && !(failure.getCause() instanceof RedisCommandExecutionException)) {
                 shared = null;
             } else if (Failures.says(failure, "READONLY")) {
-                leave(open);
+                leave(open, connection);
             }
         });
         if (closed) {
@@ -118,12 +119,10 @@ public final class LettuceScripts implements ScriptRunner {
      * Has Redis end a connection that leads to a server that was a master once, whatever has its address now, and Lettuce make
      * it anew. Not at once again: the application uses it, too, and its address may move later.
      */
-    private void leave(RedisClusterAsyncCommands<byte[], byte[]> commands) {
-        StatefulConnection<?, ?> connection = connectionOf(commands);
+    private void leave(RedisClusterAsyncCommands<byte[], byte[]> commands, StatefulConnection<?, ?> connection) {
         long now = System.nanoTime();
         long last = leftNanos.get();
-        if (connection != null
-                && connection.getOptions().isAutoReconnect()
+        if (connection.getOptions().isAutoReconnect()
                 && now - last >= LEAST_STAY_NANOS
                 && leftNanos.compareAndSet(last, now)) {
             commands.quit();
@@ -167,13 +166,8 @@ public final class LettuceScripts implements ScriptRunner {
         }
     }
 
-    private static boolean isOpen(RedisClusterAsyncCommands<byte[], byte[]> commands) {
-        StatefulConnection<?, ?> connection = connectionOf(commands);
-        return connection != null && connection.isOpen();
-    }
-
     @SuppressWarnings("deprecation") // Spring Data gives nothing else that knows it.
-    private static @Nullable StatefulConnection<?, ?> connectionOf(Object commands) {
+    private static @Nullable StatefulConnection<?, ?> connectionOf(@Nullable Object commands) {
         return commands instanceof RedisAdvancedClusterAsyncCommands<?, ?> cluster
                 ? cluster.getStatefulConnection()
                 : commands instanceof RedisAsyncCommands<?, ?> single ? single.getStatefulConnection() : null;
