@@ -15,14 +15,14 @@ public record RedisNames(String prefix) {
     private static final String LOCK = ":lock:";
     private static final String CHANNEL = ":grants:";
 
-    /** Returns the pattern of all keys, for people. */
+    /** Returns the right to all keys, as ACL names it. */
     String keys() {
-        return prefix + ":*";
+        return "~" + prefix + ":*";
     }
 
     /** Returns the command that gives a user all rights that are needed, and no more than a client needs to connect. */
     String rights() {
-        return "ACL SETUSER <user> ~" + keys() + " &" + prefix + CHANNEL
+        return "ACL SETUSER <user> " + keys() + " &" + prefix + CHANNEL
                 + "* +eval +evalsha +script|load +time +exists +hget +hmget"
                 + " +hset +hdel +unlink +pexpire +pttl +scan +publish +subscribe +unsubscribe +setex +mget +del +info +hello +client";
     }

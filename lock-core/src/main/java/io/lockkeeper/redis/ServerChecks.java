@@ -120,20 +120,16 @@ final class ServerChecks {
             return note(failure);
         }
         String[] words = new String(ScriptReply.text(tried), StandardCharsets.US_ASCII).split(" ", -1);
-        Stream.of(words).skip(1).forEach(word -> refused.add(word.equals("keys") ? keys() : "+" + word));
+        Stream.of(words).skip(1).forEach(word -> refused.add(word.equals("keys") ? names.keys() : "+" + word));
         return refused;
     }
 
     private Set<String> note(@Nullable Throwable failure) {
         if (failure != null && Failures.says(failure, "NOPERM")) {
             Matcher command = COMMAND.matcher(Failures.rootMessage(failure));
-            refused.add(command.find() ? "+" + command.group(1) : keys());
+            refused.add(command.find() ? "+" + command.group(1) : names.keys());
         }
         return refused;
-    }
-
-    private String keys() {
-        return "~" + names.keys();
     }
 
     private void warnOfRights() {

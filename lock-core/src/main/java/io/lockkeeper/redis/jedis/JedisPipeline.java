@@ -7,7 +7,6 @@ import io.lockkeeper.redis.RedisNames;
 import io.lockkeeper.redis.ScriptRunner;
 import io.lockkeeper.store.DaemonThreads;
 import io.lockkeeper.store.StoreException;
-import java.io.IOException;
 import java.net.Socket;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -33,6 +32,7 @@ import redis.clients.jedis.JedisClientConfig;
 import redis.clients.jedis.JedisSocketFactory;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisDataException;
+import redis.clients.jedis.util.IOUtils;
 
 /**
  * One connection to a server for all threads. A caller that finds it free leads: it writes the commands that wait, reads
@@ -547,15 +547,7 @@ final class JedisPipeline implements ScriptRunner {
 
         /** Cuts the connection: what reads or writes fails at once. */
         void cut() {
-            Socket open = socket;
-            if (open != null) {
-                try {
-                    open.close();
-                } catch (IOException alreadyBroken) {
-                    // There is nothing left to close.
-                    return;
-                }
-            }
+            IOUtils.closeQuietly(socket);
         }
     }
 }
