@@ -22,7 +22,6 @@ import java.util.stream.Collectors;
 final class Footprint {
 
     private static final String OURS = "io.lockkeeper.autoconfigure.LockkeeperAutoConfiguration,"
-            + "io.lockkeeper.autoconfigure.LockkeeperCacheAutoConfiguration,"
             + "io.lockkeeper.autoconfigure.actuate.LockkeeperEndpointAutoConfiguration,"
             + "io.lockkeeper.autoconfigure.actuate.LockkeeperHealthAutoConfiguration,"
             + "io.lockkeeper.autoconfigure.observation.LockkeeperObservationAutoConfiguration";

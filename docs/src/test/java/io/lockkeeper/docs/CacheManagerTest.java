@@ -8,7 +8,7 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
-import io.lockkeeper.autoconfigure.LockkeeperCacheAutoConfiguration;
+import io.lockkeeper.autoconfigure.LockkeeperAutoConfiguration;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -28,7 +28,7 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
 /** What adding the starter does to an application that keeps its caches in Caffeine. */
 class CacheManagerTest {
 
-    private final Logger logger = (Logger) LoggerFactory.getLogger(LockkeeperCacheAutoConfiguration.class);
+    private final Logger logger = (Logger) LoggerFactory.getLogger(LockkeeperAutoConfiguration.class);
     private final ListAppender<ILoggingEvent> log = new ListAppender<>();
 
     private final ApplicationContextRunner shop = new ApplicationContextRunner()

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.autoconfigure;
 
-import io.lockkeeper.autoconfigure.ConditionalOnSwitch.Switch;
+import io.lockkeeper.LockOperations;
 import io.lockkeeper.autoconfigure.LockkeeperProperties.StoreType;
 import io.lockkeeper.interceptor.LockingMissingException;
 import io.lockkeeper.memory.MemoryLockStore;
@@ -13,9 +13,7 @@ import java.util.List;
 import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
 import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.ListableBeanFactory;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingClass;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.io.ResourceLoader;
@@ -41,9 +39,7 @@ final class LockStoreConfiguration {
     }
 
     @Configuration(proxyBeanMethods = false)
-    @ConditionalOnClass(RedisConnectionFactory.class)
-    @ConditionalOnSwitch(Switch.REDIS)
-    @ConditionalOnMissingBean(LockStore.class)
+    @ConditionalOnMissingBean({LockOperations.class, LockStore.class})
     static class Redis {
 
         // The template closes its store.
@@ -102,8 +98,7 @@ final class LockStoreConfiguration {
     }
 
     @Configuration(proxyBeanMethods = false)
-    @ConditionalOnSwitch(Switch.MEMORY)
-    @ConditionalOnMissingBean(LockStore.class)
+    @ConditionalOnMissingBean({LockOperations.class, LockStore.class})
     static class Memory {
 
         // The template closes its store.
@@ -117,9 +112,7 @@ final class LockStoreConfiguration {
     }
 
     @Configuration(proxyBeanMethods = false)
-    @ConditionalOnClass({RedisConnectionFactory.class, QuorumLockStore.class})
-    @ConditionalOnSwitch(Switch.QUORUM)
-    @ConditionalOnMissingBean(LockStore.class)
+    @ConditionalOnMissingBean({LockOperations.class, LockStore.class})
     static class Quorum {
 
         // Destroyed after the store and the template, which depend on it.
@@ -151,9 +144,7 @@ final class LockStoreConfiguration {
     }
 
     @Configuration(proxyBeanMethods = false)
-    @ConditionalOnMissingClass("io.lockkeeper.quorum.QuorumLockStore")
-    @ConditionalOnSwitch(Switch.QUORUM)
-    @ConditionalOnMissingBean(LockStore.class)
+    @ConditionalOnMissingBean({LockOperations.class, LockStore.class})
     static class MissingQuorum {
 
         @Bean

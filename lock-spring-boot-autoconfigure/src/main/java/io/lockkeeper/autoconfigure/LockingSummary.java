@@ -3,7 +3,7 @@ package io.lockkeeper.autoconfigure;
 
 import io.lockkeeper.LockOperations;
 import io.lockkeeper.LockTemplate;
-import io.lockkeeper.autoconfigure.LockkeeperAutoConfiguration.TemplateConfiguration;
+import io.lockkeeper.autoconfigure.LockConfigurations.Template;
 import io.lockkeeper.autoconfigure.LockkeeperProperties.StoreType;
 import io.lockkeeper.interceptor.DistributedLockedValidator;
 import io.lockkeeper.memory.MemoryLockStore;
@@ -17,6 +17,7 @@ import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.context.ApplicationListener;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.event.ContextRefreshedEvent;
+import org.springframework.core.env.Environment;
 import org.springframework.expression.EvaluationException;
 import org.springframework.expression.spel.standard.SpelExpressionParser;
 import org.springframework.util.ClassUtils;
@@ -39,9 +40,12 @@ final class LockingSummary implements ApplicationListener<ContextRefreshedEvent>
     @Override
     public void onApplicationEvent(ContextRefreshedEvent event) {
         // The event of a child context arrives here too.
-        if (event.getApplicationContext() instanceof ConfigurableApplicationContext context
-                && context.getBeanFactory() == beans
-                && !LockkeeperAutoConfiguration.isSwitchedOff(beans)) {
+        if (!(event.getApplicationContext() instanceof ConfigurableApplicationContext context)
+                || context.getBeanFactory() != beans) {
+            return;
+        }
+        warnOfCaches(context.getEnvironment());
+        if (!LockConfigurations.isSwitchedOff(beans)) {
             int methods = beans.getBeanProvider(DistributedLockedValidator.class).stream()
                     .mapToInt(DistributedLockedValidator::methods)
                     .sum();
@@ -56,7 +60,7 @@ final class LockingSummary implements ApplicationListener<ContextRefreshedEvent>
         Object operations = beans.containsSingleton(name) && beans.isFactoryBean(name)
                 ? beans.getBean(name)
                 : beans.getSingleton(name);
-        boolean own = beans.getBeanNamesForType(TemplateConfiguration.class, true, false).length == 0;
+        boolean own = beans.getBeanNamesForType(Template.class, true, false).length == 0;
         if (operations != null && isMock(operations)) {
             log.warn(
                     "The bean '{}' is a mock that runs nothing: {} with @DistributedLocked return null without"
@@ -124,13 +128,44 @@ final class LockingSummary implements ApplicationListener<ContextRefreshedEvent>
     }
 
     private boolean isRedisConfigured() {
-        ClassLoader loader = beans.getBeanClassLoader();
         return properties.store() != StoreType.MEMORY
-                && ClassUtils.isPresent(CONNECTIONS, loader)
+                && isPresent(CONNECTIONS)
                 && BeanFactoryUtils.beanNamesForTypeIncludingAncestors(
-                                        beans, ClassUtils.resolveClassName(CONNECTIONS, loader), true, false)
+                                        beans,
+                                        ClassUtils.resolveClassName(CONNECTIONS, beans.getBeanClassLoader()),
+                                        true,
+                                        false)
                                 .length
                         > 0;
+    }
+
+    /** Spring Data Redis, which came for the locks, takes the place of another cache library. */
+    private void warnOfCaches(Environment environment) {
+        boolean isMadeByBoot =
+                beans.containsBean("org.springframework.boot.cache.autoconfigure.RedisCacheConfiguration")
+                        || beans.containsBean("org.springframework.boot.autoconfigure.cache.RedisCacheConfiguration");
+        if (!isMadeByBoot || !environment.getProperty("spring.cache.type", "").isBlank()) {
+            return;
+        }
+        // Of those that Spring Boot prefers to Redis, none can have been usable.
+        boolean isOther = isPresent("javax.cache.Caching")
+                || isPresent("com.hazelcast.core.HazelcastInstance")
+                || isPresent("org.infinispan.spring.embedded.provider.SpringEmbeddedCacheManager")
+                || isPresent("com.couchbase.client.java.Cluster");
+        String type = isPresent("org.cache2k.Cache2kBuilder")
+                ? "cache2k"
+                : isPresent("com.github.benmanes.caffeine.cache.Caffeine") ? "caffeine" : isOther ? "simple" : "";
+        if (!type.isEmpty()) {
+            log.warn(
+                    "Spring Boot keeps the caches of @EnableCaching in Redis: Spring Data Redis, which the locks use, is on the"
+                            + " class path and spring.cache.type is not set. Set spring.cache.type={} to keep them there as"
+                            + " without it, or spring.cache.type=redis if Redis is meant",
+                    type);
+        }
+    }
+
+    private boolean isPresent(String type) {
+        return ClassUtils.isPresent(type, beans.getBeanClassLoader());
     }
 
     private static String print(Duration time) {

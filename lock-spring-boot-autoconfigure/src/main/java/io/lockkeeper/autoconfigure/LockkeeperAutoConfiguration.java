@@ -1,57 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.autoconfigure;
 
-import io.lockkeeper.AcquisitionInterceptor;
 import io.lockkeeper.LockInspector;
-import io.lockkeeper.LockListener;
 import io.lockkeeper.LockOperations;
 import io.lockkeeper.LockTemplate;
-import io.lockkeeper.autoconfigure.ConditionalOnSwitch.Switch;
-import io.lockkeeper.autoconfigure.LockkeeperProperties.StoreType;
-import io.lockkeeper.interceptor.DistributedLockedAdvisor;
-import io.lockkeeper.interceptor.DistributedLockedValidator;
-import io.lockkeeper.interceptor.LockingMissingException;
 import io.lockkeeper.store.LockStore;
-import io.lockkeeper.weaving.WovenLocks;
-import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.List;
 import java.util.Objects;
-import java.util.concurrent.Executor;
-import java.util.function.UnaryOperator;
-import org.aopalliance.intercept.MethodInterceptor;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
-import org.springframework.aop.config.AopConfigUtils;
-import org.springframework.beans.factory.BeanFactoryUtils;
-import org.springframework.beans.factory.DisposableBean;
-import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
-import org.springframework.beans.factory.annotation.Qualifier;
-import org.springframework.beans.factory.config.BeanDefinition;
-import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
-import org.springframework.beans.factory.support.BeanDefinitionRegistry;
-import org.springframework.beans.factory.support.RootBeanDefinition;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
-import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.context.ConfigurableApplicationContext;
-import org.springframework.context.SmartLifecycle;
 import org.springframework.context.annotation.Bean;
-import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
-import org.springframework.context.annotation.ImportBeanDefinitionRegistrar;
-import org.springframework.context.annotation.Lazy;
-import org.springframework.context.annotation.Role;
-import org.springframework.core.Ordered;
-import org.springframework.core.env.Environment;
-import org.springframework.core.task.TaskDecorator;
-import org.springframework.core.task.support.ContextPropagatingTaskDecorator;
-import org.springframework.core.type.AnnotationMetadata;
-import org.springframework.util.ClassUtils;
 
 /**
  * Auto-configuration of Lockkeeper: a {@link LockTemplate} over Redis or over the memory of this process, and the advice
@@ -64,52 +27,12 @@ import org.springframework.util.ClassUtils;
             "org.springframework.boot.autoconfigure.data.redis.RedisAutoConfiguration"
         })
 @EnableConfigurationProperties(LockkeeperProperties.class)
-@Import({
-    LockkeeperAutoConfiguration.Proxies.class,
-    LockkeeperAutoConfiguration.WovenClasses.class,
-    TransactionLocks.GuardConfiguration.class,
-    LockkeeperAutoConfiguration.InspectorRegistrar.class
-})
+@Import({LockConfigurations.Selector.class, LockConfigurations.InspectorRegistrar.class})
 public final class LockkeeperAutoConfiguration {
 
-    private static final Logger log = LoggerFactory.getLogger(LockkeeperAutoConfiguration.class);
-    private static final String EXECUTOR = "lockkeeperExecutor";
-    private static final boolean CONTEXT_PROPAGATION = ClassUtils.isPresent(
-            "io.micrometer.context.ContextSnapshot", LockkeeperAutoConfiguration.class.getClassLoader());
-
     @Bean
-    LockTemplateShutdown lockTemplateShutdown(ConfigurableApplicationContext context) {
-        return new LockTemplateShutdown(context);
-    }
-
-    /** Closes the templates when the application ends, before connection factories stop; not when it is merely stopped. */
-    record LockTemplateShutdown(ConfigurableApplicationContext context) implements SmartLifecycle {
-
-        @Override
-        public void start() {}
-
-        @Override
-        public void stop() {
-            if (context.isClosed()) {
-                ConfigurableListableBeanFactory beans = context.getBeanFactory();
-                Arrays.stream(beans.getBeanNamesForType(LockTemplate.class, false, false))
-                        .filter(beans::containsSingleton)
-                        .map(name -> beans.getBean(name, LockTemplate.class))
-                        .forEach(LockTemplate::close);
-            }
-        }
-
-        /** What does not run is not stopped. */
-        @Override
-        public boolean isRunning() {
-            return true;
-        }
-
-        /** Connection factories have phase 0; web servers and executors stand near the largest integer. */
-        @Override
-        public int getPhase() {
-            return 1024;
-        }
+    LockConfigurations.Shutdown lockTemplateShutdown(ConfigurableApplicationContext context) {
+        return new LockConfigurations.Shutdown(context);
     }
 
     @Bean
@@ -125,191 +48,5 @@ public final class LockkeeperAutoConfiguration {
         LockTemplate template = templates.getIfAvailable();
         return Objects.requireNonNullElseGet(
                 template == null ? null : template.inspector(), LockInspector::withoutLocking);
-    }
-
-    /** Gives each of several templates an inspector, named after it; not where the name is that of another bean. */
-    static final class InspectorRegistrar implements ImportBeanDefinitionRegistrar {
-
-        private static final String INSPECTOR = "Inspector";
-
-        @Override
-        public void registerBeanDefinitions(AnnotationMetadata importing, BeanDefinitionRegistry registry) {
-            ListableBeanFactory beans = (ListableBeanFactory) registry;
-            if (beans.getBeanNamesForType(LockInspector.class, true, false).length > 0) {
-                return;
-            }
-            for (String template : beans.getBeanNamesForType(LockTemplate.class, true, false)) {
-                if (registry.isBeanNameInUse(template + INSPECTOR)) {
-                    continue;
-                }
-                RootBeanDefinition inspector = new RootBeanDefinition(LockInspector.class);
-                inspector.setFactoryBeanName(template);
-                inspector.setFactoryMethodName("inspector");
-                registry.registerBeanDefinition(template + INSPECTOR, inspector);
-            }
-        }
-    }
-
-    /** Returns whether the template is one that does not lock: a template of the application always locks. */
-    static boolean isSwitchedOff(ListableBeanFactory beans) {
-        return BeanFactoryUtils.beanNamesForTypeIncludingAncestors(beans, UnlockedConfiguration.class, true, false)
-                        .length
-                > 0;
-    }
-
-    @Configuration(proxyBeanMethods = false)
-    @ConditionalOnMissingBean(LockOperations.class)
-    @ConditionalOnSwitch(Switch.DISABLED)
-    static class UnlockedConfiguration {
-
-        // Also where beans are lazy: the log says so at the start.
-        @Bean
-        @Lazy(false)
-        LockTemplate lockTemplate(LockkeeperProperties properties) {
-            if (properties.enabled()) {
-                throw LockStoreConfiguration.chosenOtherwise("lockkeeper.enabled", "false", "true");
-            }
-            log.warn(
-                    "Locking is switched off by lockkeeper.enabled=false: methods with @DistributedLocked and everything"
-                            + " else that asks for a lock run at the same time as on other instances");
-            return LockTemplate.withoutLocking();
-        }
-    }
-
-    private static UnaryOperator<Runnable> decorator(ObjectProvider<TaskDecorator> beans) {
-        List<TaskDecorator> decorators = new ArrayList<>(beans.orderedStream().toList());
-        if (CONTEXT_PROPAGATION && decorators.stream().noneMatch(ContextPropagatingTaskDecorator.class::isInstance)) {
-            decorators.add(new ContextPropagatingTaskDecorator());
-        }
-        return body -> decorators.stream()
-                .reduce(body, (decorated, decorator) -> decorator.decorate(decorated), (one, other) -> other);
-    }
-
-    @Configuration(proxyBeanMethods = false)
-    @ConditionalOnMissingBean(LockOperations.class)
-    @ConditionalOnSwitch(Switch.ENABLED)
-    @Import({
-        LockStoreConfiguration.Quorum.class,
-        LockStoreConfiguration.MissingQuorum.class,
-        LockStoreConfiguration.Redis.class,
-        LockStoreConfiguration.Memory.class
-    })
-    static class TemplateConfiguration {
-
-        @Bean(destroyMethod = "close")
-        LockTemplate lockTemplate(
-                LockkeeperProperties properties,
-                ObjectProvider<LockStore> stores,
-                ObjectProvider<LockListener> listeners,
-                ObjectProvider<AcquisitionInterceptor> interceptor,
-                ObjectProvider<TaskDecorator> decorators,
-                @Qualifier(EXECUTOR) ObjectProvider<Executor> executor,
-                Environment environment) {
-            LockStore store = stores.getIfAvailable();
-            if (store == null) {
-                throw new LockingMissingException(
-                        "Lockkeeper has no place to keep locks: "
-                                + (properties.store() == StoreType.REDIS ? "lockkeeper.store is redis, but " : "")
-                                + "spring-data-redis is not on the class path.",
-                        "Add org.springframework.boot:spring-boot-starter-data-redis, or set lockkeeper.store=memory for an"
-                                + " application that runs as one process.");
-            }
-            String application = environment.getProperty("spring.application.name", "");
-            LockTemplate.Builder builder = LockTemplate.builder(store)
-                    .waitTime(properties.waitTime())
-                    .leaseTime(properties.leaseTime())
-                    .retryDelay(properties.retryDelay())
-                    .handover(
-                            properties.handover().maxPasses(),
-                            properties.handover().maxTime())
-                    .shutdownWait(properties.shutdown().waitTime())
-                    .instanceName(Objects.requireNonNullElse(properties.instanceName(), application))
-                    .serviceName(application);
-            listeners.orderedStream().forEach(builder::listener);
-            interceptor.ifAvailable(builder::interceptor);
-            executor.ifAvailable(builder::executor);
-            builder.taskDecorator(decorator(decorators));
-            return builder.build();
-        }
-    }
-
-    @Configuration(proxyBeanMethods = false)
-    @ConditionalOnSwitch(Switch.PROXY)
-    @Import(AutoProxyCreatorRegistrar.class)
-    static class Proxies {
-
-        private static final int ADVISOR_ORDER = Ordered.LOWEST_PRECEDENCE - 100;
-
-        @Bean
-        @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
-        static DistributedLockedAdvisor distributedLockedAdvisor(
-                ConfigurableListableBeanFactory beans, Environment environment) {
-            // Advisors are made before all other beans: the properties bean would come too early.
-            int order = Binder.get(environment)
-                    .bind("lockkeeper.advisor-order", Integer.class)
-                    .orElse(ADVISOR_ORDER);
-            return new DistributedLockedAdvisor(beans, order);
-        }
-
-        @Bean
-        @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
-        static DistributedLockedValidator distributedLockedValidator(
-                ConfigurableListableBeanFactory beans, ObjectProvider<DistributedLockedAdvisor> advisors) {
-            // Whether the advisor is still there when beans are made is for the validator to see.
-            DistributedLockedAdvisor advisor =
-                    advisors.stream().findFirst().orElseGet(() -> new DistributedLockedAdvisor(beans, ADVISOR_ORDER));
-            return new DistributedLockedValidator(beans, advisor, false, () -> isSwitchedOff(beans));
-        }
-    }
-
-    @Configuration(proxyBeanMethods = false)
-    @ConditionalOnSwitch(Switch.ASPECTJ)
-    static class WovenClasses {
-
-        @Bean
-        @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
-        static WovenLocksAttachment wovenLocksAttachment(ConfigurableListableBeanFactory beans) {
-            return new WovenLocksAttachment(new DistributedLockedAdvisor(beans, 0));
-        }
-
-        @Bean
-        @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
-        static DistributedLockedValidator distributedLockedValidator(
-                ConfigurableListableBeanFactory beans, WovenLocksAttachment attachment) {
-            return new DistributedLockedValidator(beans, attachment.advisor(), true, () -> isSwitchedOff(beans));
-        }
-
-        /** Attaches before the first bean is made. The advisor is no bean, so that no proxy is made for it. */
-        record WovenLocksAttachment(DistributedLockedAdvisor advisor)
-                implements BeanFactoryPostProcessor, DisposableBean {
-
-            @Override
-            public void postProcessBeanFactory(ConfigurableListableBeanFactory beans) {
-                WovenLocks.attach((MethodInterceptor) advisor.getAdvice());
-            }
-
-            @Override
-            public void destroy() {
-                WovenLocks.detach((MethodInterceptor) advisor.getAdvice());
-            }
-        }
-    }
-
-    /** Spring Boot registers an auto-proxy creator only with {@code spring.aop.auto}. */
-    static final class AutoProxyCreatorRegistrar implements ImportBeanDefinitionRegistrar {
-
-        private final Environment environment;
-
-        AutoProxyCreatorRegistrar(Environment environment) {
-            this.environment = environment;
-        }
-
-        @Override
-        public void registerBeanDefinitions(AnnotationMetadata importing, BeanDefinitionRegistry registry) {
-            AopConfigUtils.registerAutoProxyCreatorIfNecessary(registry);
-            if (environment.getProperty("spring.aop.proxy-target-class", Boolean.class, true)) {
-                AopConfigUtils.forceAutoProxyCreatorToUseClassProxying(registry);
-            }
-        }
     }
 }

@@ -28,7 +28,6 @@ import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
@@ -257,8 +256,12 @@ final class TransactionLocks implements TransactionSynchronization, Consumer<Loc
         }
     }
 
-    /** Lets no transaction commit that must not without its lock. A bean, so that Boot adds it to its managers. */
-    static final class TransactionGuard implements TransactionExecutionListener {
+    /**
+     * Lets no transaction commit that must not without its lock. A bean, so that Boot adds it to its managers; adds itself to
+     * every other one: when it is made, or where it was made too early, at the start.
+     */
+    record TransactionGuard(ConfigurableListableBeanFactory beans)
+            implements TransactionExecutionListener, BeanPostProcessor, SmartInitializingSingleton {
 
         /** Called as late as can be: an exception from here makes the manager roll back. */
         @Override
@@ -266,25 +269,13 @@ final class TransactionLocks implements TransactionSynchronization, Consumer<Loc
             CommitGuard.ensureHeld();
             TransactionLocks.beforeCommit();
         }
-    }
-
-    /** Adds the guard to every manager that does not have it: when it is made, or where it was made too early, at the start. */
-    static final class Attachment implements BeanPostProcessor, SmartInitializingSingleton {
-
-        private final ConfigurableListableBeanFactory beans;
-        private final TransactionGuard guard;
-
-        Attachment(ConfigurableListableBeanFactory beans, TransactionGuard guard) {
-            this.beans = beans;
-            this.guard = guard;
-        }
 
         @Override
         public Object postProcessAfterInitialization(Object bean, String beanName) {
             if (bean instanceof ConfigurableTransactionManager manager
                     && manager.getTransactionExecutionListeners().stream()
                             .noneMatch(TransactionGuard.class::isInstance)) {
-                manager.addListener(guard);
+                manager.addListener(this);
             }
             return bean;
         }
@@ -299,7 +290,6 @@ final class TransactionLocks implements TransactionSynchronization, Consumer<Loc
     }
 
     @Configuration(proxyBeanMethods = false)
-    @ConditionalOnClass(TransactionSynchronizationManager.class)
     static class GuardConfiguration {
 
         @Bean
@@ -310,15 +300,8 @@ final class TransactionLocks implements TransactionSynchronization, Consumer<Loc
 
         @Bean
         @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
-        static TransactionGuard lockTransactionGuard() {
-            return new TransactionGuard();
-        }
-
-        @Bean
-        @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
-        static Attachment lockTransactionGuardAttachment(
-                ConfigurableListableBeanFactory beans, TransactionGuard guard) {
-            return new Attachment(beans, guard);
+        static TransactionGuard lockTransactionGuard(ConfigurableListableBeanFactory beans) {
+            return new TransactionGuard(beans);
         }
     }
 }
