@@ -17,7 +17,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.concurrent.Executor;
 import java.util.function.UnaryOperator;
 import org.aopalliance.intercept.MethodInterceptor;
@@ -74,45 +73,45 @@ final class LockConfigurations {
         @Override
         public String[] selectImports(AnnotationMetadata importing) {
             Binder values = Binder.get(environment);
-            List<Class<?>> chosen = new ArrayList<>();
-            chosen.add(bound(values, "mode", Mode.PROXY) == Mode.PROXY ? Proxies.class : WovenClasses.class);
-            if (isPresent("org.springframework.transaction.support.TransactionSynchronizationManager")) {
-                chosen.add(TransactionLocks.GuardConfiguration.class);
-            }
-            if (bound(values, "enabled", true)) {
-                chosenStore(values).ifPresent(chosen::add);
-                chosen.add(Template.class);
-            } else {
-                chosen.add(Unlocked.class);
-            }
-            return chosen.stream().map(Class::getName).toArray(String[]::new);
+            Class<?> template = bound(values, "enabled", true) ? Template.class : Unlocked.class;
+            Class<?> locks = bound(values, "mode", Mode.PROXY) == Mode.PROXY ? Proxies.class : WovenClasses.class;
+            return ClassUtils.isPresent(
+                            "org.springframework.transaction.support.TransactionSynchronizationManager", loader)
+                    ? names(template, locks, TransactionLocks.GuardConfiguration.class)
+                    : names(template, locks);
         }
+    }
 
-        private Optional<Class<?>> chosenStore(Binder values) {
+    /** Chooses the store of the template; none: the library is missing. */
+    record StoreSelector(Environment environment, ClassLoader loader) implements ImportSelector {
+
+        @Override
+        public String[] selectImports(AnnotationMetadata importing) {
+            Binder values = Binder.get(environment);
             if (bound(values, "store", StoreType.REDIS) == StoreType.MEMORY) {
-                return Optional.of(LockStoreConfiguration.Memory.class);
+                return names(LockStoreConfiguration.Memory.class);
             }
             boolean isQuorum = values.bind("lockkeeper.redis.quorum.nodes", Bindable.listOf(String.class))
                     .map(nodes -> !nodes.isEmpty())
                     .orElse(false);
-            if (isQuorum && !isPresent("io.lockkeeper.quorum.QuorumLockStore")) {
-                return Optional.of(LockStoreConfiguration.MissingQuorum.class);
+            if (isQuorum && !ClassUtils.isPresent("io.lockkeeper.quorum.QuorumLockStore", loader)) {
+                return names(LockStoreConfiguration.MissingQuorum.class);
             }
-            if (!isPresent("org.springframework.data.redis.connection.RedisConnectionFactory")) {
-                return Optional.empty();
+            if (!ClassUtils.isPresent("org.springframework.data.redis.connection.RedisConnectionFactory", loader)) {
+                return names();
             }
-            return Optional.of(isQuorum ? LockStoreConfiguration.Quorum.class : LockStoreConfiguration.Redis.class);
+            return names(isQuorum ? LockStoreConfiguration.Quorum.class : LockStoreConfiguration.Redis.class);
         }
+    }
 
-        private boolean isPresent(String type) {
-            return ClassUtils.isPresent(type, loader);
-        }
+    private static String[] names(Class<?>... chosen) {
+        return Arrays.stream(chosen).map(Class::getName).toArray(String[]::new);
+    }
 
-        @SuppressWarnings("unchecked")
-        private static <T> T bound(Binder values, String property, T unset) {
-            return values.bind("lockkeeper." + property, (Class<T>) unset.getClass())
-                    .orElse(unset);
-        }
+    @SuppressWarnings("unchecked")
+    private static <T> T bound(Binder values, String property, T unset) {
+        return values.bind("lockkeeper." + property, (Class<T>) unset.getClass())
+                .orElse(unset);
     }
 
     @Configuration(proxyBeanMethods = false)
@@ -135,6 +134,7 @@ final class LockConfigurations {
 
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnMissingBean(LockOperations.class)
+    @Import(StoreSelector.class)
     static class Template {
 
         @Bean(destroyMethod = "close")

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.autoconfigure;
 
-import io.lockkeeper.LockOperations;
 import io.lockkeeper.autoconfigure.LockkeeperProperties.StoreType;
 import io.lockkeeper.interceptor.LockingMissingException;
 import io.lockkeeper.memory.MemoryLockStore;
@@ -39,7 +38,7 @@ final class LockStoreConfiguration {
     }
 
     @Configuration(proxyBeanMethods = false)
-    @ConditionalOnMissingBean({LockOperations.class, LockStore.class})
+    @ConditionalOnMissingBean(LockStore.class)
     static class Redis {
 
         // The template closes its store.
@@ -98,7 +97,7 @@ final class LockStoreConfiguration {
     }
 
     @Configuration(proxyBeanMethods = false)
-    @ConditionalOnMissingBean({LockOperations.class, LockStore.class})
+    @ConditionalOnMissingBean(LockStore.class)
     static class Memory {
 
         // The template closes its store.
@@ -112,7 +111,7 @@ final class LockStoreConfiguration {
     }
 
     @Configuration(proxyBeanMethods = false)
-    @ConditionalOnMissingBean({LockOperations.class, LockStore.class})
+    @ConditionalOnMissingBean(LockStore.class)
     static class Quorum {
 
         // Destroyed after the store and the template, which depend on it.
@@ -127,10 +126,7 @@ final class LockStoreConfiguration {
                                 + " class path.",
                         "Add redis.clients:jedis, whatever client the application itself uses.");
             }
-            List<QuorumNode> nodes = properties.redis().quorum().nodes().stream()
-                    .map(QuorumNode::parse)
-                    .toList();
-            return new QuorumConnections(nodes, properties.commandTimeout());
+            return QuorumConnections.to(properties.redis().quorum().nodes(), properties.commandTimeout());
         }
 
         // The template closes its store.
@@ -144,7 +140,7 @@ final class LockStoreConfiguration {
     }
 
     @Configuration(proxyBeanMethods = false)
-    @ConditionalOnMissingBean({LockOperations.class, LockStore.class})
+    @ConditionalOnMissingBean(LockStore.class)
     static class MissingQuorum {
 
         @Bean
@@ -157,16 +153,15 @@ final class LockStoreConfiguration {
     }
 
     /** Not beans of their own: they would be in the way of the application's connection factory. */
-    static final class QuorumConnections implements AutoCloseable {
+    record QuorumConnections(List<JedisConnectionFactory> factories) implements AutoCloseable {
 
         /** As many as a store has threads for commands, and some for its subscription. */
         private static final int MOST = 20;
 
-        private final List<JedisConnectionFactory> factories;
-
-        QuorumConnections(List<QuorumNode> nodes, Duration commandTimeout) {
-            factories =
-                    nodes.stream().map(node -> factory(node, commandTimeout)).toList();
+        static QuorumConnections to(List<String> nodes, Duration commandTimeout) {
+            return new QuorumConnections(nodes.stream()
+                    .map(node -> factory(QuorumNode.parse(node), commandTimeout))
+                    .toList());
         }
 
         private static JedisConnectionFactory factory(QuorumNode node, Duration commandTimeout) {
@@ -190,10 +185,6 @@ final class LockStoreConfiguration {
             factory.afterPropertiesSet();
             factory.start();
             return factory;
-        }
-
-        List<? extends RedisConnectionFactory> factories() {
-            return factories;
         }
 
         @Override

@@ -28,6 +28,14 @@ import org.jspecify.annotations.Nullable;
 /** A store that does what another one does, as long as nothing fails. */
 final class FaultyLockStore implements LockStore {
 
+    /** What does not work. */
+    enum Failing {
+        EVERYTHING,
+        EVERYTHING_IN_SILENCE,
+        RENEWALS,
+        WAITS
+    }
+
     private final List<Failing> failing = new CopyOnWriteArrayList<>();
     private volatile @Nullable LockStore real;
     private volatile Duration commandTimeout = Duration.ZERO;

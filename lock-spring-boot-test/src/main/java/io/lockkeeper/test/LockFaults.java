@@ -10,6 +10,7 @@ import io.lockkeeper.store.ClientIds;
 import io.lockkeeper.store.LockStore;
 import io.lockkeeper.store.ReleaseCommand;
 import io.lockkeeper.store.RenewCommand;
+import io.lockkeeper.test.FaultyLockStore.Failing;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;

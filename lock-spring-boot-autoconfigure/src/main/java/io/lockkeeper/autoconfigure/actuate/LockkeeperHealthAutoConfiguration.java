@@ -33,7 +33,6 @@ import org.springframework.util.ClassUtils;
 
 /** Auto-configuration of the health of locks: whether the store answers, and grants and renewals flow. */
 @AutoConfiguration(after = LockkeeperAutoConfiguration.class)
-@ConditionalOnBean(LockInspector.class)
 @Conditional(LockkeeperHealthAutoConfiguration.OnHealthEnabled.class)
 public final class LockkeeperHealthAutoConfiguration {
 
@@ -52,6 +51,7 @@ public final class LockkeeperHealthAutoConfiguration {
 
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnClass(HealthIndicator.class)
+    @ConditionalOnBean(LockInspector.class)
     @ConditionalOnMissingBean(name = BEAN)
     static class HealthConfiguration {
 
@@ -76,6 +76,7 @@ public final class LockkeeperHealthAutoConfiguration {
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnClass(name = Boot3HealthConfiguration.TYPE)
     @ConditionalOnMissingClass("org.springframework.boot.health.contributor.HealthIndicator")
+    @ConditionalOnBean(LockInspector.class)
     @ConditionalOnMissingBean(name = BEAN)
     static class Boot3HealthConfiguration {
 

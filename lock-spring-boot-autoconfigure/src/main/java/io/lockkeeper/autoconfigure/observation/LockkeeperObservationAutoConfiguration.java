@@ -20,6 +20,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.AutoConfigureOrder;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
@@ -30,6 +31,7 @@ import org.springframework.context.annotation.Condition;
 import org.springframework.context.annotation.ConditionContext;
 import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.core.Ordered;
 import org.springframework.core.env.Environment;
 import org.springframework.core.type.AnnotatedTypeMetadata;
 import org.springframework.util.ClassUtils;
@@ -38,15 +40,9 @@ import org.springframework.util.ClassUtils;
  * Auto-configuration of what is told of locks: meters, the observations that {@link LockObservationDocumentation} documents,
  * and events for the JDK Flight Recorder, where the Java runtime has it.
  */
-@AutoConfiguration(
-        afterName = {
-            "org.springframework.boot.micrometer.metrics.autoconfigure.CompositeMeterRegistryAutoConfiguration",
-            "org.springframework.boot.micrometer.metrics.autoconfigure.export.simple.SimpleMetricsExportAutoConfiguration",
-            "org.springframework.boot.micrometer.observation.autoconfigure.ObservationAutoConfiguration",
-            "org.springframework.boot.actuate.autoconfigure.metrics.CompositeMeterRegistryAutoConfiguration",
-            "org.springframework.boot.actuate.autoconfigure.metrics.export.simple.SimpleMetricsExportAutoConfiguration",
-            "org.springframework.boot.actuate.autoconfigure.observation.ObservationAutoConfiguration"
-        })
+@AutoConfiguration
+@AutoConfigureOrder(
+        Ordered.LOWEST_PRECEDENCE) // After those of registries, whose names differ in Spring Boot 3.5 and 4.
 public final class LockkeeperObservationAutoConfiguration {
 
     @Configuration(proxyBeanMethods = false)
