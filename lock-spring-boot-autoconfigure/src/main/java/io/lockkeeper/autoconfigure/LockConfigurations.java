@@ -23,11 +23,10 @@ import org.aopalliance.intercept.MethodInterceptor;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.aop.config.AopConfigUtils;
-import org.springframework.beans.factory.BeanFactoryUtils;
+import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.DisposableBean;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
-import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
@@ -63,8 +62,8 @@ final class LockConfigurations {
     private LockConfigurations() {}
 
     /** Returns whether the template is one that does not lock: a template of the application always locks. */
-    static boolean isSwitchedOff(ListableBeanFactory beans) {
-        return BeanFactoryUtils.beanNamesForTypeIncludingAncestors(beans, Unlocked.class, true, false).length > 0;
+    static boolean isSwitchedOff(BeanFactory beans) {
+        return beans.containsBean(Unlocked.NAME);
     }
 
     /** Chooses by bound values, each of which may be written in several ways, and by the libraries that are there. */
@@ -114,9 +113,12 @@ final class LockConfigurations {
                 .orElse(unset);
     }
 
-    @Configuration(proxyBeanMethods = false)
+    // Found by its name: to look for a type is to look at every bean.
+    @Configuration(value = Unlocked.NAME, proxyBeanMethods = false)
     @ConditionalOnMissingBean(LockOperations.class)
     static class Unlocked {
+
+        static final String NAME = "lockkeeperUnlocked";
 
         // Also where beans are lazy: the log says so at the start.
         @Bean
@@ -132,10 +134,12 @@ final class LockConfigurations {
         }
     }
 
-    @Configuration(proxyBeanMethods = false)
+    @Configuration(value = Template.NAME, proxyBeanMethods = false)
     @ConditionalOnMissingBean(LockOperations.class)
     @Import(StoreSelector.class)
     static class Template {
+
+        static final String NAME = "lockkeeperTemplate";
 
         @Bean(destroyMethod = "close")
         LockTemplate lockTemplate(
@@ -144,7 +148,7 @@ final class LockConfigurations {
                 ObjectProvider<LockListener> listeners,
                 ObjectProvider<AcquisitionInterceptor> interceptor,
                 ObjectProvider<TaskDecorator> decorators,
-                @Qualifier(EXECUTOR) ObjectProvider<Executor> executor,
+                ConfigurableListableBeanFactory beans,
                 Environment environment) {
             LockStore store = stores.getIfAvailable();
             if (store == null) {
@@ -168,7 +172,9 @@ final class LockConfigurations {
                     .serviceName(application);
             listeners.orderedStream().forEach(builder::listener);
             interceptor.ifAvailable(builder::interceptor);
-            executor.ifAvailable(builder::executor);
+            if (beans.containsBean(EXECUTOR)) {
+                builder.executor(beans.getBean(EXECUTOR, Executor.class));
+            }
             builder.taskDecorator(decorator(decorators));
             return builder.build();
         }

@@ -12,6 +12,7 @@ import java.util.List;
 import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
 import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.ListableBeanFactory;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
@@ -43,7 +44,7 @@ final class LockStoreConfiguration {
 
         // The template closes its store.
         @Bean(destroyMethod = "")
-        RedisLockStore redisLockStore(LockkeeperProperties properties, ListableBeanFactory beans) {
+        RedisLockStore redisLockStore(LockkeeperProperties properties, ConfigurableListableBeanFactory beans) {
             if (!properties.redis().quorum().nodes().isEmpty()) {
                 throw chosenOtherwise(NODES, "empty", "set");
             }

@@ -60,7 +60,7 @@ final class LockingSummary implements ApplicationListener<ContextRefreshedEvent>
         Object operations = beans.containsSingleton(name) && beans.isFactoryBean(name)
                 ? beans.getBean(name)
                 : beans.getSingleton(name);
-        boolean own = beans.getBeanNamesForType(Template.class, true, false).length == 0;
+        boolean own = !beans.containsLocalBean(Template.NAME);
         if (operations != null && isMock(operations)) {
             log.warn(
                     "The bean '{}' is a mock that runs nothing: {} with @DistributedLocked return null without"
