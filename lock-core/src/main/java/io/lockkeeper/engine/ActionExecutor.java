@@ -53,6 +53,10 @@ final class ActionExecutor {
     /** Instead of the time for which a thread waits: commands run on other threads. */
     private static final long IN_BACKGROUND = -1;
 
+    /** Where an event ends nothing in the store. */
+    private static final CompletableFuture<ReleaseResult> RELEASED =
+            CompletableFuture.completedFuture(ReleaseResult.RELEASED);
+
     /** For so many polls a store keeps what a waiting attempt has. */
     private static final int ALIVE_POLLS = 3;
 
@@ -118,23 +122,23 @@ final class ActionExecutor {
 
     // ---- events ----
 
-    /** Brings an event to a lock and executes what follows; commands run in the background. Returns whether it happened. */
-    boolean on(LocalLock lock, Event event) {
-        return on(lock, IN_BACKGROUND, null, event) != null;
+    /** Brings an event to a lock and executes what follows, as {@link #on(LocalLock, long, Event)}, in the background. */
+    @Nullable
+    CompletableFuture<ReleaseResult> on(LocalLock lock, Event event) {
+        return on(lock, IN_BACKGROUND, event);
     }
 
     /**
      * Brings an event to a lock and executes what follows.
      *
      * @param waitNanos how long this thread, on which commands run, waits for their answers; 0: not at all
-     * @param released completed when a hold that ends with the event is known to have ended; null: no one waits for that
-     * @return completed when the place is gone that was given up; null: the event came too late
+     * @return completed when the hold is known to have ended that ends with the event, or the place is gone that was given up;
+     *     null: the event came too late
      */
     @Nullable
-    CompletableFuture<?> on(
-            LocalLock lock, long waitNanos, @Nullable CompletableFuture<ReleaseResult> released, Event event) {
+    CompletableFuture<ReleaseResult> on(LocalLock lock, long waitNanos, Event event) {
         List<LockAction> actions = decide(lock, event);
-        return actions == null ? null : execute(lock, actions, waitNanos, released);
+        return actions == null ? null : execute(lock, actions, waitNanos);
     }
 
     private @Nullable List<LockAction> decide(LocalLock lock, Event event) {
@@ -198,8 +202,7 @@ final class ActionExecutor {
     CompletableFuture<?> leave(PendingRequest waiter) {
         LocalLock lock = registry.lockOf(waiter);
         registry.remove(waiter);
-        CompletableFuture<?> gone =
-                lock == null ? null : on(lock, IN_BACKGROUND, null, (known, now) -> known.left(waiter));
+        CompletableFuture<?> gone = lock == null ? null : on(lock, (known, now) -> known.left(waiter));
         return gone == null ? PendingAnswers.DONE : gone;
     }
 
@@ -227,7 +230,7 @@ final class ActionExecutor {
             ClockReading end = hold.names.size() == 1 ? context.now() : keptUntil(hold.spec, context.now());
             context.background().execute(new Ending(giveBack, end, null));
         });
-        execute(lock, actions, IN_BACKGROUND, null);
+        execute(lock, actions, IN_BACKGROUND);
     }
 
     /** The callers of a broken lock may be unknown there, and its hold may have no owner. */
@@ -246,66 +249,48 @@ final class ActionExecutor {
     // ---- actions ----
 
     /** Executes actions; commands run on this thread only where it waits, and for one of them only. */
-    private CompletableFuture<?> execute(
-            LocalLock lock,
-            List<LockAction> actions,
-            long waitNanos,
-            @Nullable CompletableFuture<ReleaseResult> released) {
-        CompletableFuture<@Nullable Void> gone = null;
+    private CompletableFuture<ReleaseResult> execute(LocalLock lock, List<LockAction> actions, long waitNanos) {
+        CompletableFuture<ReleaseResult> last = RELEASED;
         Thread caller = Thread.currentThread();
-        boolean ends = false;
         long wait = waitNanos;
         for (LockAction action : actions) {
-            ends |= action instanceof LockAction.Release || action instanceof LockAction.HandOver;
             if (action instanceof LockAction.Cancel cancel) {
                 registry.untrack(cancel.attempt().id);
-                gone = new CompletableFuture<>();
             }
-            CompletableFuture<@Nullable Void> place = gone;
-            if (action instanceof LockAction.Command command) {
+            boolean ends = action instanceof LockAction.Command && !(action instanceof LockAction.Ask);
+            CompletableFuture<ReleaseResult> gone = ends ? new CompletableFuture<>() : last;
+            last = gone;
+            if (action instanceof LockAction.Command) {
                 Executor where = wait == IN_BACKGROUND ? context.background() : Runnable::run;
                 long most = Math.max(0, wait);
                 // Where an error repeats it, that is on a thread which must not wait.
-                Runnable step =
-                        () -> giveCommand(lock, command, place, caller == Thread.currentThread() ? most : 0, released);
+                Runnable step = () -> carryOut(lock, action, gone, caller == Thread.currentThread() ? most : 0);
                 calls.untilDone(() -> calls.run(where, () -> calls.untilDone(step)));
                 wait = wait > 0 ? IN_BACKGROUND : wait;
             } else {
-                calls.untilDone(() -> carryOut(lock, action, place));
+                calls.untilDone(() -> carryOut(lock, action, gone, 0));
             }
-        }
-        if (!ends) {
-            complete(released, ReleaseResult.RELEASED);
         }
         if (lock.broken) {
             failCallersOf(lock);
         }
-        return gone == null ? PendingAnswers.DONE : gone;
+        return last;
     }
 
-    private void giveCommand(
-            LocalLock lock,
-            LockAction.Command command,
-            @Nullable CompletableFuture<@Nullable Void> gone,
-            long waitNanos,
-            @Nullable CompletableFuture<ReleaseResult> released) {
-        if (command instanceof LockAction.Ask ask) {
+    /** Carries out an action, which completes what is gone by it; a refusal waits until what was given up before is gone. */
+    private void carryOut(LocalLock lock, LockAction action, CompletableFuture<ReleaseResult> gone, long waitNanos) {
+        if (action instanceof LockAction.Ask ask) {
             ask(lock, ask.attempt(), waitNanos);
-        } else if (command instanceof LockAction.Release release) {
-            release(release, waitNanos, released);
-        } else if (command instanceof LockAction.HandOver handOver) {
-            handOver(lock, handOver, waitNanos, released);
-        } else if (command instanceof LockAction.Cancel cancel) {
+        } else if (action instanceof LockAction.Release release) {
+            release(release, waitNanos, gone);
+        } else if (action instanceof LockAction.HandOver handOver) {
+            handOver(lock, handOver, waitNanos, gone);
+        } else if (action instanceof LockAction.Cancel cancel) {
             AcquireAttempt attempt = cancel.attempt();
             ReleaseCommand ending = new ReleaseCommand(lock.names, attempt.id.toString(), 0, cancel.keepMillis());
             cancel(ending, lock.spec, attempt.unanswered.get() > 0)
-                    .whenComplete((reply, never) -> complete(gone, null));
-        }
-    }
-
-    /** Carries out what gives no command. A refusal waits for the end of a place that was given up; null: none was. */
-    private void carryOut(LocalLock lock, LockAction action, @Nullable CompletableFuture<?> gone) {
-        if (action instanceof LockAction.Grant grant) {
+                    .whenComplete((reply, never) -> gone.complete(ReleaseResult.RELEASED));
+        } else if (action instanceof LockAction.Grant grant) {
             grant(grant);
         } else if (action instanceof LockAction.Watch watch) {
             owner.watch(watch.hold());
@@ -336,17 +321,15 @@ final class ActionExecutor {
         }
     }
 
-    private void refuse(PendingRequest waiter, @Nullable String holder, @Nullable CompletableFuture<?> gone) {
+    private void refuse(PendingRequest waiter, @Nullable String holder, CompletableFuture<?> gone) {
         if (waiter.mayRetry() && !waiter.isDone()) {
             waiter.endNanos = ClockReading.NEVER;
             waiter.retryOnce(owner::retry);
-        } else if (gone == null || gone.isDone()) {
+        } else if (gone.isDone()) {
             refuse(waiter, holder);
         } else {
-            CompletableFuture<?> waited = gone.copy();
-            long most = Math.min(PLACE_GONE_NANOS, lastWordNanos(waiter));
-            context.scheduler().schedule(() -> waited.complete(null), Math.max(0, most));
-            calls.await(waited, (told, never) -> refuse(waiter, holder));
+            long most = Math.max(0, Math.min(PLACE_GONE_NANOS, lastWordNanos(waiter)));
+            calls.await(context.scheduler().atMost(most, gone), (told, never) -> refuse(waiter, holder));
         }
     }
 
@@ -382,7 +365,7 @@ final class ActionExecutor {
                 // Its caller left before it stood in the gate: the next one must not wait for it.
                 openGate(lock);
             } else if (first) {
-                on(lock, waitNanos, null, LocalLock::turn);
+                on(lock, waitNanos, LocalLock::turn);
             }
             return;
         }
@@ -427,10 +410,7 @@ final class ActionExecutor {
     }
 
     private void handOver(
-            LocalLock lock,
-            LockAction.HandOver handOver,
-            long waitNanos,
-            @Nullable CompletableFuture<ReleaseResult> released) {
+            LocalLock lock, LockAction.HandOver handOver, long waitNanos, CompletableFuture<ReleaseResult> released) {
         StoreHold ended = handOver.hold();
         AcquireAttempt next = handOver.next();
         registry.untrack(ended.id);
@@ -446,7 +426,7 @@ final class ActionExecutor {
         calls.send(() -> store.handOver(command), (reply, failure) -> {
             answered(lock, next, sent, reply == null ? null : reply.next(), failure);
             if (reply == null) {
-                complete(released, ReleaseResult.UNKNOWN);
+                released.complete(ReleaseResult.UNKNOWN);
                 // In the background: the caller waits for one command only.
                 ReleaseCommand again = new ReleaseCommand(ended.names, ended.attempt(), handOver.lastToken(), 0);
                 context.background().execute(awaited(new Ending(again, ended.deadline(), null)));
@@ -455,14 +435,13 @@ final class ActionExecutor {
             if (!reply.wasHeld()) {
                 releaseAgain(ended, lastArrival);
             }
-            complete(released, reply.wasHeld() ? ReleaseResult.RELEASED : ReleaseResult.LOST);
+            released.complete(reply.wasHeld() ? ReleaseResult.RELEASED : ReleaseResult.LOST);
         });
     }
 
     // ---- releases ----
 
-    private void release(
-            LockAction.Release release, long waitNanos, @Nullable CompletableFuture<ReleaseResult> released) {
+    private void release(LockAction.Release release, long waitNanos, CompletableFuture<ReleaseResult> released) {
         StoreHold ended = release.hold();
         String before = ended.unconfirmed;
         if (before == null) {
@@ -471,7 +450,7 @@ final class ActionExecutor {
             // Nothing was heard of the downgrade yet: the lock may be held by either of the attempts. The first command
             // must be answered before the second one is sent, but the caller waits for no longer than one may take.
             long most = traits.commandTimeout().toNanos();
-            context.scheduler().schedule(() -> complete(released, ReleaseResult.UNKNOWN), most);
+            context.scheduler().schedule(() -> released.complete(ReleaseResult.UNKNOWN), most);
             calls.await(
                     cancel(ended, before, release.lastToken(), release.keepMillis()),
                     (reply, never) -> release(release, reply, 0, released));
@@ -483,7 +462,7 @@ final class ActionExecutor {
             LockAction.Release release,
             @Nullable ReleaseReply before,
             long waitNanos,
-            @Nullable CompletableFuture<ReleaseResult> released) {
+            CompletableFuture<ReleaseResult> released) {
         StoreHold ended = release.hold();
         ReleaseCommand command =
                 new ReleaseCommand(ended.names, ended.attempt(), release.lastToken(), release.keepMillis(), waitNanos);
@@ -504,14 +483,8 @@ final class ActionExecutor {
             }
             boolean held = before == ReleaseReply.RELEASED || (answer != null && answer != ReleaseReply.NOT_HELD);
             boolean unknown = before == null || answer == null;
-            complete(released, held ? ReleaseResult.RELEASED : unknown ? ReleaseResult.UNKNOWN : ReleaseResult.LOST);
+            released.complete(held ? ReleaseResult.RELEASED : unknown ? ReleaseResult.UNKNOWN : ReleaseResult.LOST);
         });
-    }
-
-    private static <T extends @Nullable Object> void complete(@Nullable CompletableFuture<T> awaited, T result) {
-        if (awaited != null) {
-            awaited.complete(result);
-        }
     }
 
     /** Returns the last moment at which the store may run what was sent so far. */

@@ -69,21 +69,20 @@ record LeaseOperations(
 
         @Override
         CompletableFuture<ReleaseResult> releaseHold(long waitNanos) {
-            CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
             StoreHold known = hold();
-            // Where a downgrade comes between, the lease belongs to another hold then.
-            if (!release(known, waitNanos, result) && (known == hold() || !release(hold(), waitNanos, result))) {
-                result.complete(ReleaseResult.LOST);
+            CompletableFuture<ReleaseResult> result = release(known, waitNanos);
+            if (result == null && known != hold()) {
+                // A downgrade came between, and the lease belongs to another hold now.
+                result = release(hold(), waitNanos);
             }
-            return result;
+            return result == null ? CompletableFuture.completedFuture(ReleaseResult.LOST) : result;
         }
 
-        private boolean release(StoreHold hold, long waitNanos, CompletableFuture<ReleaseResult> result) {
+        private @Nullable CompletableFuture<ReleaseResult> release(StoreHold hold, long waitNanos) {
             long keep = keepMillis();
             LocalLock lock = registry.lockOf(hold.id);
             hold.remove(this);
-            return lock != null
-                    && executor.on(lock, waitNanos, result, (known, now) -> known.released(hold, keep, now)) != null;
+            return lock == null ? null : executor.on(lock, waitNanos, (known, now) -> known.released(hold, keep, now));
         }
 
         @Override

@@ -193,7 +193,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
     private boolean entered(PendingRequest request, LocalLock lock, long waitNanos) {
         // Counted from the call: what came before the question, such as a listener, has taken some of the time.
         long left = Math.max(0, Math.min(waitNanos, request.leftNanos(context.now())));
-        boolean entered = executor.on(lock, left, null, (known, now) -> known.enter(request, now)) != null;
+        boolean entered = executor.on(lock, left, (known, now) -> known.enter(request, now)) != null;
         if (!entered) {
             retired(lock);
         }
@@ -451,18 +451,9 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
     }
 
     private static CompletableFuture<?> atMost(Duration time, Scheduler timer, CompletableFuture<?> awaited) {
-        CompletableFuture<@Nullable Void> over = new CompletableFuture<>();
-        if (time.isZero()) {
-            over.complete(null);
-            return over;
-        }
-        Scheduler.Timeout timeout = timer.schedule(
-                () -> over.complete(null), AcquireSpec.bounded(time).toNanos());
-        awaited.whenComplete((done, never) -> {
-            timeout.cancel();
-            over.complete(null);
-        });
-        return over;
+        return time.isZero()
+                ? PendingAnswers.DONE
+                : timer.atMost(AcquireSpec.bounded(time).toNanos(), awaited);
     }
 
     @Override

@@ -111,18 +111,14 @@ final class LockInspection implements LockInspector {
 
     /** Returns who holds a lock by an attempt; null where that cannot be told within a time. */
     CompletableFuture<@Nullable LockInstance> holderOf(String attempt, long patienceNanos) {
-        if (seen(attempt) != null || patienceNanos <= 0) {
-            return CompletableFuture.completedFuture(registry.heldBy(attempt)
-                    .map(lease -> holder(lease, lease.name()))
-                    .orElse(seen(attempt)));
+        if (seen(attempt) == null && patienceNanos > 0) {
+            return context.scheduler()
+                    .atMost(patienceNanos, learn(Stream.of(attempt)))
+                    .thenApply(learned -> seen(attempt));
         }
-        CompletableFuture<@Nullable LockInstance> found = new CompletableFuture<>();
-        Scheduler.Timeout patience = context.scheduler().schedule(() -> found.complete(null), patienceNanos);
-        learn(Stream.of(attempt)).whenComplete((learned, failure) -> {
-            patience.cancel();
-            found.complete(seen(attempt));
-        });
-        return found;
+        return CompletableFuture.completedFuture(registry.heldBy(attempt)
+                .map(lease -> holder(lease, lease.name()))
+                .orElse(seen(attempt)));
     }
 
     /** Asks the store for the instances that made attempts, where they were not seen lately. */

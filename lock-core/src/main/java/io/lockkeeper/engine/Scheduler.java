@@ -2,10 +2,12 @@
 package io.lockkeeper.engine;
 
 import io.lockkeeper.store.DaemonThreads;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -24,6 +26,17 @@ interface Scheduler {
 
     /** Runs a short task once, after a delay. The task must not block. */
     Timeout schedule(Runnable task, long delayNanos);
+
+    /** Returns what is completed when something has ended in any way, or a time is over. */
+    default CompletableFuture<?> atMost(long nanos, CompletableFuture<?> awaited) {
+        CompletableFuture<@Nullable Void> told = new CompletableFuture<>();
+        Timeout timeout = awaited.isDone() ? () -> {} : schedule(() -> told.complete(null), Math.max(0, nanos));
+        awaited.whenComplete((result, failure) -> {
+            timeout.cancel();
+            told.complete(null);
+        });
+        return told;
+    }
 
     interface Timeout {
 

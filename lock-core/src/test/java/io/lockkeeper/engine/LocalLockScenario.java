@@ -112,7 +112,7 @@ final class LocalLockScenario {
             // Where the lock takes no callers any more, another one takes this caller in.
             known = current();
             registry.put(caller.request, known);
-        } while (executor.on(known, 0, null, (entered, now) -> entered.enter(caller.request, now)) == null);
+        } while (executor.on(known, 0, (entered, now) -> entered.enter(caller.request, now)) == null);
         caller.entered = order.incrementAndGet();
     }
 
