@@ -83,6 +83,9 @@ final class AcquireAttempt {
     @Nullable
     ClockReading asked;
 
+    /** How long the last answer took. */
+    long roundTripNanos;
+
     /** The store's message that it is this attempt's turn; null: none came. */
     @Nullable
     Grant grant;

@@ -161,14 +161,14 @@ final class ActionExecutor {
 
     void setTimer(LocalLock lock) {
         LocalLock.Timer known = lock.timer;
-        if (lock.dueNanos == (known == null ? ClockReading.NEVER : known.nanos)) {
+        if (lock.dueNanos == (known == null ? ClockReading.NEVER : known.nanos())) {
             return;
         }
         synchronized (lock) {
             long due = lock.dueNanos;
             LocalLock.Timer before = lock.timer;
             if (before != null) {
-                before.timeout.cancel();
+                before.timeout().cancel();
                 lock.timer = null;
             }
             if (due != ClockReading.NEVER) {
@@ -180,10 +180,7 @@ final class ActionExecutor {
 
     private void timeHasCome(LocalLock lock) {
         on(lock, (known, now) -> {
-            LocalLock.Timer timer = known.timer;
-            if (timer != null) {
-                timer.nanos = ClockReading.NEVER;
-            }
+            known.timer = null;
             return known.due(now, calls.heardNanos());
         });
     }

@@ -189,7 +189,7 @@ record LeaseOperations(
                     }
                     registry.track(reader.id, new LocalLock(reader, policy));
                     moveTo(reader);
-                    return known.downgraded(before, present);
+                    return known.lost(before, StoreHold.DOWNGRADED, present);
                 });
             }
             if (hold() != reader) {

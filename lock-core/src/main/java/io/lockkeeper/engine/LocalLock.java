@@ -61,7 +61,6 @@ final class LocalLock {
     private volatile @Nullable StoreHold hold;
 
     private boolean retired;
-    private long roundTripNanos;
 
     /** When {@link #due} is to be called at the latest, on the monotonic clock. */
     volatile long dueNanos = ClockReading.NEVER;
@@ -71,22 +70,11 @@ final class LocalLock {
 
     private List<LockAction> decided = List.of();
 
-    /** The timer of {@link #dueNanos}, which is the executor's; null: none is set. */
+    /** The timer of {@link #dueNanos}, which is the executor's; null: none is set, or its time has come. */
     @Nullable
     Timer timer;
 
-    static final class Timer {
-
-        final Scheduler.Timeout timeout;
-
-        /** The time for which it is set; never: it has come. */
-        long nanos;
-
-        Timer(Scheduler.Timeout timeout, long nanos) {
-            this.timeout = timeout;
-            this.nanos = nanos;
-        }
-    }
+    record Timer(Scheduler.Timeout timeout, long nanos) {}
 
     LocalLock(List<String> names, AcquireSpec spec, LeasePolicy policy) {
         this.names = names;
@@ -228,7 +216,7 @@ final class LocalLock {
         }
         boolean heardSince = heardNanos - waiter.tried.nanos() >= 0;
         long last = asking.gated && heardSince ? heardNanos : asking.asked.nanos();
-        return now.nanos() - last >= Math.max(SILENT_NANOS, 2 * roundTripNanos) || !(heardSince || waiting() != null);
+        return now.nanos() - last >= Math.max(SILENT_NANOS, 2 * asking.roundTripNanos) || !(heardSince || waiting() != null);
     }
 
     private void giveUpUnneededPlace() {
@@ -246,7 +234,7 @@ final class LocalLock {
     // ---- the store's answers ----
 
     List<LockAction> replied(AcquireAttempt asked, ClockReading sent, AcquireReply reply, ClockReading now) {
-        roundTripNanos = now.nanos() - sent.nanos();
+        asked.roundTripNanos = now.nanos() - sent.nanos();
         if (asked != attempt) {
             repliedAfterTheEnd(asked, sent, reply, now);
         } else if (asked.revoked || reply instanceof AcquireReply.Ended) {
@@ -564,7 +552,10 @@ final class LocalLock {
         return decided();
     }
 
-    /** A hold is lost: its callers start over; null: it had ended before. */
+    /**
+     * A hold is lost, or goes on as that of a reader in another local lock: those who wait here ask anew. Null: it had ended
+     * before.
+     */
     @Nullable
     List<LockAction> lost(StoreHold gone, String reason, ClockReading now) {
         if (!gone.lose(reason)) {
@@ -574,20 +565,6 @@ final class LocalLock {
             hold = null;
             askOrRetire(now);
         }
-        return decided();
-    }
-
-    /**
-     * A hold goes on as that of a reader, in another local lock; until the store knows that, it is still that of its attempt.
-     * Those who wait here ask anew. Null: the hold had ended before.
-     */
-    @Nullable
-    List<LockAction> downgraded(StoreHold gone, ClockReading now) {
-        if (gone != hold || !gone.downgrade()) {
-            return null;
-        }
-        hold = null;
-        askOrRetire(now);
         return decided();
     }
 

@@ -20,7 +20,7 @@ final class StoreHold {
     static final String TIME_OVER = "its lease time is over";
     static final String NOT_RENEWED = "its lease ended before it was renewed";
     static final String RELEASED = "it was released";
-    private static final String DOWNGRADED = "it goes on as that of a reader";
+    static final String DOWNGRADED = "it goes on as that of a reader";
 
     interface Holder {
 
@@ -268,10 +268,6 @@ final class StoreHold {
 
     boolean end() {
         return lose(RELEASED);
-    }
-
-    boolean downgrade() {
-        return lose(DOWNGRADED);
     }
 
     boolean lose(String reason) {

@@ -687,11 +687,11 @@ class LocalLockTest {
         StoreHold gone = fixture.holds(100);
         PendingRequest next = fixture.enters();
 
-        assertThat(lock.downgraded(gone, time.now())).hasSize(1).first().isInstanceOf(Ask.class);
+        assertThat(lock.lost(gone, StoreHold.DOWNGRADED, time.now())).hasSize(1).first().isInstanceOf(Ask.class);
 
         assertThat(lock.hold()).isNull();
         assertThat(gone.isOver()).isTrue();
-        assertThat(lock.downgraded(gone, time.now())).isNull();
+        assertThat(lock.lost(gone, StoreHold.DOWNGRADED, time.now())).isNull();
         AcquireAttempt asked = Objects.requireNonNull(lock.attempt("attempt00000002"));
         assertThat(fixture.replied(asked, EngineFixture.acquiredReply(200)))
                 .contains(grant(next, fixture.hold(), 200, Way.ANSWER));
@@ -705,7 +705,7 @@ class LocalLockTest {
         AcquireAttempt attempt = fixture.asked();
         fixture.messagesMissed();
         fixture.granted(fixture.grant(100));
-        lock.downgraded(fixture.hold(), time.now());
+        lock.lost(fixture.hold(), StoreHold.DOWNGRADED, time.now());
 
         assertThat(fixture.failed(attempt)).isEmpty();
         assertThat(fixture.replied(attempt, new AcquireReply.Queued("other1", 1_000, EngineFixture.storeMillis(time))))
@@ -722,7 +722,7 @@ class LocalLockTest {
         fixture.messagesMissed();
         fixture.granted(fixture.grant(100));
         fixture.enters();
-        lock.downgraded(fixture.hold(), time.now());
+        lock.lost(fixture.hold(), StoreHold.DOWNGRADED, time.now());
         AcquireAttempt next = Objects.requireNonNull(lock.attempt("attempt00000002"));
         fixture.replied(next, new AcquireReply.Queued("other1", 1_000, EngineFixture.storeMillis(time)));
         fixture.granted(fixture.grant(200));
