@@ -10,9 +10,11 @@ import io.lockkeeper.LockMode;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockStoreException;
 import io.lockkeeper.LockTemplate;
+import io.lockkeeper.store.ClientIds;
 import io.lockkeeper.store.DaemonThreads;
 import io.lockkeeper.store.LockStore;
 import io.lockkeeper.store.StoreException;
+import io.lockkeeper.store.StoredInstance;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -68,7 +70,11 @@ public final class LeaseManager implements LockManager {
                 LeaseManager::giveWay);
         LocalLockManager locks;
         try {
-            locks = new LocalLockManager(store, settings, context);
+            locks = new LocalLockManager(
+                    store,
+                    settings,
+                    context,
+                    StoredInstance.ofThisProcess(ClientIds.next(), settings.application(), settings.service()));
         } catch (Throwable failure) {
             scheduler.close();
             throw failure;
@@ -90,7 +96,7 @@ public final class LeaseManager implements LockManager {
     @Override
     public void check(LockRequest request) {
         StackRoom.requireToBegin();
-        if (locks.traits().queues()) {
+        if (locks.traits.queues()) {
             return;
         }
         String name = request.names().get(0);
@@ -134,7 +140,7 @@ public final class LeaseManager implements LockManager {
                     }
                     interrupted = true;
                 } catch (TimeoutException due) {
-                    locks.timeOut(asked);
+                    locks.executor.timeOut(asked);
                 } catch (ExecutionException | CompletionException failure) {
                     throw refused(asked, failure.getCause());
                 }
@@ -215,7 +221,7 @@ public final class LeaseManager implements LockManager {
             boolean atOnce) {
         PendingRequest asked = locks.begin(request, nested, result);
         Executor where = atOnce && asked.isDone() ? Runnable::run : context.completions();
-        locks.answer(asked, (lease, failure) -> where.execute(() -> answer(asked, result, lease, failure, received)));
+        locks.answers.await(asked, (lease, failure) -> where.execute(() -> answer(asked, result, lease, failure, received)));
         result.handle((done, never) -> {
             if (!StackRoom.isEnough()) {
                 // A periodic look withdraws the request.
@@ -271,12 +277,12 @@ public final class LeaseManager implements LockManager {
 
     @Override
     public boolean isLocked(String name, LockMode mode) {
-        return locks.inspection().isLocked(name, mode);
+        return locks.inspection.isLocked(name, mode);
     }
 
     @Override
     public LockInspector inspector() {
-        return locks.inspection();
+        return locks.inspection;
     }
 
     @Override

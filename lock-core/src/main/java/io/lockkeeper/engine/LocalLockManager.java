@@ -6,7 +6,6 @@ import io.lockkeeper.LockManager;
 import io.lockkeeper.LockMode;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockTemplate;
-import io.lockkeeper.store.ClientIds;
 import io.lockkeeper.store.Grant;
 import io.lockkeeper.store.LockStore;
 import io.lockkeeper.store.StoreException;
@@ -24,7 +23,6 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.BiConsumer;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -48,13 +46,17 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
     final LockStore store;
     final LockManager.Settings settings;
     final EngineContext context;
+    final ActionExecutor executor;
+    final LockInspection inspection;
+    final StoreTraits traits;
+
+    /** The answers for callers who do not wait on their thread. */
+    final PendingAnswers answers;
+
     private final PendingAnswers calls;
     private final LeaseRegistry registry = new LeaseRegistry();
-    private final ActionExecutor executor;
     private final LeaseRenewer renewer;
     private final LeaseOperations leases;
-    private final LockInspection inspection;
-    private final StoreTraits traits;
     private final LeasePolicy policy;
     private final AcquireSpec exclusive;
     private final AcquireSpec reading;
@@ -63,23 +65,12 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
 
     private final AtomicLong attempts = new AtomicLong();
 
-    /** The answers for callers who do not wait on their thread. */
-    private final PendingAnswers answers;
-
     private final Queue<CompletableFuture<?>> placesGone = new ConcurrentLinkedQueue<>();
     private final AtomicBoolean closing = new AtomicBoolean();
     private final CompletableFuture<@Nullable Void> closed = new CompletableFuture<>();
     private final AtomicBoolean looks = new AtomicBoolean();
     private volatile boolean refusesNew;
     private volatile boolean refusesAll;
-
-    LocalLockManager(LockStore store, LockManager.Settings settings, EngineContext context) {
-        this(
-                store,
-                settings,
-                context,
-                StoredInstance.ofThisProcess(ClientIds.next(), settings.application(), settings.service()));
-    }
 
     LocalLockManager(LockStore store, LockManager.Settings settings, EngineContext context, StoredInstance instance) {
         this.store = store;
@@ -104,14 +95,6 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
         this.leases = new LeaseOperations(store, context, calls, policy, registry, executor, renewer);
     }
 
-    StoreTraits traits() {
-        return traits;
-    }
-
-    LockInspection inspection() {
-        return inspection;
-    }
-
     // ---- requests ----
 
     /** Begins to acquire a lock for a caller who goes on meanwhile, with a result in hand to end it. */
@@ -119,10 +102,6 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
         PendingRequest asked = asked(request, nested, result);
         begin(asked, 0);
         return asked;
-    }
-
-    void answer(PendingRequest request, BiConsumer<@Nullable ManagedLease, @Nullable Throwable> answer) {
-        answers.await(request, answer);
     }
 
     /** Makes a request, of which listeners hear; without a result in hand, the caller waits on its thread. */
@@ -163,16 +142,23 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
                 }
             }
         }
-        LocalLock lock;
+        boolean entered;
         do {
-            lock = request.isPlain()
+            LocalLock lock = request.isPlain()
                     ? reads ? shared(request.request, readers, reading) : shared(request.request, plain, exclusive)
                     : new LocalLock(
                             AcquireSpec.inGlobalOrder(request.request.names()),
                             AcquireSpec.single(request.request, leaseMillis()),
                             policy);
             registry.put(request, lock);
-        } while (!entered(request, lock, waitNanos));
+            // Counted from the call: what came before the question, such as a listener, has taken some of the time.
+            long left = Math.max(0, Math.min(waitNanos, request.leftNanos(context.now())));
+            entered = executor.on(lock, left, (known, now) -> known.enter(request, now)) != null;
+            if (!entered) {
+                // It takes no callers any more.
+                retired(lock);
+            }
+        } while (!entered);
         if (refuses(request.nested)) {
             refuseAll();
         }
@@ -189,23 +175,8 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
         return lock;
     }
 
-    /** Returns whether a lock has taken a caller in; false: it takes no callers any more. */
-    private boolean entered(PendingRequest request, LocalLock lock, long waitNanos) {
-        // Counted from the call: what came before the question, such as a listener, has taken some of the time.
-        long left = Math.max(0, Math.min(waitNanos, request.leftNanos(context.now())));
-        boolean entered = executor.on(lock, left, (known, now) -> known.enter(request, now)) != null;
-        if (!entered) {
-            retired(lock);
-        }
-        return entered;
-    }
-
     private long leaseMillis() {
         return settings.leaseTime().toMillis();
-    }
-
-    void timeOut(PendingRequest request) {
-        executor.timeOut(request);
     }
 
     /** Ends a request whose caller does not want it any more; a lease that comes, or has come, goes back. */

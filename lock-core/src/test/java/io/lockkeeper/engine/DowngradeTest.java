@@ -342,7 +342,7 @@ class DowngradeTest {
         EngineContext context = new EngineContext(
                 looking, Runnable::run, Runnable::run, Runnable::run, fixture.events, EngineContext::random, () -> {});
         LocalLockManager manager =
-                new LocalLockManager(store, EngineFixture.settings(Duration.ZERO, fixture.events), context);
+                EngineFixture.manager(store, fixture.events, context);
         PendingRequest caller = manager.begin(REQUEST, false, new CompletableFuture<>());
         last(store.acquires).answer(EngineFixture.acquiredReply(100));
         ManagedLease lease = caller.join();

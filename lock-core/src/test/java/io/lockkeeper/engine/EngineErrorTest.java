@@ -165,9 +165,9 @@ class EngineErrorTest {
             this.time = time;
             RetryingExecutor background = new RetryingExecutor(Runnable::run, null, this);
             RetryingExecutor others = new RetryingExecutor(Runnable::run, Runnable::run, this);
-            this.manager = new LocalLockManager(
+            this.manager = EngineFixture.manager(
                     store,
-                    EngineFixture.settings(Duration.ZERO, events),
+                    events,
                     new EngineContext(this, background, others, others, events, (origin, bound) -> origin, () -> {}));
             store.uponRelease = sent -> later(() -> sent.answer(ReleaseReply.RELEASED));
             store.uponRenewal = sent -> later(() -> sent.answer(true));
@@ -386,7 +386,7 @@ class EngineErrorTest {
     private static LocalLockManager manager(RecordingStore store, ManualTime time, Events events, Executor background) {
         EngineContext context = new EngineContext(
                 time, background, Runnable::run, Runnable::run, events, (origin, bound) -> origin, () -> {});
-        return new LocalLockManager(store, EngineFixture.settings(Duration.ZERO, events), context);
+        return EngineFixture.manager(store, events, context);
     }
 
     /** A release that keeps the lock taken is followed by a question for those who wait: that is no one's time but theirs. */

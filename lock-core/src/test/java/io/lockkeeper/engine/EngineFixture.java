@@ -7,8 +7,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lockkeeper.LockManager;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.store.AcquireReply;
+import io.lockkeeper.store.ClientIds;
 import io.lockkeeper.store.Grant;
 import io.lockkeeper.store.StoreTraits;
+import io.lockkeeper.store.StoredInstance;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -31,6 +33,8 @@ final class EngineFixture {
     static final LockRequest REQUEST = LockRequest.of("stock").withWaitTime(FOREVER);
 
     static final AcquireSpec SPEC = AcquireSpec.exclusive(LEASE_MILLIS, MAX_PASSES);
+
+    private static final StoredInstance INSTANCE = StoredInstance.ofThisProcess(ClientIds.next(), "test", "");
 
     final ManualTime time = new ManualTime();
     final RecordingStore store = new RecordingStore();
@@ -74,7 +78,11 @@ final class EngineFixture {
     EngineFixture(Duration shutdownWait, Duration commandTimeout) {
         StoreTraits usual = RecordingStore.TRAITS;
         store.traits = new StoreTraits(commandTimeout, usual.pollInterval(), usual.grantTime(), usual.queues());
-        manager = new LocalLockManager(store, settings(shutdownWait, events), context);
+        manager = new LocalLockManager(store, settings(shutdownWait, events), context, INSTANCE);
+    }
+
+    static LocalLockManager manager(RecordingStore store, Events events, EngineContext context) {
+        return new LocalLockManager(store, settings(Duration.ZERO, events), context, INSTANCE);
     }
 
     static EngineContext context(ManualTime time, Events events) {

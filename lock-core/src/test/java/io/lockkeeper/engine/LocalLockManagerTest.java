@@ -130,7 +130,7 @@ class LocalLockManagerTest {
         EngineContext context = new EngineContext(
                 eager, Runnable::run, Runnable::run, Runnable::run, fixture.events, EngineContext::random, () -> {});
         LocalLockManager own =
-                new LocalLockManager(store, EngineFixture.settings(Duration.ZERO, fixture.events), context);
+                EngineFixture.manager(store, fixture.events, context);
         PendingRequest caller = own.begin(REQUEST.withWaitTime(Duration.ofMillis(1)), false, new CompletableFuture<>());
 
         time.pass(Duration.ofMillis(100));

@@ -118,7 +118,7 @@ final class SimulatedCaller {
         instance.schedule(
                 () -> {
                     if (!asked.isDone()) {
-                        instance.locks.timeOut(asked);
+                        instance.locks.executor.timeOut(asked);
                         awaitEnd(asked);
                     }
                 },
