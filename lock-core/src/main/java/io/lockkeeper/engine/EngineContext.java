@@ -30,6 +30,15 @@ record EngineContext(
         return ThreadLocalRandom.current().nextLong(origin, bound);
     }
 
+    /** Logs a line of a handler of errors: where the log has no memory either, what the handler does next matters more. */
+    static void quietly(Runnable line) {
+        try {
+            line.run();
+        } catch (Throwable unsaid) {
+            // The step goes on without its line.
+        }
+    }
+
     ClockReading now() {
         return scheduler.now();
     }

@@ -222,7 +222,7 @@ final class LeaseRenewer {
     /** Where no thread can be had, or an error comes, what is due waits, and is not forgotten. */
     private void again(List<StoreHold> due, Throwable failure) {
         due.forEach(hold -> hold.renewalDue = true);
-        ErrorLog.error(log, "A look at the holds failed, and is repeated", failure);
+        EngineContext.quietly(() -> log.error("A look at the holds failed, and is repeated", failure));
         wakeIn(MIN_RETRY_NANOS, context.now());
     }
 

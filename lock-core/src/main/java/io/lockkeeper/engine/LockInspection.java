@@ -38,11 +38,11 @@ final class LockInspection implements LockInspector {
     private final LockStore store;
     private final LeaseRegistry registry;
     private final EngineContext context;
-    private final LockInstance here;
+    private final StoredInstance here;
     private final Consumer<StoreHold> revoked;
-    private final Map<String, LockInstance> known = new LinkedHashMap<>(16, 0.75f, true) {
+    private final Map<String, StoredInstance> known = new LinkedHashMap<>(16, 0.75f, true) {
         @Override
-        protected boolean removeEldestEntry(Map.Entry<String, LockInstance> eldest) {
+        protected boolean removeEldestEntry(Map.Entry<String, StoredInstance> eldest) {
             return size() > REMEMBERED;
         }
     };
@@ -57,7 +57,7 @@ final class LockInspection implements LockInspector {
         this.store = store;
         this.registry = registry;
         this.context = context;
-        this.here = described(here);
+        this.here = here;
         this.revoked = revoked;
     }
 
@@ -106,7 +106,7 @@ final class LockInspection implements LockInspector {
 
     @Override
     public Optional<LockInstance> here() {
-        return Optional.of(here);
+        return Optional.of(described(here));
     }
 
     /** Returns who holds a lock by an attempt; null where that cannot be told within a time. */
@@ -131,32 +131,16 @@ final class LockInspection implements LockInspector {
                 ? CompletableFuture.completedFuture(null)
                 : PendingAnswers.safely(() -> store.instances(unknown)).thenAccept(found -> {
                     synchronized (known) {
-                        found.forEach(instance -> known.put(instance.clientId(), described(instance)));
+                        found.forEach(instance -> known.put(instance.clientId(), instance));
                     }
                 });
-    }
-
-    private static LockInstance described(StoredInstance instance) {
-        String application = instance.application().isEmpty() ? instance.clientId() : instance.application();
-        String service = instance.service().isEmpty() ? application : instance.service();
-        return new LockInstance(
-                instance.clientId(),
-                application,
-                instance.host(),
-                instance.pid(),
-                instance.since(),
-                null,
-                null,
-                null,
-                null,
-                null,
-                service);
     }
 
     private @Nullable LockInstance seen(String attempt) {
         String clientId = clientId(attempt);
         synchronized (known) {
-            return clientId.equals(here.id()) ? here : known.get(clientId);
+            StoredInstance seen = clientId.equals(here.clientId()) ? here : known.get(clientId);
+            return seen == null ? null : described(seen);
         }
     }
 
@@ -175,8 +159,8 @@ final class LockInspection implements LockInspector {
     }
 
     private LockInstance holder(ManagedLease lease, String name) {
-        return here(
-                Instant.ofEpochMilli(lease.grantedMillis), null, lease.label(), lease.thread, lease.fencingToken(name));
+        Instant since = Instant.ofEpochMilli(lease.grantedMillis);
+        return described(here, since, null, lease.label(), nameOf(lease.thread), lease.fencingToken(name));
     }
 
     /** Returns who made a waiting attempt: of the callers here the one who has waited longest. */
@@ -184,7 +168,7 @@ final class LockInspection implements LockInspector {
         return Stream.ofNullable(registry.lockOf(attempt))
                 .flatMap(lock -> registry.pending().stream().filter(caller -> registry.lockOf(caller) == lock))
                 .min(Comparator.comparingLong(caller -> caller.number))
-                .map(caller -> here(null, asked(caller), caller.request.label(), caller.thread, null))
+                .map(caller -> described(here, null, asked(caller), caller.request.label(), nameOf(caller.thread), null))
                 .orElseGet(() -> orUnknown(attempt));
     }
 
@@ -192,24 +176,23 @@ final class LockInspection implements LockInspector {
         return Instant.ofEpochMilli(caller.asked.wallMillis());
     }
 
-    private LockInstance here(
+    private static LockInstance described(StoredInstance instance) {
+        return described(instance, null, null, null, null, null);
+    }
+
+    private static LockInstance described(
+            StoredInstance instance,
             @Nullable Instant held,
             @Nullable Instant waiting,
             @Nullable String label,
-            Thread thread,
+            @Nullable String thread,
             @Nullable Long token) {
+        String id = instance.clientId();
+        String application = instance.application().isEmpty() ? id : instance.application();
+        String service = instance.service().isEmpty() ? application : instance.service();
+        String host = instance.host();
         return new LockInstance(
-                here.id(),
-                here.application(),
-                here.host(),
-                here.pid(),
-                here.since(),
-                held,
-                waiting,
-                label,
-                nameOf(thread),
-                token,
-                here.service());
+                id, application, host, instance.pid(), instance.since(), held, waiting, label, thread, token, service);
     }
 
     @SuppressWarnings("deprecation") // Java 17 has no other way to the id.

@@ -38,7 +38,8 @@ final class RetryingExecutor implements Executor, AutoCloseable {
         Throwable refusal = refusal(task);
         if (refusal != null) {
             await(task);
-            ErrorLog.warn(log, "No thread can be had for a task, which waits for the timer: {}", refusal);
+            EngineContext.quietly(() ->
+                    log.warn("No thread can be had for a task, which waits for the timer: {}", refusal.toString()));
         }
     }
 
