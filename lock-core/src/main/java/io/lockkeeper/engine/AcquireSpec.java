@@ -22,25 +22,19 @@ import org.jspecify.annotations.Nullable;
  */
 record AcquireSpec(ClaimMode mode, long leaseMillis, boolean fixed, int maxPasses) {
 
-    private static final int RADIX = Character.MAX_RADIX;
     private static final Duration LONGEST = Duration.ofDays(36_500);
 
-    /** Returns what exclusive callers ask for who ask for nothing special. */
-    static AcquireSpec exclusive(long leaseMillis, int maxPasses) {
-        return new AcquireSpec(ClaimMode.EXCLUSIVE, leaseMillis, false, maxPasses);
-    }
-
-    /** Returns what readers ask for who ask for nothing special. */
-    static AcquireSpec reading(long leaseMillis) {
-        return new AcquireSpec(ClaimMode.READ, leaseMillis, false, 0);
-    }
-
+    /** Returns what is asked for by one request, which shares its local lock with no other. */
     static AcquireSpec single(LockRequest request, long leaseMillis) {
         ClaimMode mode = ClaimMode.valueOf(request.mode().name());
         Duration lease = request.leaseTime();
         return lease == null
-                ? new AcquireSpec(mode, leaseMillis, false, 0)
+                ? renewed(mode, leaseMillis)
                 : fixed(mode, bounded(lease).toMillis());
+    }
+
+    static AcquireSpec renewed(ClaimMode mode, long leaseMillis) {
+        return new AcquireSpec(mode, leaseMillis, false, 0);
     }
 
     static AcquireSpec fixed(ClaimMode mode, long believedMillis) {
@@ -75,7 +69,9 @@ record AcquireSpec(ClaimMode mode, long leaseMillis, boolean fixed, int maxPasse
      */
     record AttemptId(String client, long number) {
 
+        private static final int RADIX = Character.MAX_RADIX;
         private static final int DIGITS = 8;
+        private static final long ZERO = Long.parseLong("1" + "0".repeat(DIGITS), RADIX);
 
         /** Returns the id that a text stands for; null: the text is none. */
         static @Nullable AttemptId parse(String text) {
@@ -92,15 +88,7 @@ record AcquireSpec(ClaimMode mode, long leaseMillis, boolean fixed, int maxPasse
         /** Returns the id of the client, followed by eight digits or letters for the number. */
         @Override
         public String toString() {
-            int end = client.length();
-            char[] text = new char[end + DIGITS];
-            client.getChars(0, end, text, 0);
-            long rest = number;
-            for (int i = text.length - 1; i >= end; i--) {
-                text[i] = Character.forDigit((int) (rest % RADIX), RADIX);
-                rest /= RADIX;
-            }
-            return new String(text);
+            return client.concat(Long.toString(ZERO + number, RADIX).substring(1));
         }
     }
 

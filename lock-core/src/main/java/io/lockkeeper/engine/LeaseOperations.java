@@ -206,7 +206,7 @@ record LeaseOperations(
     private static AcquireSpec reading(StoreHold before, ClockReading now) {
         ClockReading end = before.fixedEnd();
         return end == null
-                ? AcquireSpec.reading(before.spec.leaseMillis())
+                ? AcquireSpec.renewed(ClaimMode.READ, before.spec.leaseMillis())
                 : AcquireSpec.fixed(ClaimMode.READ, TimeUnit.NANOSECONDS.toMillis(end.nanosFrom(now)) + 1);
     }
 

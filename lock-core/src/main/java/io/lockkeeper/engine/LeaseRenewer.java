@@ -102,8 +102,7 @@ final class LeaseRenewer {
     // ---- the looks ----
 
     private void due(StoreHold hold, boolean renewal, ClockReading now, long nanos) {
-        hold.dueNanos = now.nanos() + nanos;
-        hold.renewalDue = renewal;
+        hold.renewalNanos = renewal ? now.nanos() + nanos : ClockReading.NEVER;
         wakeIn(nanos, now);
     }
 
@@ -137,12 +136,8 @@ final class LeaseRenewer {
 
     /** Looks at once unless a look is set, as after an error in one. */
     void lookUnlessSet() {
-        synchronized (this) {
-            if (wake == null) {
-                ClockReading now = context.now();
-                dueNanos = now.nanos();
-                schedule(now);
-            }
+        if (wake == null) {
+            wakeIn(0, context.now());
         }
     }
 
@@ -178,7 +173,13 @@ final class LeaseRenewer {
                 wakeIn(Math.max(PAUSE_NANOS, next), now);
             }
             if (!due.isEmpty()) {
-                context.background().execute(() -> renew(due));
+                context.background().execute(() -> {
+                    try {
+                        renew(due);
+                    } catch (Throwable error) {
+                        again(due, error);
+                    }
+                });
             }
             ends.forEach(Runnable::run);
         } catch (Throwable failure) {
@@ -195,11 +196,12 @@ final class LeaseRenewer {
         }
         long next = hold.deadline().nanosFrom(now);
         long grain = TimeUnit.MILLISECONDS.toNanos(hold.spec.leaseMillis()) / EARLY;
-        if (hold.renewalDue && (jumped || hold.dueNanos - now.nanos() <= grain)) {
-            hold.renewalDue = false;
+        long renewal = hold.renewalNanos;
+        if (renewal != ClockReading.NEVER && (jumped || renewal - now.nanos() <= grain)) {
+            hold.renewalNanos = ClockReading.NEVER;
             due.add(hold);
-        } else if (hold.renewalDue) {
-            next = Math.min(next, hold.dueNanos - now.nanos());
+        } else if (renewal != ClockReading.NEVER) {
+            next = Math.min(next, renewal - now.nanos());
         }
         for (StoreHold.Holder holder : hold.spec.isShared() ? hold.leases() : List.<StoreHold.Holder>of()) {
             ClockReading own = holder.ownEnd();
@@ -221,20 +223,13 @@ final class LeaseRenewer {
 
     /** Where no thread can be had, or an error comes, what is due waits, and is not forgotten. */
     private void again(List<StoreHold> due, Throwable failure) {
-        due.forEach(hold -> hold.renewalDue = true);
+        ClockReading now = context.now();
+        due.forEach(hold -> hold.renewalNanos = now.nanos());
         EngineContext.quietly(() -> log.error("A look at the holds failed, and is repeated", failure));
-        wakeIn(MIN_RETRY_NANOS, context.now());
+        wakeIn(MIN_RETRY_NANOS, now);
     }
 
     private void renew(List<StoreHold> due) {
-        try {
-            renewAll(due);
-        } catch (Throwable error) {
-            again(due, error);
-        }
-    }
-
-    private void renewAll(List<StoreHold> due) {
         List<StoreHold> batch = due.stream().filter(hold -> !hold.isOver()).toList();
         if (batch.isEmpty()) {
             return;
@@ -329,17 +324,15 @@ final class LeaseRenewer {
     }
 
     private void renewed(StoreHold hold, ClockReading sent, ClockReading deadline) {
-        AcquireSpec spec = hold.spec;
         ClockReading now = context.now();
         ClockReading fixedEnd = hold.fixedEnd();
         hold.renewed(fixedEnd == null ? deadline : fixedEnd, sent, now);
         watch(hold);
         Duration remaining = Duration.ofNanos(hold.deadline().nanosFrom(now));
-        context.listener().onRenewed(new LockListener.Renewed(hold.names, spec.lockMode(), hold.label(), remaining));
+        context.listener().onRenewed(new LockListener.Renewed(hold.names, hold.spec.lockMode(), hold.label(), remaining));
     }
 
     private void failed(StoreHold hold, Throwable failure) {
-        AcquireSpec spec = hold.spec;
         ClockReading now = context.now();
         long remaining = hold.deadline().nanosFrom(now);
         warn(hold.name(), remaining, failure);
@@ -347,7 +340,7 @@ final class LeaseRenewer {
         due(hold, delay < remaining, now, Math.min(delay, remaining));
         context.listener()
                 .onRenewalFailed(new LockListener.RenewalFailed(
-                        hold.names, spec.lockMode(), hold.label(), Duration.ofNanos(remaining), failure));
+                        hold.names, hold.spec.lockMode(), hold.label(), Duration.ofNanos(remaining), failure));
     }
 
     /** Warns now and then, however many locks one failing server costs their renewals. */

@@ -6,6 +6,7 @@ import io.lockkeeper.LockManager;
 import io.lockkeeper.LockMode;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockTemplate;
+import io.lockkeeper.store.ClaimMode;
 import io.lockkeeper.store.Grant;
 import io.lockkeeper.store.LockStore;
 import io.lockkeeper.store.StoreException;
@@ -90,8 +91,9 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
                 traits.claims(),
                 context.random(),
                 () -> new AcquireSpec.AttemptId(instance.clientId(), attempts.incrementAndGet()));
-        this.exclusive = AcquireSpec.exclusive(leaseMillis(), traits.queues() ? settings.maxPasses() : 0);
-        this.reading = AcquireSpec.reading(leaseMillis());
+        this.exclusive = 
+                new AcquireSpec(ClaimMode.EXCLUSIVE, leaseMillis(), false, traits.queues() ? settings.maxPasses() : 0);
+        this.reading = AcquireSpec.renewed(ClaimMode.READ, leaseMillis());
         this.leases = new LeaseOperations(store, context, calls, policy, registry, executor, renewer);
     }
 

@@ -83,23 +83,22 @@ final class LockInspection implements LockInspector {
 
     private CompletableFuture<Optional<LockStatus>> describe(String name) {
         return store.inspect(name)
-                .thenCompose(found -> found.isEmpty()
-                        ? CompletableFuture.completedFuture(Optional.empty())
-                        : describe(found.get()).thenApply(Optional::of));
+                .thenCompose(found -> learn(found.stream()
+                                .flatMap(lock -> Stream.concat(lock.holders().stream(), lock.waiters().stream())))
+                        .thenApply(learned -> found.map(this::status)));
     }
 
-    private CompletableFuture<LockStatus> describe(StoredLock lock) {
-        return learn(Stream.concat(lock.holders().stream(), lock.waiters().stream()))
-                .thenApply(done -> new LockStatus(
-                        lock.name(),
-                        LockMode.valueOf(lock.mode().name()),
-                        lock.holders().stream()
-                                .map(attempt -> holder(attempt, lock.name()))
-                                .toList(),
-                        lock.token(),
-                        Duration.ofMillis(lock.remainingMillis()),
-                        lock.waiters().stream().map(this::waiter).toList(),
-                        lock.waiting()));
+    private LockStatus status(StoredLock lock) {
+        return new LockStatus(
+                lock.name(),
+                LockMode.valueOf(lock.mode().name()),
+                lock.holders().stream()
+                        .map(attempt -> holder(attempt, lock.name()))
+                        .toList(),
+                lock.token(),
+                Duration.ofMillis(lock.remainingMillis()),
+                lock.waiters().stream().map(this::waiter).toList(),
+                lock.waiting());
     }
 
     // ---- instances ----

@@ -82,10 +82,8 @@ final class StoreHold {
     /** The exclusive attempt that this hold follows by a downgrade which the store has not confirmed; null: none. */
     volatile @Nullable String unconfirmed;
 
-    /** When the renewer has to look at this hold, on the monotonic clock, and whether to renew it. Written by the renewer. */
-    volatile long dueNanos;
-
-    volatile boolean renewalDue;
+    /** When to renew this hold, on the monotonic clock, or never. Written by the renewer. */
+    volatile long renewalNanos = ClockReading.NEVER;
 
     /** The one who holds the lock now; null: no caller. Of readers there is a set instead. */
     private volatile @Nullable Holder holder;

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lockkeeper.LockManager;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.store.AcquireReply;
+import io.lockkeeper.store.ClaimMode;
 import io.lockkeeper.store.ClientIds;
 import io.lockkeeper.store.Grant;
 import io.lockkeeper.store.StoreTraits;
@@ -32,7 +33,7 @@ final class EngineFixture {
 
     static final LockRequest REQUEST = LockRequest.of("stock").withWaitTime(FOREVER);
 
-    static final AcquireSpec SPEC = AcquireSpec.exclusive(LEASE_MILLIS, MAX_PASSES);
+    static final AcquireSpec SPEC = new AcquireSpec(ClaimMode.EXCLUSIVE, LEASE_MILLIS, false, MAX_PASSES);
 
     private static final StoredInstance INSTANCE = StoredInstance.ofThisProcess(ClientIds.next(), "test", "");
 

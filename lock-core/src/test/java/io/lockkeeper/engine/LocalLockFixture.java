@@ -7,6 +7,7 @@ import io.lockkeeper.LockListener.Way;
 import io.lockkeeper.LockMode;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.store.AcquireReply;
+import io.lockkeeper.store.ClaimMode;
 import io.lockkeeper.store.Grant;
 import io.lockkeeper.store.StoreException;
 import java.time.Duration;
@@ -46,7 +47,7 @@ final class LocalLockFixture {
 
     /** Returns a lock of readers, who hold it together. */
     static LocalLockFixture ofReaders() {
-        return new LocalLockFixture(EngineFixture.REQUEST.names(), AcquireSpec.reading(EngineFixture.LEASE_MILLIS));
+        return new LocalLockFixture(EngineFixture.REQUEST.names(), AcquireSpec.renewed(ClaimMode.READ, EngineFixture.LEASE_MILLIS));
     }
 
     /** Returns the lock of a fair caller who has to wait for its turn to ask. */

@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
 final class LocalLockScenario {
 
     private static final LockRequest REQUEST = EngineFixture.REQUEST;
-    private static final AcquireSpec SPEC = AcquireSpec.exclusive(30_000, 1);
+    private static final AcquireSpec SPEC = new AcquireSpec(ClaimMode.EXCLUSIVE, 30_000, false, 1);
     private static final StoredInstance INSTANCE = StoredInstance.ofThisProcess(ModelStore.CLIENT, "test", "");
     private static final AcquireCommand OTHER =
             new AcquireCommand(List.of("stock"), "OTHER0000000-1", ClaimMode.EXCLUSIVE, 30_000, true, 1);
