@@ -33,7 +33,7 @@ record LeaseOperations(
         StoreHold hold = grant.hold();
         grant.waiter().path = grant.path();
         ManagedLease lease = new Lease(grant.waiter(), hold, grant);
-        registry.begun();
+        registry.leases.incrementAndGet();
         hold.add(lease);
         if (hold.isLost()) {
             lease.lost(hold.endReason());

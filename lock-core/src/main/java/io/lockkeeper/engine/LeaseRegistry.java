@@ -23,10 +23,8 @@ final class LeaseRegistry {
 
     private final Map<AcquireSpec.AttemptId, LocalLock> locks = new ConcurrentHashMap<>();
     private final Map<PendingRequest, LocalLock> pending = new ConcurrentHashMap<>();
-    private final AtomicInteger leases = new AtomicInteger();
-
+    final AtomicInteger leases = new AtomicInteger();
     final ManagedLease.OwedReleases owedReleases = new ManagedLease.OwedReleases();
-
     private final CompletableFuture<@Nullable Void> drained = new CompletableFuture<>();
 
     /** How many leases the thread has itself that waits until none is left; -1: none waits yet. */
@@ -116,18 +114,11 @@ final class LeaseRegistry {
         return holds.flatMap(hold -> hold.leases().stream()).map(ManagedLease.class::cast);
     }
 
-    void begun() {
-        leases.incrementAndGet();
-    }
-
+    /** A lease has ended. */
     void over() {
         if (leases.decrementAndGet() <= own) {
             drained.complete(null);
         }
-    }
-
-    int leases() {
-        return leases.get();
     }
 
     /**

@@ -57,9 +57,7 @@ final class LocalLock {
     /** What asks or waits in the store now; null: nothing does. */
     private @Nullable AcquireAttempt attempt;
 
-    /** What the callers hold now; null: nothing. */
     private volatile @Nullable StoreHold hold;
-
     private boolean retired;
 
     /** When {@link #due} is to be called at the latest, on the monotonic clock. */

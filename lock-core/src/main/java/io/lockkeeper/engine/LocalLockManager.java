@@ -321,7 +321,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
         registry.owedReleases.any = false;
         try {
             registry.held().stream().filter(ManagedLease::owesRelease).forEach(lease -> context.background()
-                    .execute(lease::completeRelease));
+                    .execute(() -> lease.closeAsync(true)));
         } catch (Throwable error) {
             registry.owedReleases.any = true;
             throw error;
@@ -366,7 +366,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
         if (closing.compareAndSet(false, true)) {
             refusesNew = true;
             refuseAll();
-            int held = registry.leases();
+            int held = registry.leases.get();
             if (held > 0) {
                 log.info("Waiting up to {} ms until locks are released that are held: {}", waitMillis(), held);
             }
@@ -431,7 +431,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
 
     @Override
     public String toString() {
-        return "held=" + registry.leases() + ", names="
+        return "held=" + registry.leases.get() + ", names="
                 + (plain.size()
                         + readers.size()
                         + executor.gated()

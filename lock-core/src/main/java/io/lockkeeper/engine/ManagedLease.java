@@ -65,7 +65,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
 
     private volatile State state = State.HELD;
 
-    /** Whether an error ended the call that would have received the lease. */
+    /** Whether no caller receives the lease, perhaps because an error ended the call. */
     volatile boolean abandoned;
 
     /** The number of the acquisition; 0: the caller has not received the lease, and listeners do not hear of it. */
@@ -260,11 +260,12 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     /** The end has passed. Only what ends the lease gives its part of the hold back: a release may have been first. */
     private void expire() {
         String reason = endReason();
-        boolean ended = lost(reason);
-        if (ended && ownEndSeen) {
+        if (!lost(reason)) {
+            return;
+        } else if (ownEndSeen) {
             // The others go on; where there are none, the lock is free.
             leaveHold();
-        } else if (ended) {
+        } else {
             loseHold(reason);
         }
     }
@@ -317,7 +318,8 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
         return closeAsync(false);
     }
 
-    private CompletableFuture<ReleaseResult> closeAsync(boolean owed) {
+    /** Closes the lease; one that owes its release only where that is meant. */
+    CompletableFuture<ReleaseResult> closeAsync(boolean owed) {
         ReleaseResult told = end(owed);
         if (told != null) {
             return CompletableFuture.completedFuture(told);
@@ -348,18 +350,12 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
         // First: where an error comes into this, the next look gives it back.
         abandoned = true;
         owedReleases.any = true;
-        minHold = Duration.ZERO;
-        closeAsync();
+        closeAsync(true);
     }
 
     /** Returns whether a release found no room on its stack, or the caller none to receive the lease. */
     boolean owesRelease() {
         return state == State.OWED || (abandoned && state == State.HELD);
-    }
-
-    void completeRelease() {
-        minHold = abandoned ? Duration.ZERO : minHold;
-        closeAsync(true);
     }
 
     /** Ends the lease here, at once; returns what the caller is told, null: the engine is to be told, and says it. */
@@ -422,7 +418,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     @Override
     public long keepMillis() {
         Duration keep = minHold.minus(heldFor());
-        return keep.isNegative() ? 0 : keep.plusNanos(999_999).toMillis();
+        return abandoned || keep.isNegative() ? 0 : keep.plusNanos(999_999).toMillis();
     }
 
     // ---- its end by loss ----
