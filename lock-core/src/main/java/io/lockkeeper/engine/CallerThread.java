@@ -7,7 +7,6 @@ import java.lang.invoke.MethodType;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ForkJoinPool;
-import java.util.concurrent.ForkJoinWorkerThread;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -29,10 +28,9 @@ final class CallerThread {
     /** Waits for an answer, uninterruptibly, and joins it. */
     static <T extends @Nullable Object> T join(CompletableFuture<T> answer) {
         boolean interrupted = false;
-        while (true) {
+        while (!answer.isDone()) {
             try {
-                awaitAlone(answer, Long.MAX_VALUE);
-                break;
+                await(answer, Long.MAX_VALUE);
             } catch (InterruptedException interrupt) {
                 interrupted = true;
             }
@@ -44,11 +42,11 @@ final class CallerThread {
     }
 
     /**
-     * Waits on a worker of a {@link ForkJoinPool} until an answer is there, or a time is over; on other threads not at all.
-     * The wait of a future itself would run other tasks of the pool on such a worker, inside of the locks that it holds.
+     * Waits until an answer is there, or a time is over. The wait of a future itself would run other tasks of the pool on a
+     * worker of a {@link ForkJoinPool}, inside of the locks that it holds.
      */
-    static void awaitAlone(CompletableFuture<?> answer, long nanos) throws InterruptedException {
-        if (answer.isDone() || !(Thread.currentThread() instanceof ForkJoinWorkerThread)) {
+    static void await(CompletableFuture<?> answer, long nanos) throws InterruptedException {
+        if (answer.isDone()) {
             return;
         }
         CountDownLatch done = new CountDownLatch(1);

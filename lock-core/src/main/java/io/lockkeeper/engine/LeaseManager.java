@@ -19,10 +19,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -133,15 +130,20 @@ public final class LeaseManager implements LockManager {
             locks.begin(asked, CallerThread.waits(asked.patienceNanos));
             while (lease == null) {
                 try {
-                    lease = next(asked);
+                    // The tries of a caller with retries are ended by timers.
+                    long end = asked.blocking ? asked.endNanos : ClockReading.NEVER;
+                    CallerThread.await(asked, end == ClockReading.NEVER ? Long.MAX_VALUE : end - context.nanoTime());
+                    if (asked.isDone()) {
+                        lease = asked.join();
+                    } else {
+                        locks.executor.timeOut(asked);
+                    }
                 } catch (InterruptedException interrupt) {
                     if (interruptibly) {
                         throw interrupted(asked, interrupt);
                     }
                     interrupted = true;
-                } catch (TimeoutException due) {
-                    locks.executor.timeOut(asked);
-                } catch (ExecutionException | CompletionException failure) {
+                } catch (CompletionException failure) {
                     throw refused(asked, failure.getCause());
                 }
             }
@@ -163,26 +165,13 @@ public final class LeaseManager implements LockManager {
         return lease;
     }
 
-    private ManagedLease next(PendingRequest request)
-            throws InterruptedException, ExecutionException, TimeoutException {
-        // The tries of a caller with retries are ended by timers.
-        long end = request.blocking ? request.endNanos : ClockReading.NEVER;
-        if (end == ClockReading.NEVER) {
-            CallerThread.awaitAlone(request, Long.MAX_VALUE);
-            return request.get();
-        }
-        CallerThread.awaitAlone(request, end - context.nanoTime());
-        return request.get(end - context.nanoTime(), TimeUnit.NANOSECONDS);
-    }
-
     private LockException interrupted(PendingRequest request, InterruptedException interrupt) {
         CompletableFuture<?> placeGone = locks.withdraw(request);
         try {
             // A place that the store has given is gone then, unless the store is slow; one still asked for goes later.
-            CallerThread.awaitAlone(placeGone, ActionExecutor.PLACE_GONE_NANOS);
-            placeGone.get(ActionExecutor.PLACE_GONE_NANOS, TimeUnit.NANOSECONDS);
-        } catch (InterruptedException | TimeoutException | ExecutionException late) {
-            log.debug("A place is given up in the background", late);
+            CallerThread.await(placeGone, ActionExecutor.PLACE_GONE_NANOS);
+        } catch (InterruptedException again) {
+            log.debug("A place is given up in the background", again);
         }
         Thread.currentThread().interrupt();
         if (!request.isCompletedExceptionally()) {
