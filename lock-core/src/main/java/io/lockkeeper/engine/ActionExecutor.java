@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.engine;
 
-import io.lockkeeper.LockInstance;
 import io.lockkeeper.LockNotAcquiredException;
 import io.lockkeeper.ReleaseResult;
 import io.lockkeeper.store.AcquireCommand;
@@ -324,30 +323,22 @@ final class ActionExecutor {
         if (waiter.mayRetry() && !waiter.isDone()) {
             waiter.endNanos = ClockReading.NEVER;
             waiter.retryOnce(owner::retry);
-        } else if (gone.isDone()) {
-            refuse(waiter, holder);
         } else {
-            long most = Math.max(0, Math.min(PLACE_GONE_NANOS, lastWordNanos(waiter)));
+            long most = Math.min(PLACE_GONE_NANOS, lastWordNanos(waiter));
             calls.await(context.scheduler().atMost(most, gone), (told, never) -> refuse(waiter, holder));
         }
     }
 
     private void refuse(PendingRequest waiter, @Nullable String holder) {
-        if (holder == null || holder.isEmpty()) {
-            refuse(waiter, (LockInstance) null);
-        } else {
-            long most = Math.min(NAME_NANOS, lastWordNanos(waiter));
-            calls.await(inspection.holderOf(holder, most), (known, failure) -> refuse(waiter, known));
-        }
+        long most = Math.min(NAME_NANOS, lastWordNanos(waiter));
+        calls.await(inspection.holderOf(holder, most), (known, failure) -> {
+            Duration waited = waiter.asked.until(context.now());
+            fail(waiter, new LockNotAcquiredException(waiter.request.names(), waited, waiter.tries, known));
+        });
     }
 
     private long lastWordNanos(PendingRequest waiter) {
         return waiter.isLimited() ? waiter.leftNanos(context.now()) + LAST_WORD_NANOS : Long.MAX_VALUE;
-    }
-
-    private void refuse(PendingRequest waiter, @Nullable LockInstance holder) {
-        List<String> names = waiter.request.names();
-        fail(waiter, new LockNotAcquiredException(names, waiter.asked.until(context.now()), waiter.tries, holder));
     }
 
     private void fail(PendingRequest waiter, RuntimeException failure) {

@@ -76,12 +76,9 @@ record LeasePolicy(
             AcquireAttempt.State.Queued waiting,
             Grant grant,
             ClockReading now) {
-        if (claims || names.size() > 1) {
-            return null;
-        }
-        ClockReading end =
-                waiting.localTimeOf(grant.untilStoreMillis(), now, TimeUnit.MILLISECONDS.toNanos(2 * pollMillis));
-        if (end == null) {
+        long maxAgeNanos = TimeUnit.MILLISECONDS.toNanos(2 * pollMillis);
+        ClockReading end = waiting.localTimeOf(grant.untilStoreMillis(), now, maxAgeNanos);
+        if (claims || names.size() > 1 || end == null) {
             return null;
         }
         ClockReading fixedEnd = spec.fixed() ? deadline(spec.leaseMillis(), now) : null;
@@ -89,10 +86,6 @@ record LeasePolicy(
         ClockReading deadline = fixedEnd == null ? granted : granted.orEarlier(fixedEnd);
         StoreHold begun = new StoreHold(names, spec, attempt, List.of(grant.firstToken()), now, deadline, fixedEnd);
         return begun.isValid(now) ? begun : null;
-    }
-
-    boolean mayPass(StoreHold hold, ClockReading now) {
-        return hold.hasPasses() && mayJoin(hold, now);
     }
 
     /** Returns whether a hold may stay in this JVM for another caller: for a while, and while that is safe. */

@@ -16,7 +16,6 @@ import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
-import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -282,17 +281,14 @@ final class LeaseRenewer {
             return answers.get(0);
         }
         CompletableFuture<Boolean> result = new CompletableFuture<>();
-        Predicate<CompletableFuture<Boolean>> saysNo =
-                answer -> answer.isDone() && !answer.isCompletedExceptionally() && !answer.join();
-        answers.forEach(answer -> answer.whenComplete((told, failure) -> {
-            if (saysNo.test(answer)) {
+        Stream<CompletableFuture<?>> told = answers.stream().map(answer -> answer.thenAccept(yes -> {
+            if (!yes) {
                 result.complete(false);
             }
         }));
-        // Of what hangs on the last answer, this runs first.
-        CompletableFuture.allOf(answers.toArray(CompletableFuture<?>[]::new)).whenComplete((told, failure) -> {
-            if (failure == null || answers.stream().anyMatch(saysNo)) {
-                result.complete(answers.stream().noneMatch(saysNo));
+        CompletableFuture.allOf(told.toArray(CompletableFuture<?>[]::new)).whenComplete((all, failure) -> {
+            if (failure == null) {
+                result.complete(true);
             } else {
                 result.completeExceptionally(failure);
             }

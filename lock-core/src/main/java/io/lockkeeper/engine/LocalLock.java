@@ -525,7 +525,8 @@ final class LocalLock {
         if (ended.holders > 0) {
             return decided();
         }
-        PendingRequest next = policy.mayPass(ended, now) ? waiters.poll() : null;
+        boolean passes = ended.hasPasses() && policy.mayJoin(ended, now);
+        PendingRequest next = passes ? waiters.poll() : null;
         if (next != null) {
             ended.pass();
             grant(next, ended, LockListener.Way.PASS);

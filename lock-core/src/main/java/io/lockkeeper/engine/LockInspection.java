@@ -109,8 +109,10 @@ final class LockInspection implements LockInspector {
     }
 
     /** Returns who holds a lock by an attempt; null where that cannot be told within a time. */
-    CompletableFuture<@Nullable LockInstance> holderOf(String attempt, long patienceNanos) {
-        if (seen(attempt) == null && patienceNanos > 0) {
+    CompletableFuture<@Nullable LockInstance> holderOf(@Nullable String attempt, long patienceNanos) {
+        if (attempt == null || attempt.isEmpty()) {
+            return CompletableFuture.completedFuture(null);
+        } else if (seen(attempt) == null && patienceNanos > 0) {
             return context.scheduler()
                     .atMost(patienceNanos, learn(Stream.of(attempt)))
                     .thenApply(learned -> seen(attempt));

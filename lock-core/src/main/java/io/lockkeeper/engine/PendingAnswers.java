@@ -217,14 +217,13 @@ final class PendingAnswers {
                 context.background().execute(this::tell);
             } else if (!overdue && context.nanoTime() - overdueNanos >= 0) {
                 overdue = true;
-                boolean given = false;
                 try {
                     long millis = TimeUnit.NANOSECONDS.toMillis(patienceNanos);
                     Throwable silence = new StoreException("the store has not answered within " + millis + " ms", null);
                     context.background().execute(() -> overdue = isTold(() -> then.accept(null, silence)));
-                    given = true;
-                } finally {
-                    overdue &= given;
+                } catch (Throwable refused) {
+                    overdue = false;
+                    throw refused;
                 }
             }
         }

@@ -35,7 +35,7 @@ class SimulationSabotageTest {
                 "LocalLock",
                 "if (gone == hold) {\n            hold = null;\n            askOrRetire(now);",
                 "if (gone == hold) {\n            hold = null;"),
-        A_HOLD_PASSES_WITHOUT_END("LocalLock", "policy.mayPass(ended, now) ? waiters.poll() : null", "waiters.poll()"),
+        A_HOLD_PASSES_WITHOUT_END("LocalLock", "passes ? waiters.poll() : null", "waiters.poll()"),
         A_REFUSAL_COMES_LATE("PendingRequest", "leftNanos(now) + GRACE_NANOS", "leftNanos(now) + 20 * GRACE_NANOS"),
         LOCAL_CALLERS_ARE_SERVED_FROM_THE_END(
                 "LocalLock", "waiters.add(waiter);", "((ArrayDeque<PendingRequest>) waiters).addFirst(waiter);"),
