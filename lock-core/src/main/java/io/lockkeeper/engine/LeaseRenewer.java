@@ -58,10 +58,8 @@ final class LeaseRenewer {
     private final LeaseRegistry registry;
     private final BiConsumer<StoreHold, String> lose;
 
-    /** The task of the next look, and when it runs; null: nothing is due. Written under the monitor. */
+    /** The task of the next look; null: nothing is due. Written under the monitor. */
     private volatile Scheduler.@Nullable Timeout wake;
-
-    private long wakeNanos;
 
     /** When the first hold is due, or earlier, where there is a task. Written under the monitor. */
     private volatile long dueNanos;
@@ -120,16 +118,16 @@ final class LeaseRenewer {
     }
 
     private void schedule(ClockReading now) {
-        long nanos = Math.max(0, Math.min(CLOCK_NANOS, dueNanos - now.nanos()));
+        unset();
+        wake = context.scheduler().schedule(this::look, Math.max(0, Math.min(CLOCK_NANOS, dueNanos - now.nanos())));
+    }
+
+    /** One look at most is set; none is where an error comes into this, or into what follows. */
+    private synchronized void unset() {
         Scheduler.Timeout before = wake;
-        if (before == null || now.nanos() + nanos - wakeNanos < 0) {
-            if (before != null) {
-                before.cancel();
-                // Where the next one cannot be set, the one after it must not count on this.
-                wake = null;
-            }
-            wakeNanos = now.nanos() + nanos;
-            wake = context.scheduler().schedule(this::look, nanos);
+        wake = null;
+        if (before != null) {
+            before.cancel();
         }
     }
 
@@ -141,10 +139,7 @@ final class LeaseRenewer {
     }
 
     private void look() {
-        synchronized (this) {
-            // First: what an error interrupts is not set.
-            wake = null;
-        }
+        unset();
         ClockReading now = context.now();
         // The machine was suspended, or the wall clock was set.
         long wall = TimeUnit.MILLISECONDS.toNanos(now.wallMillis() - lastLook.wallMillis());
@@ -281,11 +276,12 @@ final class LeaseRenewer {
             return answers.get(0);
         }
         CompletableFuture<Boolean> result = new CompletableFuture<>();
-        Stream<CompletableFuture<?>> told = answers.stream().map(answer -> answer.thenAccept(yes -> {
-            if (!yes) {
-                result.complete(false);
-            }
-        }));
+        Stream<CompletableFuture<?>> told = answers.stream()
+                .map(answer -> answer.thenAccept(yes -> {
+                    if (!yes) {
+                        result.complete(false);
+                    }
+                }));
         CompletableFuture.allOf(told.toArray(CompletableFuture<?>[]::new)).whenComplete((all, failure) -> {
             if (failure == null) {
                 result.complete(true);
@@ -325,7 +321,8 @@ final class LeaseRenewer {
         hold.renewed(fixedEnd == null ? deadline : fixedEnd, sent, now);
         watch(hold);
         Duration remaining = Duration.ofNanos(hold.deadline().nanosFrom(now));
-        context.listener().onRenewed(new LockListener.Renewed(hold.names, hold.spec.lockMode(), hold.label(), remaining));
+        context.listener()
+                .onRenewed(new LockListener.Renewed(hold.names, hold.spec.lockMode(), hold.label(), remaining));
     }
 
     private void failed(StoreHold hold, Throwable failure) {

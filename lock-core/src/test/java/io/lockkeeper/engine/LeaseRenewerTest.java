@@ -114,6 +114,35 @@ class LeaseRenewerTest {
         assertThat(remaining(hold)).isBetween(BELIEVED.minus(PAUSE), BELIEVED);
     }
 
+    /** It has begun when an earlier one takes its place. */
+    @Test
+    void aLookThatIsTakenBackTooLateDoesNotGoOnBesideTheNextOne() {
+        AtomicInteger tooLate = new AtomicInteger(1);
+        Scheduler timer = new EngineFixture.DelegatingScheduler(time) {
+            @Override
+            public Timeout schedule(Runnable task, long delayNanos) {
+                Timeout timeout = super.schedule(task, delayNanos);
+                return () -> {
+                    if (tooLate.getAndDecrement() <= 0) {
+                        timeout.cancel();
+                    }
+                };
+            }
+        };
+        EngineContext own = new EngineContext(
+                timer, background, Runnable::run, Runnable::run, events, EngineContext::random, () -> {});
+        LeaseRenewer looking = new LeaseRenewer(store, own, registry, this::lose);
+        for (long leaseMillis : List.of(30_000L, 290L)) {
+            AcquireReply.Acquired reply = new AcquireReply.Acquired(leaseMillis, List.of(1L));
+            looking.watch(tracked(LeasePolicy.hold(NAMES, SPEC, nextAttempt(), reply, time.now(), time.now())));
+        }
+
+        time.pass(Duration.ofSeconds(1));
+
+        assertThat(tooLate).hasValueLessThan(1);
+        assertThat(time.pending()).isEqualTo(1);
+    }
+
     @Test
     void aHoldIsRenewedAgainAndAgain() {
         StoreHold hold = watched();
