@@ -2,41 +2,35 @@
 package io.lockkeeper.engine;
 
 import java.util.ArrayDeque;
+import java.util.HashMap;
 import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /** Lets the fair local locks of one name ask one at a time, in the order in which they came. */
 final class FifoGate {
 
-    private final Map<String, ArrayDeque<LocalLock>> queues = new ConcurrentHashMap<>();
+    private final Map<String, ArrayDeque<LocalLock>> queues = new HashMap<>();
 
     /** Queues a lock; returns whether it is the first, and may pass. */
-    boolean enter(LocalLock lock) {
-        LocalLock[] first = {lock};
-        queues.compute(lock.name(), (name, known) -> {
-            ArrayDeque<LocalLock> queue = known == null ? new ArrayDeque<>(2) : known;
-            queue.add(lock);
-            first[0] = queue.element();
-            return queue;
-        });
-        return first[0] == lock;
+    synchronized boolean enter(LocalLock lock) {
+        ArrayDeque<LocalLock> queue = queues.computeIfAbsent(lock.name(), name -> new ArrayDeque<>(2));
+        queue.add(lock);
+        return queue.element() == lock;
     }
 
     /** Takes a lock out, if it is there; returns the one that may pass now because of that, null: none. */
     @Nullable
-    LocalLock leave(LocalLock lock) {
-        LocalLock[] next = {lock};
-        queues.computeIfPresent(lock.name(), (name, queue) -> {
-            boolean wasFirst = queue.peek() == lock;
-            queue.removeIf(lock::equals);
-            next[0] = wasFirst && !queue.isEmpty() ? queue.element() : lock;
-            return queue.isEmpty() ? null : queue;
-        });
-        return next[0] == lock ? null : next[0];
+    synchronized LocalLock leave(LocalLock lock) {
+        ArrayDeque<LocalLock> queue = queues.getOrDefault(lock.name(), new ArrayDeque<>(0));
+        boolean wasFirst = queue.peek() == lock;
+        queue.removeIf(lock::equals);
+        if (queue.isEmpty()) {
+            queues.remove(lock.name());
+        }
+        return wasFirst ? queue.peek() : null;
     }
 
-    int size() {
+    synchronized int size() {
         return queues.size();
     }
 }

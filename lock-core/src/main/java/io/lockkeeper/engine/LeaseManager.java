@@ -210,7 +210,8 @@ public final class LeaseManager implements LockManager {
             boolean atOnce) {
         PendingRequest asked = locks.begin(request, nested, result);
         Executor where = atOnce && asked.isDone() ? Runnable::run : context.completions();
-        locks.answers.await(asked, (lease, failure) -> where.execute(() -> answer(asked, result, lease, failure, received)));
+        locks.answers.await(
+                asked, (lease, failure) -> where.execute(() -> answer(asked, result, lease, failure, received)));
         result.handle((done, never) -> {
             if (!StackRoom.isEnough()) {
                 // A periodic look withdraws the request.

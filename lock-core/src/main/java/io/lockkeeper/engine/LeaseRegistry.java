@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.engine;
 
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
@@ -84,12 +83,9 @@ final class LeaseRegistry {
 
     /** Does something with all callers and their locks, in the order in which they came. */
     void forEachPending(BiConsumer<PendingRequest, LocalLock> action) {
-        if (pending.isEmpty()) {
-            return;
-        }
-        List<Map.Entry<PendingRequest, LocalLock>> callers = new ArrayList<>(pending.entrySet());
-        callers.sort(Comparator.comparingLong(entry -> entry.getKey().number));
-        callers.forEach(entry -> action.accept(entry.getKey(), entry.getValue()));
+        pending.entrySet().stream()
+                .sorted(Comparator.comparingLong(entry -> entry.getKey().number))
+                .forEach(entry -> action.accept(entry.getKey(), entry.getValue()));
     }
 
     List<PendingRequest> pending() {

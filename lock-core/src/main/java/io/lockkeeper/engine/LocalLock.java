@@ -8,6 +8,7 @@ import io.lockkeeper.store.ClaimMode;
 import io.lockkeeper.store.Grant;
 import io.lockkeeper.store.StoreException;
 import io.lockkeeper.store.StoreNotReadyException;
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
@@ -214,7 +215,8 @@ final class LocalLock {
         }
         boolean heardSince = heardNanos - waiter.tried.nanos() >= 0;
         long last = asking.gated && heardSince ? heardNanos : asking.asked.nanos();
-        return now.nanos() - last >= Math.max(SILENT_NANOS, 2 * asking.roundTripNanos) || !(heardSince || waiting() != null);
+        return now.nanos() - last >= Math.max(SILENT_NANOS, 2 * asking.roundTripNanos)
+                || !(heardSince || waiting() != null);
     }
 
     private void giveUpUnneededPlace() {
@@ -420,8 +422,8 @@ final class LocalLock {
 
     /** Returns whether a grant may end before a minimum hold time that its release would have to ask for. */
     private boolean isTooShort(StoreHold begun, ClockReading now) {
-        long left = begun.deadline().nanosFrom(now);
-        return waiters.stream().anyMatch(waiter -> waiter.minHoldNanos > left);
+        Duration left = Duration.ofNanos(begun.deadline().nanosFrom(now));
+        return waiters.stream().anyMatch(waiter -> waiter.request.minHoldTime().compareTo(left) > 0);
     }
 
     /** The hold of the attempt that asks or waits was taken away by force: the news overtook the grant, or the answer. */

@@ -91,7 +91,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
                 traits.claims(),
                 context.random(),
                 () -> new AcquireSpec.AttemptId(instance.clientId(), attempts.incrementAndGet()));
-        this.exclusive = 
+        this.exclusive =
                 new AcquireSpec(ClaimMode.EXCLUSIVE, leaseMillis(), false, traits.queues() ? settings.maxPasses() : 0);
         this.reading = AcquireSpec.renewed(ClaimMode.READ, leaseMillis());
         this.leases = new LeaseOperations(store, context, calls, policy, registry, executor, renewer);
@@ -384,11 +384,6 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
                     .whenComplete((done, failure) -> closed.complete(null));
         }
         return closed;
-    }
-
-    /** Closes on behalf of no thread, with the timer of the engine. */
-    CompletableFuture<?> close() {
-        return close(null, context.scheduler());
     }
 
     private CompletableFuture<?> refuseNested() {

@@ -82,10 +82,9 @@ final class LockInspection implements LockInspector {
     }
 
     private CompletableFuture<Optional<LockStatus>> describe(String name) {
-        return store.inspect(name)
-                .thenCompose(found -> learn(found.stream()
-                                .flatMap(lock -> Stream.concat(lock.holders().stream(), lock.waiters().stream())))
-                        .thenApply(learned -> found.map(this::status)));
+        return store.inspect(name).thenCompose(found -> learn(
+                        found.stream().flatMap(lock -> Stream.concat(lock.holders().stream(), lock.waiters().stream())))
+                .thenApply(learned -> found.map(this::status)));
     }
 
     private LockStatus status(StoredLock lock) {
@@ -169,7 +168,8 @@ final class LockInspection implements LockInspector {
         return Stream.ofNullable(registry.lockOf(attempt))
                 .flatMap(lock -> registry.pending().stream().filter(caller -> registry.lockOf(caller) == lock))
                 .min(Comparator.comparingLong(caller -> caller.number))
-                .map(caller -> described(here, null, asked(caller), caller.request.label(), nameOf(caller.thread), null))
+                .map(caller ->
+                        described(here, null, asked(caller), caller.request.label(), nameOf(caller.thread), null))
                 .orElseGet(() -> orUnknown(attempt));
     }
 

@@ -244,8 +244,8 @@ final class PendingAnswers {
             arming.run();
             if (!failed) {
                 failed = true;
-                EngineContext.quietly(() ->
-                        log.error("An answer could not be told, or a step not be taken, and is repeated", error));
+                EngineContext.quietly(
+                        () -> log.error("An answer could not be told, or a step not be taken, and is repeated", error));
             }
         }
     }

@@ -40,9 +40,6 @@ final class PendingRequest extends CompletableFuture<ManagedLease> {
     /** How long one try may take, in nanoseconds; {@link Long#MAX_VALUE}: without limit. */
     final long patienceNanos;
 
-    /** How long the lock stays taken at least. */
-    final long minHoldNanos;
-
     /** With what the store has failed it, of which the caller may not have heard yet; null: with nothing. */
     @Nullable
     StoreException failure;
@@ -98,7 +95,6 @@ final class PendingRequest extends CompletableFuture<ManagedLease> {
         this.result = result;
         this.blocking = result == null && request.retryCount() == 0;
         Duration wait = request.retryCount() > 0 || request.waitTime() == null ? Duration.ZERO : request.waitTime();
-        this.minHoldNanos = AcquireSpec.bounded(request.minHoldTime()).toNanos();
         this.waits = !wait.isZero();
         this.triesAtOnce = !waits;
         this.patienceNanos =

@@ -341,8 +341,7 @@ class DowngradeTest {
         };
         EngineContext context = new EngineContext(
                 looking, Runnable::run, Runnable::run, Runnable::run, fixture.events, EngineContext::random, () -> {});
-        LocalLockManager manager =
-                EngineFixture.manager(store, fixture.events, context);
+        LocalLockManager manager = EngineFixture.manager(store, fixture.events, context);
         PendingRequest caller = manager.begin(REQUEST, false, new CompletableFuture<>());
         last(store.acquires).answer(EngineFixture.acquiredReply(100));
         ManagedLease lease = caller.join();

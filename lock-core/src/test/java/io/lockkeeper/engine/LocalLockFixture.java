@@ -47,7 +47,8 @@ final class LocalLockFixture {
 
     /** Returns a lock of readers, who hold it together. */
     static LocalLockFixture ofReaders() {
-        return new LocalLockFixture(EngineFixture.REQUEST.names(), AcquireSpec.renewed(ClaimMode.READ, EngineFixture.LEASE_MILLIS));
+        return new LocalLockFixture(
+                EngineFixture.REQUEST.names(), AcquireSpec.renewed(ClaimMode.READ, EngineFixture.LEASE_MILLIS));
     }
 
     /** Returns the lock of a fair caller who has to wait for its turn to ask. */

@@ -129,8 +129,7 @@ class LocalLockManagerTest {
         };
         EngineContext context = new EngineContext(
                 eager, Runnable::run, Runnable::run, Runnable::run, fixture.events, EngineContext::random, () -> {});
-        LocalLockManager own =
-                EngineFixture.manager(store, fixture.events, context);
+        LocalLockManager own = EngineFixture.manager(store, fixture.events, context);
         PendingRequest caller = own.begin(REQUEST.withWaitTime(Duration.ofMillis(1)), false, new CompletableFuture<>());
 
         time.pass(Duration.ofMillis(100));
@@ -494,7 +493,7 @@ class LocalLockManagerTest {
         fixture.holds(100).closeAsync();
         last(store.releases).fail();
 
-        CompletableFuture<?> closed = manager.close();
+        CompletableFuture<?> closed = manager.close(null, time);
         time.pass(Duration.ofMillis(100));
         assertThat(closed).isNotDone();
         time.pass(Duration.ofMillis(100));
@@ -566,7 +565,7 @@ class LocalLockManagerTest {
         fixture.queued();
         store.uponRelease = sent -> sent.answer(ReleaseReply.LEFT_QUEUE);
 
-        assertThat(manager.close()).isCompleted();
+        assertThat(manager.close(null, time)).isCompleted();
 
         assertFailure(idle, StoreException.class);
         assertFailure(nested, StoreException.class);
@@ -582,7 +581,7 @@ class LocalLockManagerTest {
         busy();
         assertThat(retrying).isNotDone();
 
-        assertThat(manager.close()).isCompleted();
+        assertThat(manager.close(null, time)).isCompleted();
 
         assertFailure(retrying, StoreException.class);
         time.pass(Duration.ofSeconds(1));
@@ -595,7 +594,7 @@ class LocalLockManagerTest {
         ManagedLease lease = fixture.holds(100);
         store.uponRelease = sent -> sent.answer(ReleaseReply.RELEASED);
 
-        assertThat(manager.close()).isCompleted();
+        assertThat(manager.close(null, time)).isCompleted();
 
         assertThat(lease.isHeld()).isFalse();
         assertThat(last(store.releases).command().attempt())
@@ -608,7 +607,7 @@ class LocalLockManagerTest {
         EngineFixture patient = new EngineFixture(Duration.ofMinutes(1));
         ManagedLease lease = patient.holds(100);
         patient.store.uponRelease = sent -> sent.answer(ReleaseReply.RELEASED);
-        CompletableFuture<?> closing = patient.manager.close();
+        CompletableFuture<?> closing = patient.manager.close(null, patient.time);
         assertFailure(patient.begin(LockRequest.of("idle")), StoreException.class);
         PendingRequest nested = patient.begin(LockRequest.of("orders"), true);
         patient.acquired(200);
@@ -630,7 +629,7 @@ class LocalLockManagerTest {
         ManagedLease lease = patient.holds(100);
         patient.store.uponRelease = sent -> sent.answer(ReleaseReply.RELEASED);
         patient.store.uponRenewal = sent -> sent.answer(true);
-        CompletableFuture<?> closing = patient.manager.close();
+        CompletableFuture<?> closing = patient.manager.close(null, patient.time);
         patient.time.pass(Duration.ofSeconds(59));
         assertThat(lease.isHeld()).isTrue();
 
@@ -666,7 +665,7 @@ class LocalLockManagerTest {
     void aLockThatComesAfterTheCloseBeganIsGivenBackBeforeTheStoreIsClosed() {
         PendingRequest caller = fixture.begin(REQUEST);
         AcquireCommand question = last(store.acquires).command();
-        CompletableFuture<?> closing = manager.close();
+        CompletableFuture<?> closing = manager.close(null, time);
         assertFailure(caller, StoreException.class);
         store.uponRelease = sent -> {
             assertThat(closing).isNotDone();
@@ -686,7 +685,7 @@ class LocalLockManagerTest {
     @Test
     void aCallerWhoMeetsTheCloseIsRefusedToo() {
         AtomicReference<CompletableFuture<?>> closing = new AtomicReference<>();
-        store.uponAcquire = sent -> closing.set(manager.close());
+        store.uponAcquire = sent -> closing.set(manager.close(null, time));
         store.uponRelease = sent -> sent.answer(ReleaseReply.RELEASED);
         PendingRequest caller = fixture.begin(REQUEST);
         assertThat(closing.get()).isNotDone();

@@ -687,7 +687,10 @@ class LocalLockTest {
         StoreHold gone = fixture.holds(100);
         PendingRequest next = fixture.enters();
 
-        assertThat(lock.lost(gone, StoreHold.DOWNGRADED, time.now())).hasSize(1).first().isInstanceOf(Ask.class);
+        assertThat(lock.lost(gone, StoreHold.DOWNGRADED, time.now()))
+                .hasSize(1)
+                .first()
+                .isInstanceOf(Ask.class);
 
         assertThat(lock.hold()).isNull();
         assertThat(gone.isOver()).isTrue();

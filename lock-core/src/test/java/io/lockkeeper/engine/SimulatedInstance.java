@@ -166,7 +166,7 @@ final class SimulatedInstance implements Scheduler, Consumer<Runnable> {
 
     /** Closes the engine, tells when that is done, and ends. */
     void close(Runnable closed) {
-        locks.close().whenComplete((done, failure) -> {
+        locks.close(null, this).whenComplete((done, failure) -> {
             closed.run();
             die();
         });

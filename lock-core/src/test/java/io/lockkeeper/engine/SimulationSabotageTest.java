@@ -48,7 +48,7 @@ class SimulationSabotageTest {
         A_FIXED_GRANT_OUTLIVES_A_SUSPENSION(
                 "LeasePolicy", "granted.orEarlier(fixedEnd)", "granted.isAfter(fixedEnd) ? fixedEnd : granted"),
         READERS_PASS_A_WRITER("LeasePolicy", "return !hold.pinned\n                && now", "return now"),
-        FAIR_CALLERS_ASK_AT_ONCE("FifoGate", "first[0] = queue.element();", ""),
+        FAIR_CALLERS_ASK_AT_ONCE("FifoGate", "return queue.element() == lock;", "return true;"),
         A_LOST_RELEASE_IS_NOT_REPEATED("ActionExecutor", "if (end.isAfter(context.now())) {", "if (end == null) {"),
         A_LEASE_IS_KEPT_THAT_NOBODY_RECEIVED(
                 "LeaseManager", "asked.isCompletedExceptionally() ? null : asked.join()", "null"),
