@@ -195,7 +195,6 @@ record LeaseOperations(
             if (hold() != reader) {
                 return PendingAnswers.DONE;
             }
-            registry.untrack(before.id);
             downgraded();
             renewer.watch(reader);
             return tell(before, reader);
@@ -225,14 +224,19 @@ record LeaseOperations(
 
     private void told(StoreHold before, StoreHold reader, ClockReading sent, @Nullable HandOverReply reply) {
         ClockReading now = context.now();
+        if (!reader.isOver() && reply == null) {
+            Runnable again = () -> calls.untilDone(() -> tell(before, reader));
+            context.scheduler().schedule(() -> context.background().execute(again), RETRY_NANOS);
+            return;
+        }
+        // Not before: late news of its grant would be answered with a release, and the store may not know the reader
+        // yet.
+        registry.untrack(before.id);
         if (reader.isOver()) {
             // A command of the downgrade may still be on its way.
             executor.cancel(before, before.attempt(), 0, reader.keepMillis(now));
             executor.cancel(reader, reader.attempt(), 0, reader.keepMillis(now));
-        } else if (reply == null) {
-            Runnable again = () -> calls.untilDone(() -> tell(before, reader));
-            context.scheduler().schedule(() -> context.background().execute(again), RETRY_NANOS);
-        } else if (reply.next() instanceof AcquireReply.Acquired acquired) {
+        } else if (reply != null && reply.next() instanceof AcquireReply.Acquired acquired) {
             reader.unconfirmed = null;
             reader.renewed(LeasePolicy.deadline(acquired.leaseMillis(), sent), sent, now);
             renewer.watch(reader);

@@ -61,8 +61,12 @@ final class LeaseRegistry {
         return locks.size();
     }
 
+    /** Returns what is held, each hold once: a lock has two attempts while the store has not confirmed a downgrade. */
     Stream<StoreHold> holds() {
-        return locks.values().stream().map(LocalLock::hold).filter(Objects::nonNull);
+        return locks.values().stream()
+                .map(LocalLock::hold)
+                .filter(Objects::nonNull)
+                .distinct();
     }
 
     // ---- callers without an answer ----

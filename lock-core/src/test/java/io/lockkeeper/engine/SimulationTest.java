@@ -156,6 +156,20 @@ class SimulationTest {
         assertThat(Simulation.run(plan).faults()).isEmpty();
     }
 
+    /** The news comes twice, and once more when the writer has become a reader, of which the store knows nothing yet. */
+    @Test
+    void lateNewsOfAGrantDoesNotEndTheHoldOfAWriterWhoBecomesAReader() {
+        List<SimulationPlan.Step> steps = List.of(
+                new Ask(8_653, 3, 1, List.of("a"), LockMode.FAIR, 112, 0, 0, 0, 202, OnLoss.NOTHING),
+                new Ask(9_153, 3, 3, List.of("a"), LockMode.EXCLUSIVE, 451, 0, 0, 231, 22_512, OnLoss.NOTHING),
+                new SimulationPlan.Trouble(9_391, 3, 553, 34, 15, 1_381),
+                new Ask(9_394, 2, 4, List.of("a"), LockMode.EXCLUSIVE, 1_492, 0, 0, 0, 21_251, OnLoss.NOTHING),
+                new SimulationPlan.Downgrade(12_937, 3));
+        SimulationPlan plan = new SimulationPlan(88_025_396, 4, 2_000, 1, 50, List.of(0, 0, 204, 8_995), steps);
+
+        assertThat(Simulation.run(plan).faults()).isEmpty();
+    }
+
     private static Ask ask(long at, int instance, int id, LockMode mode, long fixedMillis, long holdMicros) {
         return new Ask(
                 at,
