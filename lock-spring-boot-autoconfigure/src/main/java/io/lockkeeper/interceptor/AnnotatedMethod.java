@@ -71,13 +71,20 @@ record AnnotatedMethod(
             return new AnnotatedMethod(method, source, targetClass, annotation, isAmbiguous);
         } catch (AnnotationConfigurationException contradiction) {
             // Two names for the same attribute: reported with all the other faults.
-            return declared.stream()
-                    .filter(each -> each.isAnnotationPresent(DistributedLocked.class))
-                    .map(each -> new AnnotatedMethod(
-                            method, each, targetClass, each.getAnnotation(DistributedLocked.class), false))
-                    .findFirst()
-                    .orElseThrow(() -> contradiction);
+            for (Method each : declared) {
+                DistributedLocked written = each.getAnnotation(DistributedLocked.class);
+                if (written != null && isContradictory(written)) {
+                    return new AnnotatedMethod(method, each, targetClass, written, false);
+                }
+            }
+            throw contradiction;
         }
+    }
+
+    private static boolean isContradictory(DistributedLocked written) {
+        return written.name().length > 0
+                && written.value().length > 0
+                && !Arrays.equals(written.name(), written.value());
     }
 
     static Collection<AnnotatedMethod> allOf(Class<?> type) {

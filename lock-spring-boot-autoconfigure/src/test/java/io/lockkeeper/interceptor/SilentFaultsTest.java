@@ -87,6 +87,14 @@ class SilentFaultsTest {
     }
 
     @Test
+    void anInterfaceThatContradictsItselfIsAFaultWhateverOthersSay() {
+        assertThat(faults(OfAContradiction.class))
+                .singleElement()
+                .asString()
+                .contains("call(), value: says something else than name");
+    }
+
+    @Test
     void aFallbackThatReturnsAValueWhereNoneCanBeIsAFault() {
         assertThat(faults(Empty.class))
                 .singleElement()
@@ -237,6 +245,23 @@ class SilentFaultsTest {
         @Override
         @DistributedLocked("below")
         void call();
+    }
+
+    interface NamedB {
+        @DistributedLocked(name = "b")
+        void call();
+    }
+
+    interface Contradiction {
+        @DistributedLocked(name = "one", value = "other")
+        void call();
+    }
+
+    /** The annotation of the class is composed, and the first that is written directly is not the nearest. */
+    static class OfAContradiction implements NamedB, Contradiction {
+        @Override
+        @First
+        public void call() {}
     }
 
     static class OfTwoInterfaces implements A, B {
