@@ -20,8 +20,8 @@ import org.jspecify.annotations.Nullable;
  * @param mode how the locks are shared; {@link LockMode#EXCLUSIVE} unless set
  * @param waitTime how long to wait for the lock; zero: try once; longer than can be measured: without limit; null: the
  *     template's default
- * @param leaseTime the fixed end of the hold, at least 100 ms after the grant, and at most 100 years; null: renewed until
- *     it is released
+ * @param leaseTime the fixed end of the hold, at least 100 ms after the grant; longer than 100 years: 100 years; null:
+ *     renewed until it is released
  * @param retryCount the number of further attempts after the first; 0: wait instead
  * @param retryDelay the time between two attempts, at least 1 ms, varied at random by up to a half of it in both
  *     directions; null: the template's default
