@@ -14,7 +14,10 @@ import org.slf4j.LoggerFactory;
 abstract class DelegatingLease implements LockLease {
 
     private static final Logger log = LoggerFactory.getLogger(LockLease.class);
-    private static final Duration FOREVER = Duration.ofSeconds(Long.MAX_VALUE);
+
+    /** What is left of a lease that never ends, which fits into every unit and date. */
+    private static final Duration FOREVER = Duration.ofDays(36_500);
+
     private static final List<ReleaseResult> FROM_GOOD_TO_BAD =
             List.of(ReleaseResult.RELEASED, ReleaseResult.ALREADY_RELEASED, ReleaseResult.UNKNOWN, ReleaseResult.LOST);
 

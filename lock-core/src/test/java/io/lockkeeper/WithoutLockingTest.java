@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import java.time.Duration;
+import java.time.Instant;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -30,6 +31,13 @@ class WithoutLockingTest {
         assertThat(first.remaining()).isZero();
         assertThatExceptionOfType(LockLostException.class).isThrownBy(first::ensureHeld);
         assertThat(second.isHeld()).isTrue();
+    }
+
+    @Test
+    void theRemainingTimeFitsIntoUnitsAndDates() {
+        LockLease lease = template.acquire("name");
+        assertThat(lease.remaining().toNanos()).isPositive();
+        assertThat(Instant.now().plus(lease.remaining())).isAfter(Instant.now());
     }
 
     @Test
