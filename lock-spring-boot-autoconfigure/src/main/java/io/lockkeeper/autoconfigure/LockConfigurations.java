@@ -113,12 +113,13 @@ final class LockConfigurations {
                 .orElse(unset);
     }
 
-    // Found by its name: to look for a type is to look at every bean.
+    // Found by its name: to look for a type is to look at every bean. The name is that of the class: no other bean has
+    // it, and generators of names that look at no annotation give it, too.
     @Configuration(value = Unlocked.NAME, proxyBeanMethods = false)
     @ConditionalOnMissingBean(LockOperations.class)
     static class Unlocked {
 
-        static final String NAME = "lockkeeperUnlocked";
+        static final String NAME = "io.lockkeeper.autoconfigure.LockConfigurations$Unlocked";
 
         // Also where beans are lazy: the log says so at the start.
         @Bean
@@ -139,7 +140,7 @@ final class LockConfigurations {
     @Import(StoreSelector.class)
     static class Template {
 
-        static final String NAME = "lockkeeperTemplate";
+        static final String NAME = "io.lockkeeper.autoconfigure.LockConfigurations$Template";
 
         @Bean(destroyMethod = "close")
         LockTemplate lockTemplate(

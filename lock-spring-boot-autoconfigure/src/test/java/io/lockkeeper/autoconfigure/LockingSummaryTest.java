@@ -18,10 +18,12 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.mockito.AdditionalAnswers;
 import org.mockito.Mockito;
 import org.springframework.beans.factory.FactoryBean;
+import org.springframework.beans.factory.support.BeanNameGenerator;
 import org.springframework.boot.LazyInitializationBeanFactoryPostProcessor;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
+import org.springframework.context.annotation.AnnotationConfigUtils;
 import org.springframework.context.annotation.Bean;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
@@ -73,6 +75,37 @@ class LockingSummaryTest {
     @Test
     void aTemplateOfTheApplicationIsNamed() {
         assertThat(said(inMemory())).containsExactly(INSTEAD + "the memory of this process" + METHODS);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"lockkeeperTemplate", "lockkeeperUnlocked"})
+    void aTemplateOfTheApplicationMayHaveAnyName(String name) {
+        assertThat(said(application.withBean(name, LockTemplate.class, () -> LockTemplate.builder(new MemoryLockStore())
+                        .build())))
+                .containsExactly(INSTEAD.replace("'own'", "'" + name + "'") + "the memory of this process" + METHODS);
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void otherBeansMayHaveAnyName(boolean enabled) {
+        said(application
+                .withPropertyValues("lockkeeper.store=memory", "lockkeeper.enabled=" + enabled)
+                .withBean("lockkeeperTemplate", StringBuilder.class)
+                .withBean("lockkeeperUnlocked", StringBuilder.class));
+    }
+
+    @Test
+    void beansMayBeNamedByTheirClasses() {
+        BeanNameGenerator generator = (definition, registry) -> String.valueOf(definition.getBeanClassName());
+        ApplicationContextRunner inMemory = application
+                .withPropertyValues("lockkeeper.store=memory")
+                .withInitializer(context -> context.getBeanFactory()
+                        .registerSingleton(AnnotationConfigUtils.CONFIGURATION_BEAN_NAME_GENERATOR, generator));
+        assertThat(said(inMemory)).singleElement().asString().startsWith("INFO Locks are kept in the memory");
+        assertThat(said(inMemory.withPropertyValues("lockkeeper.enabled=false")))
+                .singleElement()
+                .asString()
+                .startsWith("WARN Locking is switched off");
     }
 
     @Test
