@@ -32,8 +32,7 @@ import org.springframework.beans.factory.DisposableBean;
 import org.springframework.data.redis.connection.RedisConnection;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 
-/**
- * Runs scripts whose writes must be on replicas, on the master of their keys. */
+/** Runs scripts whose writes must be on replicas, on the master of their keys. */
 public final class ReplicatedCommands implements ScriptRunner {
 
     /**

@@ -40,9 +40,9 @@ import org.springframework.util.ClassUtils;
  * Auto-configuration of what is told of locks: meters, the observations that {@link LockObservationDocumentation} documents,
  * and events for the JDK Flight Recorder, where the Java runtime has it.
  */
+// Last: after the auto-configurations of registries, whose names differ in Spring Boot 3.5 and 4.
 @AutoConfiguration
-@AutoConfigureOrder(
-        Ordered.LOWEST_PRECEDENCE) // After those of registries, whose names differ in Spring Boot 3.5 and 4.
+@AutoConfigureOrder(Ordered.LOWEST_PRECEDENCE)
 public final class LockkeeperObservationAutoConfiguration {
 
     @Configuration(proxyBeanMethods = false)
