@@ -98,7 +98,7 @@ record LeaseOperations(
                     .toList();
             boolean there = PendingAnswers.answer(name(), LeaseRenewer.all(answers));
             if (!there) {
-                executor.lose(hold, StoreHold.SAYS_ENDED);
+                executor.lose(hold, hold.endReasonByStore(context.now()));
             }
             return there && isHeld();
         }
@@ -145,7 +145,7 @@ record LeaseOperations(
                 throw new StoreException("the writer became a reader before the store answered", null);
             }
             if (!held) {
-                executor.lose(hold, StoreHold.SAYS_ENDED);
+                executor.lose(hold, hold.endReasonByStore(context.now()));
                 return false;
             }
             if (hasOwnEnd(hold)) {
@@ -241,7 +241,7 @@ record LeaseOperations(
             reader.renewed(LeasePolicy.deadline(acquired.leaseMillis(), sent), sent, now);
             renewer.watch(reader);
         } else {
-            executor.lose(reader, StoreHold.SAYS_ENDED);
+            executor.lose(reader, reader.endReasonByStore(now));
         }
     }
 }

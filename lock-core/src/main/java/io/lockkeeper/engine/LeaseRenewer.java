@@ -307,7 +307,7 @@ final class LeaseRenewer {
             } else if (held) {
                 renewed(hold, sent, deadline);
             } else {
-                lose.accept(hold, StoreHold.SAYS_ENDED);
+                lose.accept(hold, hold.endReasonByStore(context.now()));
             }
         } catch (Throwable error) {
             due(hold, true, context.now(), MIN_RETRY_NANOS);

@@ -264,6 +264,11 @@ final class StoreHold {
         return known != null ? known : fixedEnd == null ? NOT_RENEWED : TIME_OVER;
     }
 
+    /** Returns why it ends, now that the store says so: its deadline may have come first, unseen by a suspended machine. */
+    String endReasonByStore(ClockReading now) {
+        return isExpired(now) ? endReason() : SAYS_ENDED;
+    }
+
     boolean end() {
         return lose(RELEASED);
     }

@@ -170,6 +170,36 @@ class SimulationTest {
         assertThat(Simulation.run(plan).faults()).isEmpty();
     }
 
+    /** The store says no to the renewal that was under way, after the time for which the lease was asked. */
+    @Test
+    void aFixedLeaseThatEndedDuringASuspensionEndedAsAsked() {
+        List<SimulationPlan.Step> steps = List.of(
+                ask(1_379_414, 0, 2, LockMode.EXCLUSIVE, 0, 458),
+                ask(1_379_670, 1, 3, LockMode.READ, 2_369, 440),
+                new SimulationPlan.ServerPause(1_379_689, 75),
+                new SimulationPlan.ServerPause(1_779_973, 4_259),
+                new SimulationPlan.Pause(2_246_009, 1, 6_720, true));
+        for (long seed = 1; seed <= 10; seed++) {
+            SimulationPlan plan = new SimulationPlan(seed, 2, 6_000, 0, 50, List.of(0, 0), steps);
+
+            assertThat(Simulation.run(plan).faults()).isEmpty();
+        }
+    }
+
+    /** By the monotonic clock alone, the store would have said so too early. */
+    @Test
+    void aRenewedLeaseThatEndedDuringASuspensionWasNotRenewed() {
+        List<SimulationPlan.Step> steps = List.of(
+                ask(10_000, 0, 0, LockMode.EXCLUSIVE, 0, 8_000_000),
+                new SimulationPlan.ServerPause(900_000, 3_000),
+                new SimulationPlan.Pause(1_100_000, 0, 3_500, true));
+        for (long seed = 1; seed <= 10; seed++) {
+            SimulationPlan plan = new SimulationPlan(seed, 2, 3_000, 0, 0, List.of(0, 0), steps);
+
+            assertThat(Simulation.run(plan).faults()).isEmpty();
+        }
+    }
+
     private static Ask ask(long at, int instance, int id, LockMode mode, long fixedMillis, long holdMicros) {
         return new Ask(
                 at,
