@@ -172,7 +172,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
         StoreHold hold = lock.hold();
         if (hold != null && hold.isExpired(context.now())) {
             // A hold that was given up stays lost: the answer to a renewal under way must not bring it back.
-            executor.lose(hold, StoreHold.NOT_RENEWED);
+            executor.lose(hold, hold.endReason());
         }
         return lock;
     }

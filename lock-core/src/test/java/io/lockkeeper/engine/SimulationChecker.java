@@ -223,6 +223,11 @@ final class SimulationChecker {
         if (lease != null && lease.isHeld()) {
             fault("a lease is held whose loss was told: " + caller);
         }
+        if (lease != null
+                && lease.hold().fixedEnd() != null
+                && lease.hold().endReason().equals(StoreHold.NOT_RENEWED)) {
+            fault("a lease that ended as asked is said not to have been renewed: " + caller);
+        }
         if (lease != null && !caller.extended && !lease.isReleased()) {
             keptInStore(caller, lease.hold());
         }

@@ -200,6 +200,19 @@ class SimulationTest {
         }
     }
 
+    /** Another caller of the instance sees that its time is over, before the look that is due does. */
+    @Test
+    void anExtendedLeaseThatAnotherCallerSeesEndedEndedAsAsked() {
+        List<SimulationPlan.Step> steps = List.of(
+                ask(10_000, 0, 2, LockMode.EXCLUSIVE, 0, 2_000_000),
+                new SimulationPlan.Extend(100_000, 2, 300),
+                new SimulationPlan.Pause(350_000, 0, 600, false),
+                ask(360_000, 0, 4, LockMode.EXCLUSIVE, 0, 100));
+        SimulationPlan plan = new SimulationPlan(1, 2, 3_000, 0, 0, List.of(0, 0), steps);
+
+        assertThat(Simulation.run(plan).faults()).isEmpty();
+    }
+
     private static Ask ask(long at, int instance, int id, LockMode mode, long fixedMillis, long holdMicros) {
         return new Ask(
                 at,
