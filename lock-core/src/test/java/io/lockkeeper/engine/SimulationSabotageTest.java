@@ -55,8 +55,8 @@ class SimulationSabotageTest {
         A_HEALTHY_STORE_IS_BLAMED("LocalLock", "|| !(heardSince || waiting() != null)", "|| waiting() == null"),
         A_DOWNGRADED_HOLD_IS_CANCELLED(
                 "LeaseOperations",
-                "} else if (reply == null) {",
-                "} else if (reply == null) { executor.cancel(before, before.attempt(), 0, 0);"),
+                "if (!reader.isOver() && reply == null) {",
+                "if (!reader.isOver() && reply == null) { executor.cancel(before, before.attempt(), 0, 0);"),
         A_DOWNGRADED_LEASE_HAS_NO_DEADLINE("LeaseOperations", "before.deadline(),", "now.plusMillis(1L << 40),"),
         CLOSE_DOES_NOT_WAIT_FOR_ANSWERS(
                 "PendingAnswers", "none = awaited;\n        tellIfNone();", "awaited.complete(null);"),
