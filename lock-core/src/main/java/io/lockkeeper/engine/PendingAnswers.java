@@ -69,17 +69,25 @@ final class PendingAnswers {
     /** Runs something that gives commands to the store. */
     void run(Executor executor, Runnable commands) {
         begin();
+        // What is thrown may come from the executor, or from the commands, which have ended then.
+        AtomicBoolean ended = new AtomicBoolean();
         try {
             executor.execute(() -> {
                 try {
                     commands.run();
                 } finally {
-                    end();
+                    endOnce(ended);
                 }
             });
-        } catch (Throwable refused) {
+        } catch (Throwable failure) {
+            endOnce(ended);
+            throw failure;
+        }
+    }
+
+    private void endOnce(AtomicBoolean ended) {
+        if (ended.compareAndSet(false, true)) {
             end();
-            throw refused;
         }
     }
 
