@@ -123,9 +123,7 @@ final class PendingAnswers {
         try {
             step.run();
         } catch (Throwable error) {
-            Answer<?> later = new Answer<>(DONE, (done, never) -> step.run());
-            open.add(later);
-            later.repeat(error);
+            new Answer<>(DONE, (done, never) -> step.run()).repeat(error);
         }
     }
 
@@ -228,10 +226,25 @@ final class PendingAnswers {
                 try {
                     long millis = TimeUnit.NANOSECONDS.toMillis(patienceNanos);
                     Throwable silence = new StoreException("the store has not answered within " + millis + " ms", null);
-                    context.background().execute(() -> overdue = isTold(() -> then.accept(null, silence)));
+                    context.background().execute(() -> tellSilence(silence));
                 } catch (Throwable refused) {
                     overdue = false;
                     throw refused;
+                }
+            }
+        }
+
+        /** Not after the answer, than which it would seem to be younger. */
+        private void tellSilence(Throwable silence) {
+            if (compareAndSet(false, true)) {
+                try {
+                    overdue = isTold(() -> then.accept(null, silence));
+                } finally {
+                    set(false);
+                }
+                if (result.isDone()) {
+                    // It came meanwhile.
+                    tell();
                 }
             }
         }
@@ -249,6 +262,8 @@ final class PendingAnswers {
         }
 
         private void repeat(Throwable error) {
+            // One whose silence was told is not there any more.
+            open.add(this);
             arming.run();
             if (!failed) {
                 failed = true;

@@ -213,6 +213,23 @@ class SimulationTest {
         assertThat(Simulation.run(plan).faults()).isEmpty();
     }
 
+    /** The answer to a poll came while the instance stood still, and the news that it is overdue was told after it. */
+    @Test
+    void theStoreIsNotSilentThatAnsweredWhileTheInstanceStoodStill() {
+        List<SimulationPlan.Step> steps = List.of(
+                ask(276, 0, 0, LockMode.FAIR, 2_353, 306),
+                ask(79_111, 1, 6, LockMode.READ, 0, 147),
+                new SimulationPlan.ServerPause(2_152_210, 295),
+                new SimulationPlan.Pause(2_233_078, 1, 4_472, false),
+                new Ask(2_233_377, 1, 30, List.of("a"), LockMode.READ, 5, 0, 0, 0, 9_545, OnLoss.NOTHING),
+                new SimulationPlan.Trouble(5_892_431, 1, 1_793, 100, 16, 1));
+        for (long seed = 1; seed <= 10; seed++) {
+            SimulationPlan plan = new SimulationPlan(seed, 2, 2_000, 1, 50, List.of(0, 0), steps);
+
+            assertThat(Simulation.run(plan).faults()).isEmpty();
+        }
+    }
+
     private static Ask ask(long at, int instance, int id, LockMode mode, long fixedMillis, long holdMicros) {
         return new Ask(
                 at,
