@@ -222,7 +222,10 @@ final class StoreHold {
         ClockReading next = end == null ? newDeadline : newDeadline.orEarlier(end);
         boolean counts = limited == null || sent.isAfter(limited);
         // By both clocks: one of a grant before a suspension, of which the monotonic clock knows nothing, seems later.
-        if (counts && !isExpired(now) && next.nanosFrom(now) > deadline.nanosFrom(now)) {
+        long gain = next.nanosFrom(now) - deadline.nanosFrom(now);
+        // Within one millisecond of the wall clock: a hold that never got to its fixed end would be renewed on and on.
+        boolean later = gain > 0 || (gain == 0 && next.isAfter(deadline));
+        if (counts && !isExpired(now) && later) {
             deadline = next;
         }
     }

@@ -230,6 +230,19 @@ class SimulationTest {
         }
     }
 
+    /** The end by its grant and the fixed one are in the same millisecond, which the wall clock cannot tell apart. */
+    @Test
+    void aFixedLeaseByAGrantIsNotRenewedOnAndOn() {
+        List<SimulationPlan.Step> steps = List.of(
+                ask(1_000, 0, 0, LockMode.EXCLUSIVE, 0, 100_000),
+                ask(2_950, 1, 2, LockMode.EXCLUSIVE, 1_258, 5_000_000));
+        for (long seed = 1; seed <= 10; seed++) {
+            SimulationPlan plan = new SimulationPlan(seed, 2, 10_000, 0, 5, List.of(0, 0), steps);
+
+            assertThat(Simulation.run(plan).faults()).isEmpty();
+        }
+    }
+
     private static Ask ask(long at, int instance, int id, LockMode mode, long fixedMillis, long holdMicros) {
         return new Ask(
                 at,
