@@ -222,11 +222,9 @@ final class ActionExecutor {
             registry.untrack(hold.id);
             hold.leases().forEach(holder -> holder.lost(reason));
             // What the store may still keep goes back now: other locks of the same request, or a lease that is over for
-            // us only. Where the answer never comes, the store ends the hold by itself; but it may have kept some of
-            // several locks for longer than a lease, while the attempt waited for the others.
+            // us only, as where a renewal was not answered, or another end was asked for.
             ReleaseCommand giveBack = new ReleaseCommand(hold.names, hold.attempt(), 0, keep);
-            ClockReading end = hold.names.size() == 1 ? context.now() : keptUntil(hold.spec, context.now());
-            context.background().execute(new Ending(giveBack, end, null));
+            context.background().execute(new Ending(giveBack, keptUntil(hold), null));
         });
         execute(lock, actions, IN_BACKGROUND);
     }
@@ -419,7 +417,7 @@ final class ActionExecutor {
                 released.complete(ReleaseResult.UNKNOWN);
                 // In the background: the caller waits for one command only.
                 ReleaseCommand again = new ReleaseCommand(ended.names, ended.attempt(), handOver.lastToken(), 0);
-                context.background().execute(awaited(new Ending(again, ended.deadline(), null)));
+                context.background().execute(awaited(new Ending(again, keptUntil(ended), null)));
                 return;
             }
             if (!reply.wasHeld()) {
@@ -462,12 +460,8 @@ final class ActionExecutor {
             // time.
             registry.untrack(ended.id);
             if (answer == null) {
-                // On a thread that does not wait. The first of several locks may have been held for the others, for
-                // longer.
-                ClockReading now = context.now();
-                ClockReading end =
-                        ended.names.size() > 1 ? keptUntil(ended.spec, now) : now.plusMillis(ended.spec.leaseMillis());
-                awaited(new Ending(command.awaited(0), end, null)).again();
+                // On a thread that does not wait.
+                awaited(new Ending(command.awaited(0), keptUntil(ended), null)).again();
             } else if (answer == ReleaseReply.NOT_HELD) {
                 releaseAgain(ended, lastArrival);
             }
@@ -482,10 +476,18 @@ final class ActionExecutor {
         return context.now().plusMillis(traits.commandTimeout().toMillis());
     }
 
+    /** Returns until when the store may keep a hold that it does not know to have ended. */
+    private ClockReading keptUntil(StoreHold ended) {
+        // The first of several locks may have been held for the others, for longer.
+        ClockReading now = context.now();
+        long most = ended.mostMillis();
+        return ended.names.size() > 1 ? keptUntil(most, now) : now.plusMillis(most);
+    }
+
     /** Returns until when the store may keep what it gave: what a waiting attempt has, for longer than its lease. */
-    private ClockReading keptUntil(AcquireSpec spec, ClockReading given) {
+    private ClockReading keptUntil(long leaseMillis, ClockReading given) {
         return given.plusMillis(
-                Math.max(spec.leaseMillis(), ALIVE_POLLS * traits.pollInterval().toMillis()));
+                Math.max(leaseMillis, ALIVE_POLLS * traits.pollInterval().toMillis()));
     }
 
     /** The store remembers nothing of the attempt: a poll that is still on its way would get the lock for a whole lease. */
@@ -504,7 +506,7 @@ final class ActionExecutor {
             ReleaseCommand command, AcquireSpec spec, boolean unanswered) {
         // A command of the attempt may still be on its way until the store refuses it as late.
         ClockReading lastArrival = lastArrival();
-        Ending ending = new Ending(command, keptUntil(spec, lastArrival), lastArrival);
+        Ending ending = new Ending(command, keptUntil(spec.leaseMillis(), lastArrival), lastArrival);
         if (unanswered) {
             awaited(ending);
         }

@@ -211,7 +211,9 @@ final class LeaseRenewer {
     // ---- the renewals ----
 
     CompletableFuture<Boolean> renew(StoreHold hold, long leaseMillis) {
-        List<RenewCommand> commands = commands(hold, withMargin(leaseMillis)).toList();
+        long millis = withMargin(leaseMillis);
+        hold.asksFor(millis);
+        List<RenewCommand> commands = commands(hold, millis).toList();
         return PendingAnswers.safely(() -> all(store.renew(commands)));
     }
 

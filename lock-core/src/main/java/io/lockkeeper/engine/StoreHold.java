@@ -76,6 +76,9 @@ final class StoreHold {
     /** Null while the hold is renewed. */
     private volatile @Nullable ClockReading fixedEnd;
 
+    /** The longest time for which the store was asked to keep it, in ms; written under this. */
+    private volatile long mostMillis;
+
     /** When another end was asked for; null: never. Guarded by this. */
     private @Nullable ClockReading limited;
 
@@ -104,6 +107,7 @@ final class StoreHold {
         this.firstToken = firstTokens.get(0);
         this.tokens = names.size() > 1 ? firstTokens : null;
         this.begunNanos = begun.nanos();
+        this.mostMillis = spec.leaseMillis();
         this.freeNanos = begunNanos;
         this.deadline = deadline;
         this.fixedEnd = fixedEnd;
@@ -237,6 +241,15 @@ final class StoreHold {
     synchronized void limit(ClockReading end, ClockReading sent) {
         limited = sent;
         deadline = deadline.orEarlier(end);
+    }
+
+    /** The store is asked to keep it for so long from now on. */
+    synchronized void asksFor(long millis) {
+        mostMillis = Math.max(mostMillis, millis);
+    }
+
+    long mostMillis() {
+        return mostMillis;
     }
 
     synchronized void fix(ClockReading end, ClockReading now) {

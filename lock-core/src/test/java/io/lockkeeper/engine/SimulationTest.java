@@ -243,6 +243,32 @@ class SimulationTest {
         }
     }
 
+    /** Of its earlier end the store never heard. */
+    @Test
+    void whatEndsEarlierThanTheStoreKnowsGoesBackAfterACut() {
+        List<SimulationPlan.Step> steps = List.of(
+                ask(880_815, 0, 3, LockMode.EXCLUSIVE, 0, 4_550_034),
+                new SimulationPlan.Cut(1_035_350, 0, 5_395),
+                new SimulationPlan.Extend(1_075_317, 3, 345));
+        SimulationPlan plan = new SimulationPlan(1, 2, 10_000, 16, 5, List.of(0, 0), steps);
+
+        assertThat(Simulation.run(plan).faults()).isEmpty();
+    }
+
+    /** The store may have heard of its later end, of which the holder has no answer: half of the commands outlive the cut. */
+    @Test
+    void whatTheStoreKeepsForLongerThanALeaseGoesBackAfterACut() {
+        List<SimulationPlan.Step> steps = List.of(
+                ask(880_815, 0, 3, LockMode.EXCLUSIVE, 0, 1_000_000),
+                new SimulationPlan.Extend(1_035_300, 3, 60_000),
+                new SimulationPlan.Cut(1_035_320, 0, 8_000));
+        for (long seed = 1; seed <= 10; seed++) {
+            SimulationPlan plan = new SimulationPlan(seed, 2, 2_000, 16, 5, List.of(0, 0), steps);
+
+            assertThat(Simulation.run(plan).faults()).isEmpty();
+        }
+    }
+
     private static Ask ask(long at, int instance, int id, LockMode mode, long fixedMillis, long holdMicros) {
         return new Ask(
                 at,
