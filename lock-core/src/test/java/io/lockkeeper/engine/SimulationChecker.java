@@ -4,6 +4,7 @@ package io.lockkeeper.engine;
 import io.lockkeeper.LockMode;
 import io.lockkeeper.LockNotAcquiredException;
 import io.lockkeeper.LockStoreException;
+import io.lockkeeper.LockUpgradeException;
 import io.lockkeeper.store.StoredLock;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -181,7 +182,8 @@ final class SimulationChecker {
         ManagedLease lease = caller.lease;
         boolean held = lease != null && lease.isHeld();
         boolean downgraded = held && lease.mode() != caller.ask.mode();
-        if (held && ((calm && !downgraded) || !(failure instanceof LockStoreException))) {
+        boolean upgrades = downgraded && failure instanceof LockUpgradeException;
+        if (held && ((calm && !downgraded) || !(upgrades || failure instanceof LockStoreException))) {
             fault(caller + " could not enter again what it holds: " + failure);
         }
     }

@@ -269,6 +269,31 @@ class SimulationTest {
         }
     }
 
+    /** Its lease was extended for the inner level, and became that of a reader before the level began. */
+    @Test
+    void aWriterWhoBecomesAReaderWhileItEntersAgainIsRefused() {
+        List<SimulationPlan.Step> steps = List.of(
+                new Ask(
+                        1_166_582,
+                        3,
+                        2,
+                        List.of("b"),
+                        LockMode.EXCLUSIVE,
+                        SimulationPlan.WITHOUT_LIMIT,
+                        0,
+                        0,
+                        0,
+                        264,
+                        OnLoss.NOTHING),
+                ask(1_404_810, 3, 4, LockMode.EXCLUSIVE, 936, 36_744),
+                new SimulationPlan.Reenter(1_407_358, 4, 2_370, 47_178),
+                new SimulationPlan.Pause(1_409_062, 1, 261, true),
+                new SimulationPlan.Downgrade(1_409_088, 4));
+        SimulationPlan plan = new SimulationPlan(500_009_423, 4, 6_000, 2, 0, List.of(0, 321, -215, 0), steps);
+
+        assertThat(Simulation.run(plan).faults()).isEmpty();
+    }
+
     private static Ask ask(long at, int instance, int id, LockMode mode, long fixedMillis, long holdMicros) {
         return new Ask(
                 at,
