@@ -8,9 +8,10 @@ import com.sun.management.ThreadMXBean;
 import io.lockkeeper.LockOperations;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.annotation.DistributedLocked;
+import io.lockkeeper.testing.JavaProcess;
 import java.lang.management.ManagementFactory;
-import java.util.Map;
-import java.util.concurrent.FutureTask;
+import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestReporter;
 
@@ -25,22 +26,30 @@ public class HotPathTest {
     private final ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
     private final Order order = new Order("lamp");
 
+    /** In a process of its own: Mockito changes classes of one in which it was used for good, and they allocate more. */
     @Test
     void aCallAllocatesLittleMoreThanTheTemplate(TestReporter reporter) {
+        try (JavaProcess process = JavaProcess.start(HotPathTest.class)) {
+            for (String name : List.of("a constant name", "a parameter", "an expression")) {
+                String bytes =
+                        process.expect(name + ": ", Duration.ofMinutes(2)).substring(name.length() + 2);
+                reporter.publishEntry("bytes over the template: " + name, bytes);
+                assertThat(Long.parseLong(bytes)).as(name).isLessThan(LIMIT_BYTES);
+            }
+        }
+    }
+
+    public static void main(String... arguments) {
+        HotPathTest test = new HotPathTest();
         runner().withBean(Shop.class).run(context -> {
             Shop shop = context.getBean(Shop.class);
             LockOperations locks = context.getBean(LockOperations.class);
+            Order order = test.order;
             Runnable constant = () -> locks.run(LockRequest.of("order:lamp"), lease -> {});
             Runnable made = () -> locks.run(LockRequest.of("order:" + order.id()), lease -> {});
-            // A thread of its own: one of the tests' pool may be inside of another test, which waits.
-            FutureTask<Map<String, Long>> measured = new FutureTask<>(() -> Map.of(
-                    "a constant name", bytesOver(() -> shop.sellLamp(order), constant),
-                    "a parameter", bytesOver(() -> shop.sellById(order.id()), made),
-                    "an expression", bytesOver(() -> shop.sell(order), made)));
-            new Thread(measured, "hot path").start();
-            Map<String, Long> over = measured.get();
-            over.forEach((name, bytes) -> reporter.publishEntry("bytes over the template: " + name, bytes.toString()));
-            assertThat(over.values()).allSatisfy(bytes -> assertThat(bytes).isLessThan(LIMIT_BYTES));
+            System.out.println("a constant name: " + test.bytesOver(() -> shop.sellLamp(order), constant));
+            System.out.println("a parameter: " + test.bytesOver(() -> shop.sellById(order.id()), made));
+            System.out.println("an expression: " + test.bytesOver(() -> shop.sell(order), made));
         });
     }
 
