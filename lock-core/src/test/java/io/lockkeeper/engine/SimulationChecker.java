@@ -266,7 +266,11 @@ final class SimulationChecker {
             look(caller);
         }
         ManagedLease lease = caller.lease;
-        if (lease != null && caller.believes() && lease.keepMillis() > 0) {
+        // Where the lease has less left than that, it is the release that keeps the lock, if it arrives.
+        if (lease != null
+                && caller.believes()
+                && lease.keepMillis() > 0
+                && (punctual || lease.remaining().toMillis() >= lease.keepMillis())) {
             caller.keptUntil = time.now() + (lease.keepMillis() - DRIFT_MILLIS) * MILLION;
             caller.ask.names().forEach(name -> keepers.put(name, caller));
         }
