@@ -243,22 +243,27 @@ public abstract class DistributedLockWaitContract extends LockViews {
         DistributedLock elsewhere = lock();
         int entered = 0;
         int round = 0;
+        // The interrupt comes later after each round in which it was first, and else sooner: a busy machine grants
+        // late.
+        long aimNanos = 0;
         for (; round < ROUNDS || (round < MOST_ROUNDS && (entered == 0 || entered == round)); round++) {
             DistributedLock contended = round % 2 == 0 ? held : elsewhere;
             held.lock();
             Running<Boolean> waiter = start(() -> enteredAndLeft(contended)).waiting();
             CyclicBarrier together = new CyclicBarrier(2);
+            long delayNanos = aimNanos;
             Running<Boolean> interrupter = start(() -> {
                 together.await();
-                spin();
+                spin(delayNanos);
                 waiter.thread().interrupt();
                 return true;
             });
             together.await();
-            spin();
             held.unlock();
             interrupter.result();
-            entered += waiter.result() ? 1 : 0;
+            boolean grantedFirst = waiter.result();
+            entered += grantedFirst ? 1 : 0;
+            aimNanos = grantedFirst ? aimNanos / 2 : aimNanos + 50_000;
             assertThat(elsewhere.tryLock(AT_ONCE)).as("round %s", round).isTrue();
             elsewhere.unlock();
         }
@@ -275,8 +280,10 @@ public abstract class DistributedLockWaitContract extends LockViews {
         return true;
     }
 
-    private static void spin() {
-        for (int i = ThreadLocalRandom.current().nextInt(20_000); i > 0; i--) {
+    private static void spin(long nanos) {
+        long begin = System.nanoTime();
+        long some = nanos + ThreadLocalRandom.current().nextLong(100_000);
+        while (System.nanoTime() - begin < some) {
             Thread.onSpinWait();
         }
     }
