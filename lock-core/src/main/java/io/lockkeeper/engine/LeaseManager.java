@@ -130,14 +130,7 @@ public final class LeaseManager implements LockManager {
             locks.begin(asked, CallerThread.waits(asked.patienceNanos));
             while (lease == null) {
                 try {
-                    // The tries of a caller with retries are ended by timers.
-                    long end = asked.blocking ? asked.endNanos : ClockReading.NEVER;
-                    CallerThread.await(asked, end == ClockReading.NEVER ? Long.MAX_VALUE : end - context.nanoTime());
-                    if (asked.isDone()) {
-                        lease = asked.join();
-                    } else {
-                        locks.executor.timeOut(asked);
-                    }
+                    lease = awaited(asked);
                 } catch (InterruptedException interrupt) {
                     if (interruptibly) {
                         throw interrupted(asked, interrupt);
@@ -163,6 +156,18 @@ public final class LeaseManager implements LockManager {
         }
         lease.received(asked.number, asked.asked, asked.tries, asked.path);
         return lease;
+    }
+
+    /** Waits for a lease, or until the time of its caller is up; null: it is. */
+    private @Nullable ManagedLease awaited(PendingRequest asked) throws InterruptedException {
+        // The tries of a caller with retries are ended by timers.
+        long end = asked.blocking ? asked.endNanos : ClockReading.NEVER;
+        CallerThread.await(asked, end == ClockReading.NEVER ? Long.MAX_VALUE : end - context.nanoTime());
+        if (asked.isDone()) {
+            return asked.join();
+        }
+        locks.executor.timeOut(asked);
+        return null;
     }
 
     private LockException interrupted(PendingRequest request, InterruptedException interrupt) {
