@@ -147,8 +147,13 @@ public final class JedisConnections {
             JedisConnectionFactory factory, Duration limit, ScheduledExecutorService timer) {
         boolean single = !factory.isRedisSentinelAware() && !factory.isRedisClusterAware();
         return single && !isClientCustomized(factory.getClientConfiguration())
-                ? new JedisPipeline(limit, () -> link(factory, limit), timer)
+                ? new JedisPipelines(pipeline(factory, limit, timer), pipeline(factory, limit, timer))
                 : null;
+    }
+
+    private static JedisPipeline pipeline(
+            JedisConnectionFactory factory, Duration limit, ScheduledExecutorService timer) {
+        return new JedisPipeline(limit, () -> link(factory, limit), timer);
     }
 
     /** Reads the settings anew for each connection, because a password may change. */

@@ -99,6 +99,15 @@ final class JedisPipeline implements ScriptRunner {
         return call(new Command(0, "time", null, TIME));
     }
 
+    /** Returns whether a caller who comes now leads at once, or would with a connection. */
+    boolean isFree() {
+        return led == 0 && waiting.isEmpty();
+    }
+
+    boolean isOpen() {
+        return link != null;
+    }
+
     /** Sends a command; where its caller waits, the answer is there when this returns, or the caller's time is over. */
     CompletableFuture<Object> call(Command command) {
         // Asked first: as soon as it is in the queue, another thread may answer it and take its caller out.
