@@ -42,10 +42,11 @@ class AcquiredLeaseTest {
         logger.setLevel(null);
     }
 
+    /** What was logged of the locks of this test: other tests of the process may have forgotten leases, too. */
     private List<String> said() {
         return List.copyOf(lines.list).stream()
                 .map(ILoggingEvent::getFormattedMessage)
-                .filter(line -> line.contains("garbage"))
+                .filter(line -> line.startsWith("The lease of lock [own-"))
                 .toList();
     }
 
@@ -58,26 +59,26 @@ class AcquiredLeaseTest {
 
     @Test
     void aLeaseThatIsForgottenIsLoggedWithWhereItWasAcquired() {
-        template.acquire("forgotten");
-        awaitGarbage("forgotten");
+        template.acquire("own-forgotten");
+        awaitGarbage("own-forgotten");
         assertThat(said())
                 .singleElement()
                 .asString()
                 .startsWith(
-                        "The lease of lock [forgotten] was collected as garbage without a release, and is renewed until"
+                        "The lease of lock [own-forgotten] was collected as garbage without a release, and is renewed until"
                                 + " the process ends. Release it in a finally block, or with try-with-resources. It was acquired at"
                                 + " io.lockkeeper.AcquiredLeaseTest.aLeaseThatIsForgottenIsLoggedWithWhereItWasAcquired("
                                 + "AcquiredLeaseTest.java:");
-        assertThat(template.tryAcquire("forgotten")).isEmpty();
+        assertThat(template.tryAcquire("own-forgotten")).isEmpty();
     }
 
     @Test
     void thoseOfTheOtherFormsAreLoggedToo() {
-        assertThat(template.tryAcquire("tried")).isPresent();
-        template.acquireAsync(LockRequest.of("later").withLeaseTime(Duration.ofMinutes(1)))
+        assertThat(template.tryAcquire("own-tried")).isPresent();
+        template.acquireAsync(LockRequest.of("own-later").withLeaseTime(Duration.ofMinutes(1)))
                 .join();
-        awaitGarbage("tried");
-        awaitGarbage("later");
+        awaitGarbage("own-tried");
+        awaitGarbage("own-later");
         assertThat(said())
                 .allMatch(line -> line.contains("AcquiredLeaseTest.thoseOfTheOtherFormsAreLoggedToo("))
                 .anyMatch(line -> line.contains("and is held until its lease time is over"));
@@ -85,14 +86,14 @@ class AcquiredLeaseTest {
 
     @Test
     void whatIsReleasedOrNeverReceivedIsNotLogged() {
-        template.acquire("closed").close();
-        template.acquire("released").release();
-        template.run("body", lease -> {});
-        try (LockLease held = template.acquire("held")) {
-            CompletableFuture<LockLease> cancelled = template.acquireAsync(LockRequest.of("held"));
+        template.acquire("own-closed").close();
+        template.acquire("own-released").release();
+        template.run("own-body", lease -> {});
+        try (LockLease held = template.acquire("own-held")) {
+            CompletableFuture<LockLease> cancelled = template.acquireAsync(LockRequest.of("own-held"));
             cancelled.cancel(true);
-            template.acquire("garbage");
-            awaitGarbage("garbage");
+            template.acquire("own-garbage");
+            awaitGarbage("own-garbage");
             assertThat(held.isHeld()).isTrue();
         }
         assertThat(said()).hasSize(1);
