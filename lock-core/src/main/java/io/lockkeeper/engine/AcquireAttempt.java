@@ -83,7 +83,7 @@ final class AcquireAttempt {
     @Nullable
     ClockReading asked;
 
-    /** How long the last answer took. */
+    /** How long the last answer took, to this attempt or to the one before it. */
     long roundTripNanos;
 
     /** The store's message that it is this attempt's turn; null: none came. */

@@ -182,7 +182,7 @@ final class ActionExecutor {
     private void timeHasCome(LocalLock lock) {
         on(lock, (known, now) -> {
             known.timer = null;
-            return known.due(now, calls.heardNanos());
+            return known.due(now, calls.heard());
         });
     }
 
@@ -192,7 +192,7 @@ final class ActionExecutor {
             // It is being answered.
             waiter.endNanos = ClockReading.NEVER;
         } else {
-            on(lock, (known, now) -> known.timedOut(waiter, now, calls.heardNanos()));
+            on(lock, (known, now) -> known.timedOut(waiter, now, calls.heard()));
         }
     }
 
@@ -383,6 +383,7 @@ final class ActionExecutor {
             return;
         }
         attempt.unanswered.decrementAndGet();
+        calls.heardAfter(sent);
         on(lock, (known, now) -> known.replied(attempt, sent, reply, now));
         if (reply instanceof AcquireReply.Queued || reply instanceof AcquireReply.Acquired) {
             openGate(lock);

@@ -147,19 +147,16 @@ final class LocalLock {
         return decided();
     }
 
-    /** The time of a caller is up; the store answered last, to whatever question, at a given moment. */
-    List<LockAction> timedOut(PendingRequest waiter, ClockReading now, long heardNanos) {
-        timeUp(waiter, now, heardNanos);
+    /** The time of a caller is up; something was heard of the store, to whatever question. */
+    List<LockAction> timedOut(PendingRequest waiter, ClockReading now, PendingAnswers.Heard heard) {
+        timeUp(waiter, now, heard);
         return decided();
     }
 
     /** A time has come: that of callers whom no thread of theirs tells so is up, or it is time to ask again. */
-    List<LockAction> due(ClockReading now, long heardNanos) {
+    List<LockAction> due(ClockReading now, PendingAnswers.Heard heard) {
         dueNanos = ClockReading.NEVER;
-        waiters.stream()
-                .filter(waiter -> waiter.isDue(now))
-                .toList()
-                .forEach(waiter -> timeUp(waiter, now, heardNanos));
+        waiters.stream().filter(waiter -> waiter.isDue(now)).toList().forEach(waiter -> timeUp(waiter, now, heard));
         waiters.forEach(waiter -> dueBy(waiter.timerNanos()));
         AcquireAttempt waiting = attempt;
         State.Queued state = waiting();
@@ -181,17 +178,16 @@ final class LocalLock {
     }
 
     /** Where the store owes a caller an answer, that ends the wait a moment later, also where the lock is held. */
-    private void timeUp(PendingRequest waiter, ClockReading now, long heardNanos) {
+    private void timeUp(PendingRequest waiter, ClockReading now, PendingAnswers.Heard heard) {
         // One that is not in the queue has its answer on the way, perhaps on a thread that has no processor.
         boolean queued = waiters.contains(waiter);
-        boolean owed =
-                attempt != null && attempt.asked != null && (!attempt.gated || isSilentTo(waiter, now, heardNanos));
+        boolean owed = attempt != null && attempt.asked != null && (!attempt.gated || isSilentTo(waiter, now, heard));
         if (!waiter.inGrace && (owed || !queued)) {
             waiter.beginGrace(now);
             return;
         }
         StoreException failure = queued ? failure() : waiter.failure;
-        if (queued && failure == null && isSilentTo(waiter, now, heardNanos)) {
+        if (queued && failure == null && isSilentTo(waiter, now, heard)) {
             long millis = TimeUnit.NANOSECONDS.toMillis(waiter.patienceNanos);
             failure = new StoreException("the store has not answered within " + millis + " ms", null);
         }
@@ -206,17 +202,17 @@ final class LocalLock {
      * Returns whether a caller has asked in vain. One whose question has not been sent, because others come first, goes by any
      * answer that the store has given meanwhile.
      */
-    private boolean isSilentTo(PendingRequest waiter, ClockReading now, long heardNanos) {
+    private boolean isSilentTo(PendingRequest waiter, ClockReading now, PendingAnswers.Heard heard) {
         AcquireAttempt asking = attempt;
         if (asking == null || asking.asked == null) {
             return false;
         } else if (waiter.triesAtOnce) {
             return true;
         }
-        boolean heardSince = heardNanos - waiter.tried.nanos() >= 0;
-        long last = asking.gated && heardSince ? heardNanos : asking.asked.nanos();
-        return now.nanos() - last >= Math.max(SILENT_NANOS, 2 * asking.roundTripNanos)
-                || !(heardSince || waiting() != null);
+        boolean heardSince = heard.nanos() - waiter.tried.nanos() >= 0;
+        long last = asking.gated && heardSince ? heard.nanos() : asking.asked.nanos();
+        long roundTripNanos = Math.max(asking.roundTripNanos, heard.roundTripNanos());
+        return now.nanos() - last >= Math.max(SILENT_NANOS, 2 * roundTripNanos) || !(heardSince || waiting() != null);
     }
 
     private void giveUpUnneededPlace() {
@@ -234,7 +230,6 @@ final class LocalLock {
     // ---- the store's answers ----
 
     List<LockAction> replied(AcquireAttempt asked, ClockReading sent, AcquireReply reply, ClockReading now) {
-        asked.roundTripNanos = now.nanos() - sent.nanos();
         if (asked != attempt) {
             repliedAfterTheEnd(asked, sent, reply, now);
         } else if (asked.revoked || reply instanceof AcquireReply.Ended) {
@@ -250,6 +245,9 @@ final class LocalLock {
             queued(asked, place, sent, now);
         } else if (reply instanceof AcquireReply.Busy busy) {
             busy(asked, busy.holder(), now);
+        }
+        if (attempt != null) {
+            attempt.roundTripNanos = now.nanos() - sent.nanos();
         }
         return decided();
     }

@@ -32,6 +32,15 @@ final class PendingAnswers {
     private volatile CompletableFuture<@Nullable Void> none = new CompletableFuture<>();
     private volatile long patienceNanos = Long.MAX_VALUE / 2;
     private volatile long heardNanos;
+    private volatile long roundTripNanos;
+
+    /**
+     * What was heard of the store.
+     *
+     * @param nanos when it answered last, on the monotonic clock; before the first answer, when the engine began
+     * @param roundTripNanos how long it took for its last answer to whether a lock can be had
+     */
+    record Heard(long nanos, long roundTripNanos) {}
 
     /** Makes it; an arming sets the next {@link #look}. */
     PendingAnswers(EngineContext context, Runnable arming) {
@@ -45,9 +54,13 @@ final class PendingAnswers {
         patienceNanos = commandTimeout.multipliedBy(2).plusSeconds(1).toNanos();
     }
 
-    /** Returns when the store answered last, on the monotonic clock; before the first answer, when the engine began. */
-    long heardNanos() {
-        return heardNanos;
+    Heard heard() {
+        return new Heard(heardNanos, roundTripNanos);
+    }
+
+    /** The store has just answered whether a lock can be had. */
+    void heardAfter(ClockReading sent) {
+        roundTripNanos = heardNanos - sent.nanos();
     }
 
     int size() {

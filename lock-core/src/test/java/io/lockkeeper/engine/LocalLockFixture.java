@@ -127,7 +127,7 @@ final class LocalLockFixture {
     }
 
     List<LockAction> timedOut(PendingRequest caller) {
-        return heard(lock.timedOut(caller, time.now(), heardNanos));
+        return heard(lock.timedOut(caller, time.now(), new PendingAnswers.Heard(heardNanos, 0)));
     }
 
     List<LockAction> turn() {
@@ -185,7 +185,7 @@ final class LocalLockFixture {
     }
 
     List<LockAction> due() {
-        return heard(lock.due(time.now(), heardNanos));
+        return heard(lock.due(time.now(), new PendingAnswers.Heard(heardNanos, 0)));
     }
 
     List<LockAction> freeIn(String attempt, long millis) {

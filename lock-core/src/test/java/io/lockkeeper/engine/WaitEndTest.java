@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lockkeeper.LockMode;
 import io.lockkeeper.LockNotAcquiredException;
 import io.lockkeeper.LockRequest;
+import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.HandOverReply;
 import io.lockkeeper.store.StoreException;
 import io.lockkeeper.store.StoreNotReadyException;
@@ -23,6 +24,7 @@ class WaitEndTest {
 
     private static final Duration WAIT = Duration.ofMillis(500);
     private static final Duration MORE = Duration.ofMillis(100);
+    private static final Duration ROUND_TRIP = Duration.ofMillis(1_100);
     private static final Duration COMMAND_TIMEOUT = RecordingStore.TRAITS.commandTimeout();
     private static final LockRequest WAITING = LockRequest.of("stock").withWaitTime(WAIT);
 
@@ -86,6 +88,58 @@ class WaitEndTest {
         time.pass(MORE.plus(MORE));
 
         callers.forEach(caller -> EngineFixture.assertFailure(caller, LockNotAcquiredException.class));
+    }
+
+    @ParameterizedTest
+    @MethodSource("requests")
+    void aSlowStoreThatGivesNoPlaceIsNotSilent(LockRequest request) {
+        PendingRequest outcome = begin(request.withWaitTime(Duration.ofMillis(3_100)));
+        for (int i = 0; i < 2; i++) {
+            time.pass(ROUND_TRIP);
+            last(store.acquires).answer(new AcquireReply.Busy(""));
+            time.pass(Duration.ofMillis(100));
+        }
+
+        time.pass(Duration.ofMillis(700).plus(MORE));
+
+        assertThat(store.acquires).hasSize(3);
+        EngineFixture.assertFailure(outcome, LockNotAcquiredException.class);
+    }
+
+    @Test
+    void aSlowStoreThatIsAskedForTheNextFairCallerIsNotSilent() {
+        List<PendingRequest> callers = Stream.generate(
+                        () -> begin(WAITING.withMode(LockMode.FAIR).withWaitTime(Duration.ofMillis(3_000))))
+                .limit(3)
+                .toList();
+        for (int i = 1; i <= 2; i++) {
+            assertThat(store.acquires).hasSize(i);
+            time.pass(ROUND_TRIP);
+            queued();
+        }
+
+        time.pass(Duration.ofMillis(800).plus(MORE));
+
+        callers.forEach(caller -> EngineFixture.assertFailure(caller, LockNotAcquiredException.class));
+    }
+
+    @Test
+    void aSlowStoreThatIsAskedByAHandOverIsNotSilent() {
+        PendingRequest first = begin(WAITING.withWaitTime(Duration.ofSeconds(60)));
+        time.pass(ROUND_TRIP);
+        fixture.acquired(100);
+        begin(LockRequest.of("other").withWaitTime(Duration.ofSeconds(60)));
+        time.pass(ROUND_TRIP.minusMillis(100));
+        PendingRequest next = begin(WAITING.withWaitTime(Duration.ofSeconds(1)));
+        time.pass(Duration.ofMillis(100));
+        queued();
+        time.pass(Duration.ofMillis(100));
+        first.join().closeAsync();
+
+        time.pass(Duration.ofMillis(800).plus(MORE));
+
+        assertThat(store.handOvers).hasSize(1);
+        EngineFixture.assertFailure(next, LockNotAcquiredException.class);
     }
 
     @Test
