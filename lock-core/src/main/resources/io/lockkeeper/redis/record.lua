@@ -47,6 +47,10 @@ end
 -- Returns the record of a key, or nil where the key holds something else.
 local function read_record(key)
   local raw = redis.pcall('HMGET', key, 'lock', 'readers')
+  if raw.err and not string.find(raw.err, 'WRONGTYPE', 1, true) then
+    -- A right is missing: fails again, and says so.
+    redis.call('HMGET', key, 'lock', 'readers')
+  end
   local text = raw[1]
   if raw.err or (text and (#text < 84 or sub(text, 1, 1) ~= '3')) or (not text and redis.call('EXISTS', key) == 1) then
     return nil

@@ -11,6 +11,7 @@ import io.lockkeeper.testing.RedisServer;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 
@@ -33,6 +34,26 @@ class PasswordTest {
                 Awaitility.await().untilAsserted(() -> assertThatExceptionOfType(LockStoreException.class)
                         .isThrownBy(() -> template.acquire("name"))
                         .withMessageContaining("NOAUTH"));
+            } finally {
+                Connections.close(connections);
+            }
+        }
+    }
+
+    /** A key that may not be read is not one that holds something else. */
+    @ParameterizedTest
+    @CsvSource({"JEDIS, 6.2", "JEDIS, 7.0", "LETTUCE, 7.0"})
+    void aRightThatIsMissingIsNotTakenForAForeignKey(Connections driver, String version) {
+        try (RedisServer server = RedisServer.startVersion(version)) {
+            server.command("ACL SETUSER locks on >secret ~* &* +@all -hmget".split(" "));
+            RedisConnectionFactory connections = driver.to(server.port(), "locks", "secret");
+            try (LockTemplate template = LockTemplate.builder(
+                            new RedisLockStore(connections, RedisLockStore.Options.defaults()))
+                    .build()) {
+                assertThatExceptionOfType(LockStoreException.class)
+                        .isThrownBy(() -> template.inspector().status("name"))
+                        .withMessageContaining("can't run this command")
+                        .withMessageNotContaining("another version");
             } finally {
                 Connections.close(connections);
             }
