@@ -2,9 +2,11 @@
 package io.lockkeeper.autoconfigure.observation;
 
 import io.lockkeeper.jfr.FlightRecorderListener;
+import io.micrometer.core.instrument.Clock;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
+import io.micrometer.core.instrument.composite.CompositeMeterRegistry;
 import io.micrometer.core.instrument.config.MeterFilter;
 import io.micrometer.core.instrument.observation.MeterObservationHandler;
 import io.micrometer.observation.GlobalObservationConvention;
@@ -17,6 +19,8 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
@@ -51,15 +55,24 @@ public final class LockkeeperObservationAutoConfiguration {
     @Conditional(OnObservationsEnabled.class)
     static class ObservationConfiguration {
 
+        private static final Logger log = LoggerFactory.getLogger(LockkeeperObservationAutoConfiguration.class);
+
         @Bean
         LockObservations lockObservations(
-                ObservationRegistry registry,
+                ObjectProvider<ObservationRegistry> registries,
                 ObjectProvider<LockAcquireConvention> acquireConvention,
                 ObjectProvider<LockHoldConvention> holdConvention,
                 ConfigurableListableBeanFactory beans,
                 Environment environment) {
+            ObservationRegistry registry = registries.getIfUnique();
+            if (registry == null) {
+                log.info("Locks are not observed, because there are several ObservationRegistry beans: make one of them"
+                        + " @Primary, or set lockkeeper.observations.enabled=false if this is meant");
+            }
             return new LockObservations(
-                    ObservationUse.isMetersAlone(registry, beans, environment) ? ObservationRegistry.NOOP : registry,
+                    registry == null || ObservationUse.isMetersAlone(registry, beans, environment)
+                            ? ObservationRegistry.NOOP
+                            : registry,
                     acquireConvention.getIfAvailable(),
                     holdConvention.getIfAvailable());
         }
@@ -91,7 +104,11 @@ public final class LockkeeperObservationAutoConfiguration {
         }
 
         @Bean
-        LockMetrics lockMetrics(MeterRegistry registry, ObjectProvider<LockObservations> observations) {
+        LockMetrics lockMetrics(
+                ObjectProvider<MeterRegistry> registries, ObjectProvider<LockObservations> observations) {
+            // Where none of several is primary, Spring Boot makes one over all of them that is.
+            MeterRegistry registry = registries.getIfUnique(() ->
+                    new CompositeMeterRegistry(Clock.SYSTEM, registries.stream().toList()));
             return new LockMetrics(registry, observations.stream().noneMatch(LockObservations::isObserving));
         }
     }

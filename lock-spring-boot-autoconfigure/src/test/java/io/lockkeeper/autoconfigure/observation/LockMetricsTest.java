@@ -17,7 +17,12 @@ import io.lockkeeper.LockTemplate;
 import io.lockkeeper.ReleaseResult;
 import io.lockkeeper.annotation.DistributedLocked;
 import io.lockkeeper.autoconfigure.SwitchableStore.Part;
+import io.micrometer.core.instrument.Clock;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.composite.CompositeMeterRegistry;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
@@ -227,6 +232,35 @@ class LockMetricsTest {
                             .count())
                     .isEqualTo(1);
         });
+    }
+
+    @Test
+    void severalRegistriesWithoutAPrimaryOneAllHaveTheMeters() {
+        SimpleMeterRegistry further = new SimpleMeterRegistry();
+        CompositeMeterRegistry both = new CompositeMeterRegistry(Clock.SYSTEM, List.of(further, locks.registry));
+        locks.runner()
+                .withBean("further", MeterRegistry.class, () -> further)
+                .withBean("both", MeterRegistry.class, () -> both)
+                .run(context -> {
+                    template(context).run(REQUEST, lease -> assertThat(locks.gauge("held"))
+                            .isEqualTo(1));
+                    assertThat(locks.acquired("acquired")).isEqualTo(1);
+                    assertThat(further.get("lockkeeper.acquire").timer().count())
+                            .isEqualTo(1);
+                });
+    }
+
+    @Test
+    void aPrimaryRegistryAloneHasTheMetersAndPassesThemOn() {
+        SimpleMeterRegistry primary = new SimpleMeterRegistry();
+        locks.runner()
+                .withBean("primary", MeterRegistry.class, () -> primary, definition -> definition.setPrimary(true))
+                .run(context -> {
+                    template(context).run(REQUEST, lease -> {});
+                    assertThat(primary.get("lockkeeper.acquire").timer().count())
+                            .isEqualTo(1);
+                    assertThat(locks.registry.getMeters()).isEmpty();
+                });
     }
 
     @Test

@@ -10,6 +10,7 @@ import io.lockkeeper.LockLease;
 import io.lockkeeper.LockStoreException;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.autoconfigure.SwitchableStore.Part;
+import io.lockkeeper.interceptor.LogRecorder;
 import io.micrometer.common.KeyValues;
 import io.micrometer.core.instrument.observation.DefaultMeterObservationHandler;
 import io.micrometer.observation.Observation;
@@ -251,6 +252,23 @@ class LockObservationsTest {
                 });
         metered.other.close();
         return observes[0];
+    }
+
+    @Test
+    void severalRegistriesWithoutAPrimaryOneObserveNothingAndTheLogSaysSo() {
+        try (LogRecorder log = new LogRecorder(LockkeeperObservationAutoConfiguration.class)) {
+            runner().withBean("further", ObservationRegistry.class, ObservationRegistry::create)
+                    .run(context -> {
+                        template(context).run(REQUEST, lease -> {});
+                        TestObservationRegistryAssert.assertThat(observed).doesNotHaveAnyObservation();
+                        assertThat(locks.acquired("acquired")).isEqualTo(1);
+                    });
+            assertThat(log.lines())
+                    .singleElement()
+                    .asString()
+                    .startsWith("INFO Locks are not observed")
+                    .contains("make one of them @Primary");
+        }
     }
 
     @Test
