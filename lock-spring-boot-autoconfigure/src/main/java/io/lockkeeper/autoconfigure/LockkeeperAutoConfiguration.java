@@ -5,7 +5,7 @@ import io.lockkeeper.LockInspector;
 import io.lockkeeper.LockOperations;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.store.LockStore;
-import java.util.Objects;
+import java.util.stream.Stream;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
@@ -44,9 +44,12 @@ public final class LockkeeperAutoConfiguration {
     @ConditionalOnMissingBean
     @ConditionalOnSingleCandidate(LockTemplate.class)
     LockInspector lockInspector(ObjectProvider<LockTemplate> templates) {
+        // A later auto-configuration may have added templates behind the one that was the only candidate.
+        LockTemplate unique = templates.getIfUnique();
         // A mock in the place of the template has none, or is no template; the application starts with it.
-        LockTemplate template = templates.getIfAvailable();
-        return Objects.requireNonNullElseGet(
-                template == null ? null : template.inspector(), LockInspector::withoutLocking);
+        return Stream.concat(Stream.ofNullable(unique), templates.stream())
+                .findFirst()
+                .map(LockTemplate::inspector)
+                .orElseGet(LockInspector::withoutLocking);
     }
 }

@@ -14,8 +14,10 @@ import io.lockkeeper.memory.MemoryLockStore;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.actuate.endpoint.InvalidEndpointRequestException;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.annotation.Bean;
 
 /** Two templates, of which none is primary: each has its inspector, and the endpoint shows the locks of both. */
 class SeveralTemplatesTest {
@@ -144,5 +146,28 @@ class SeveralTemplatesTest {
                     context.getBean("orders", LockTemplate.class).acquire("b");
                     assertThat(endpoint.lock("b").template()).isEqualTo("stock");
                 });
+    }
+
+    @Test
+    void aFurtherTemplateOfALaterAutoConfigurationLeavesTheInspectorOfTheFirst() {
+        runner.withConfiguration(AutoConfigurations.of(LaterAutoConfiguration.class))
+                .run(context -> {
+                    assertThat(context).hasNotFailed().hasSingleBean(LockInspector.class);
+                    context.getBean("orders", LockTemplate.class).acquire("a");
+                    context.getBean("later", LockTemplate.class).acquire("b");
+                    assertThat(held(context.getBean(LockInspector.class))).containsExactly("a");
+                    assertThat(context.getBean(LocksEndpoint.class).here(null).held())
+                            .extracting(Lock::name, Lock::template)
+                            .containsExactly(tuple("b", "later"), tuple("a", "orders"));
+                });
+    }
+
+    @AutoConfiguration(after = LockkeeperHealthAutoConfiguration.class)
+    static class LaterAutoConfiguration {
+
+        @Bean
+        LockTemplate later() {
+            return template();
+        }
     }
 }
