@@ -86,12 +86,7 @@ final class RedisSession {
     private void awaitWarmConnection() {
         try {
             preparation().get(traits.commandTimeout().toMillis(), TimeUnit.MILLISECONDS);
-            // What is said of the servers should come before the application's own lines, and not while others count
-            // requests.
-            checks.examine()
-                    .copy()
-                    .completeOnTimeout(null, LONGEST_EXAMINATION_MILLIS, TimeUnit.MILLISECONDS)
-                    .get();
+            awaitExamination();
         } catch (TimeoutException silent) {
             log.warn("Redis does not answer yet, and locks are refused until it does. {}", endpoint.advice());
         } catch (ExecutionException failure) {
@@ -101,6 +96,15 @@ final class RedisSession {
                     advice(failure));
         } catch (InterruptedException interrupt) {
             Thread.currentThread().interrupt();
+        }
+    }
+
+    /** What is said of the servers should come before the application's own lines, and not while others count requests. */
+    private void awaitExamination() throws ExecutionException, InterruptedException {
+        try {
+            checks.examine().get(LONGEST_EXAMINATION_MILLIS, TimeUnit.MILLISECONDS);
+        } catch (TimeoutException unfinished) {
+            log.debug("The examination of the servers goes on in the background");
         }
     }
 

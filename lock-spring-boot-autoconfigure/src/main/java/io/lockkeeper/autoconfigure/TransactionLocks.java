@@ -260,8 +260,15 @@ final class TransactionLocks implements TransactionSynchronization, Consumer<Loc
      * Lets no transaction commit that must not without its lock. A bean, so that Boot adds it to its managers; adds itself to
      * every other one: when it is made, or where it was made too early, at the start.
      */
-    record TransactionGuard(ConfigurableListableBeanFactory beans)
+    // No record: Spring compares post-processors, and a record's equals is made when it is first called, at some cost.
+    static final class TransactionGuard
             implements TransactionExecutionListener, BeanPostProcessor, SmartInitializingSingleton {
+
+        private final ConfigurableListableBeanFactory beans;
+
+        TransactionGuard(ConfigurableListableBeanFactory beans) {
+            this.beans = beans;
+        }
 
         /** Called as late as can be: an exception from here makes the manager roll back. */
         @Override
