@@ -139,12 +139,11 @@ final class LockedCall {
             }
         };
 
-        private final boolean isOpen;
+        private final ResultKind.@Nullable OpenType open;
         private final AtomicBoolean warnedOfThread = new AtomicBoolean();
-        private final AtomicBoolean warnedOfResult = new AtomicBoolean();
 
-        BlockingExecution(boolean isOpen) {
-            this.isOpen = isOpen;
+        BlockingExecution(ResultKind.@Nullable OpenType open) {
+            this.open = open;
         }
 
         @Override
@@ -167,7 +166,10 @@ final class LockedCall {
             } catch (LockException failure) {
                 result = locked.withoutLock(failure);
             }
-            return warned(result, spec, call);
+            if (open != null) {
+                open.look(result, spec);
+            }
+            return result;
         }
 
         private static boolean isOnEventLoop() {
@@ -187,27 +189,14 @@ final class LockedCall {
                 return false;
             }
         }
-
-        private @Nullable Object warned(@Nullable Object result, MethodLockSpec spec, MethodInvocation call) {
-            Object ongoing = !isOpen || result == null || warnedOfResult.get() ? null : ResultKind.findOngoing(result);
-            if (ongoing != null && warnedOfResult.compareAndSet(false, true)) {
-                log.warn(
-                        "{} returned a {}, which goes on without the lock, because {} is declared as its return type. Declare"
-                                + " CompletableFuture, Mono or Flux, and the lock is held until the end. Said once for each"
-                                + " method",
-                        spec.settings().label(),
-                        ongoing.getClass().getSimpleName(),
-                        call.getMethod().getReturnType().getSimpleName());
-            }
-            return result;
-        }
     }
 
     /** Runs a method that returns a stage: held until the stage is completed, without a thread that waits. */
-    static CompletableFuture<Object> runStage(MethodLockSpec spec, MethodInvocation call) {
+    static CompletableFuture<Object> runStage(
+            MethodLockSpec spec, MethodInvocation call, ResultKind.@Nullable OpenType open) {
         LockedCall locked = new LockedCall(spec, call);
         CompletableFuture<Object> body =
-                locked.hold(List.of(), locked::run, returned -> watch(stage(returned), locked));
+                locked.hold(List.of(), locked::run, returned -> watch(stage(returned), locked, open));
         return spec.skipWhenLocked() || spec.fallback() != null ? orInstead(body, locked) : body;
     }
 
@@ -241,9 +230,10 @@ final class LockedCall {
     }
 
     /** Returns a stage that does not succeed when its lock was lost meanwhile, and which INTERRUPT ends at once. */
-    private static CompletionStage<Object> watch(CompletionStage<Object> work, LockedCall locked) {
+    private static CompletionStage<Object> watch(
+            CompletionStage<Object> work, LockedCall locked, ResultKind.@Nullable OpenType open) {
         LossPolicy onLost = locked.spec().onLost();
-        if (onLost == LossPolicy.REPORT) {
+        if (onLost == LossPolicy.REPORT && open == null) {
             return work;
         }
         CompletableFuture<Object> watched = new CompletableFuture<>() {
@@ -256,6 +246,9 @@ final class LockedCall {
         };
         work.whenComplete((value, failure) -> {
             LockLostException lost = locked.loss();
+            if (open != null) {
+                open.look(value, locked.spec());
+            }
             if (failure != null) {
                 Throwable cause = failure instanceof CompletionException ? failure.getCause() : null;
                 CommitGuard.LeaseLoss.addTo(cause == null ? failure : cause, lost);

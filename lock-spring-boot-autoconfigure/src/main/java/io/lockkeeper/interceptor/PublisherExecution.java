@@ -20,20 +20,24 @@ import reactor.util.context.ContextView;
 
 /** Runs a method that returns a publisher, or a suspend function, anew under the lock at each subscription. */
 record PublisherExecution(
-        boolean multiple, Function<Object, Publisher<?>> toPublisher, Function<Publisher<?>, Object> fromPublisher)
+        boolean multiple,
+        Function<Object, Publisher<?>> toPublisher,
+        Function<Publisher<?>, Object> fromPublisher,
+        ResultKind.@Nullable OpenType open)
         implements MethodLockSpec.Execution {
 
-    static PublisherExecution of(ReactiveAdapter type) {
-        return new PublisherExecution(type.isMultiValue(), type::toPublisher, type::fromPublisher);
+    static PublisherExecution of(ReactiveAdapter type, ResultKind.@Nullable OpenType open) {
+        return new PublisherExecution(type.isMultiValue(), type::toPublisher, type::fromPublisher, open);
     }
 
     /** Runs suspend functions, which Spring's proxies turn into publishers and back; a fallback may return a value. */
-    static PublisherExecution ofSuspending(@Nullable ReactiveAdapter flow) {
+    static PublisherExecution ofSuspending(@Nullable ReactiveAdapter flow, ResultKind.@Nullable OpenType open) {
         Function<Object, Publisher<?>> ofValue = flow == null ? Mono::just : flow::toPublisher;
         return new PublisherExecution(
                 flow != null,
                 returned -> returned instanceof Publisher<?> publisher ? publisher : ofValue.apply(returned),
-                publisher -> publisher);
+                publisher -> publisher,
+                open);
     }
 
     @Override
@@ -111,7 +115,8 @@ record PublisherExecution(
                     .contextWrite(context -> context.put(LEASES, leases).put(LockLease.class, call.lease()));
             Flux<Object> watched =
                     call.spec().onLost() == LossPolicy.INTERRUPT ? signals.takeUntilOther(loss()) : signals;
-            Flux<Object> failing = watched.onErrorResume(failure -> {
+            Flux<Object> seen = open == null ? watched : watched.doOnNext(value -> open.look(value, call.spec()));
+            Flux<Object> failing = seen.onErrorResume(failure -> {
                 CommitGuard.LeaseLoss.addTo(failure, lossOfBody());
                 return release().then(Mono.error(failure));
             });

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.interceptor;
 
+import io.lockkeeper.annotation.DistributedLocked;
 import java.lang.reflect.Method;
 import java.util.Arrays;
 import java.util.Iterator;
@@ -15,8 +16,11 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.springframework.core.MethodParameter;
 import org.springframework.core.ReactiveAdapter;
 import org.springframework.core.ReactiveAdapterRegistry;
@@ -111,28 +115,38 @@ final class ResultKind {
             faults.add(problem(ongoing), ongoing.remedy());
         }
         ReactiveAdapter adapter = adapter(returnType);
+        OpenType open = isOpen(goesOn(returnType) ? type.getGeneric() : type) ? openType() : null;
         if (suspending && AnnotatedMethod.RUNNABLE) {
-            return PublisherExecution.ofSuspending(isFlow() ? adapter : null);
+            return PublisherExecution.ofSuspending(isFlow() ? adapter : null, open);
         } else if (suspending) {
             faults.add(
                     "is a suspend function, and Spring needs kotlinx-coroutines-reactor and kotlin-reflect to run it",
                     "Add them to the class path");
         } else if (returnType == CompletableFuture.class || returnType == CompletionStage.class) {
-            return LockedCall::runStage;
+            return (spec, call) -> LockedCall.runStage(spec, call, open);
         } else if (adapter != null
                 && returnType.isAssignableFrom(adapter.getReactiveType())
                 && !isOf(returnType, RUNNING)) {
-            return PublisherExecution.of(adapter);
+            return PublisherExecution.of(adapter, open);
         } else if (returnType == Future.class && isAsync()) {
             // Completed when it is returned, on the thread of the task: the caller's future is Spring's.
-            return new LockedCall.BlockingExecution(true);
+            return new LockedCall.BlockingExecution(openType());
         } else if (goesOn(returnType)) {
             faults.add(
                     "returns a " + returnType.getSimpleName()
                             + ", which ends after the method, and of whose end nothing tells",
                     remedy());
         }
-        return new LockedCall.BlockingExecution(isOpen(type));
+        return new LockedCall.BlockingExecution(open);
+    }
+
+    private OpenType openType() {
+        return new OpenType(source(), new AtomicBoolean());
+    }
+
+    /** Returns the type as it is written, without packages. */
+    private String source() {
+        return type.toString().replaceAll("(?:\\w+[.$])+", "");
     }
 
     private String remedy() {
@@ -159,8 +173,7 @@ final class ResultKind {
     }
 
     private String problem(Ongoing found) {
-        String source = type.toString().replaceAll("(?:\\w+[.$])+", "");
-        return "returns " + source + ", and the " + found.part().getSimpleName()
+        return "returns " + source() + ", and the " + found.part().getSimpleName()
                 + " goes on after the method, without the lock";
     }
 
@@ -283,6 +296,25 @@ final class ResultKind {
                 && (names.contains(type.getName())
                         || isOf(type.getSuperclass(), names)
                         || Arrays.stream(type.getInterfaces()).anyMatch(each -> isOf(each, names)));
+    }
+
+    /** A declared type of which only each value tells whether it goes on without the lock: warns once of one that does. */
+    record OpenType(String declared, AtomicBoolean warned) {
+
+        private static final Logger log = LoggerFactory.getLogger(DistributedLocked.class);
+
+        void look(@Nullable Object value, MethodLockSpec spec) {
+            Object ongoing = value == null || warned.get() ? null : findOngoing(value);
+            if (ongoing != null && warned.compareAndSet(false, true)) {
+                log.warn(
+                        "{} returned a {}, which goes on without the lock, because {} is declared as its return type. Declare"
+                                + " a CompletableFuture, Mono or Flux of the values themselves, and the lock is held until"
+                                + " the end. Said once for each method",
+                        spec.settings().label(),
+                        ongoing.getClass().getSimpleName(),
+                        declared);
+            }
+        }
     }
 
     /** Only loaded where spring-web is there. */

@@ -180,6 +180,34 @@ class OngoingResultsTest {
         });
     }
 
+    @Test
+    void whatAnOpenTypeInsideOfAnotherHidesIsWarnedOfAtItsFirstValue() {
+        LockedApplication.runner().withBean(OpenInside.class).run(context -> {
+            OpenInside open = context.getBean(OpenInside.class);
+            open.mono("text").block();
+            open.flux("text").blockLast();
+            open.entity("text").block();
+            open.stage("text").join();
+            open.wildcard(CompletableFuture.completedFuture("done")).block();
+            assertThat(log.lines()).isEmpty();
+            open.mono(Flux.just("x")).block();
+            open.mono(Flux.just("x")).block();
+            open.flux(Stream.of("x")).blockLast();
+            open.entity(Mono.just("x")).block();
+            open.stage(new CompletableFuture<>()).join();
+            open.wildcard(new CompletableFuture<>()).block();
+            assertThat(log.lines())
+                    .satisfiesExactly(
+                            line -> assertThat(line)
+                                    .startsWith("WARN OpenInside.mono returned a FluxJust, which goes on without the"
+                                            + " lock, because Mono<Object> is declared as its return type."),
+                            line -> assertThat(line).startsWith("WARN OpenInside.flux returned a Head, which goes on"),
+                            line -> assertThat(line).startsWith("WARN OpenInside.entity returned a MonoJust, which"),
+                            line -> assertThat(line).startsWith("WARN OpenInside.stage returned a CompletableFuture"),
+                            line -> assertThat(line).startsWith("WARN OpenInside.wildcard returned a Completable"));
+        });
+    }
+
     private List<String> faults(Class<?> type, String method) {
         return fixture.faults(type, method).stream()
                 .map(fault -> fault.problem() + ". " + fault.remedy() + ".")
@@ -448,6 +476,33 @@ class OngoingResultsTest {
         @DistributedLocked
         public Iterator<String> iterator(Iterator<String> value) {
             return value;
+        }
+    }
+
+    static class OpenInside {
+        @DistributedLocked
+        public Mono<Object> mono(Object value) {
+            return Mono.just(value);
+        }
+
+        @DistributedLocked
+        public Flux<Object> flux(Object value) {
+            return Flux.just(value);
+        }
+
+        @DistributedLocked
+        public Mono<ResponseEntity<?>> entity(Object value) {
+            return Mono.just(ResponseEntity.ok(value));
+        }
+
+        @DistributedLocked
+        public CompletableFuture<Object> stage(Object value) {
+            return CompletableFuture.completedFuture(value);
+        }
+
+        @DistributedLocked
+        public Mono<?> wildcard(Object value) {
+            return Mono.just(value);
         }
     }
 }
