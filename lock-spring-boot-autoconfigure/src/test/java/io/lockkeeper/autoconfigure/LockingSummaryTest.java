@@ -153,11 +153,14 @@ class LockingSummaryTest {
     }
 
     @Test
-    void aTemplateWithoutLockingIsAWarning() {
+    void whatRunsWithoutLockingIsAWarning() {
+        String warning = "WARN The bean 'own' of the application runs everything unlocked: 2 methods with"
+                + " @DistributedLocked run at the same time as on other instances. Remove the bean, or build it"
+                + " over a LockStore, unless this is meant";
         assertThat(said(application.withBean("own", LockTemplate.class, LockTemplate::withoutLocking)))
-                .containsExactly("WARN The bean 'own' of the application runs everything unlocked: 2 methods with"
-                        + " @DistributedLocked run at the same time as on other instances. Remove the bean, or build it"
-                        + " over a LockStore, unless this is meant");
+                .containsExactly(warning);
+        assertThat(said(application.withBean("own", LockOperations.class, LockOperations::withoutLocking)))
+                .containsExactly(warning);
     }
 
     @ParameterizedTest
