@@ -255,7 +255,7 @@ public final class DistributedLockedValidator
                 transactions.check(method, faults);
             }
             if (faults.isEmpty() && !unlocked.isEmpty()) {
-                addUnlocked(unlocked, faults);
+                addUnlocked(unlocked, bean.type(), faults);
             }
             Faults annotation = new Faults(method);
             check.checkAnnotation(method, bean.isByInterfaces(), annotation);
@@ -294,9 +294,11 @@ public final class DistributedLockedValidator
         return callbacks;
     }
 
-    private void addUnlocked(List<String> names, Faults faults) {
+    private void addUnlocked(List<String> names, Class<?> type, Faults faults) {
         String problem = "is not locked, because the bean " + names;
-        if (beans.getBeanNamesForType(DistributedLockedAdvisor.class, false, false).length > 0) {
+        if (ProxyCheck.isNeverProxied(type)) {
+            addUnproxied(names, faults);
+        } else if (beans.getBeanNamesForType(DistributedLockedAdvisor.class, false, false).length > 0) {
             faults.add(
                     problem + " was made before locks could be put around it",
                     "Let what needs it so early, such as a BeanPostProcessor, ask an ObjectProvider for it later");
@@ -306,6 +308,12 @@ public final class DistributedLockedValidator
                             + " is in a child context, whose auto-proxy creator does not look for advisors in the parent",
                     "Let Lockkeeper's auto-configuration run in the child context, too");
         }
+    }
+
+    private static void addUnproxied(List<String> names, Faults faults) {
+        faults.add(
+                "is not locked, because Spring puts no proxy around the bean " + names,
+                "Write the annotation on a method of another bean, or use LockTemplate");
     }
 
     /**
@@ -378,9 +386,7 @@ public final class DistributedLockedValidator
                 Faults faults = new Faults(method);
                 check.checkCalls(method, !isProxy && proxies.isByInterfaces(name, type), faults);
                 if (isBare && faults.isEmpty() && !switchedOff.getAsBoolean()) {
-                    faults.add(
-                            "is not locked, because Spring puts no proxy around the bean [" + name + "]",
-                            "Write the annotation on a method of another bean, or use LockTemplate");
+                    addUnproxied(List.of(name), faults);
                 }
                 found.addAll(faults.found());
             }

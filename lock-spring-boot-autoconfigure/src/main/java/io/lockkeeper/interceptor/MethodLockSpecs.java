@@ -301,8 +301,10 @@ final class MethodLockSpecs {
                         shown + " is too short",
                         least.isZero()
                                 ? "Write zero or more, or leave it out"
-                                : "Write " + least.toMillis() + "ms or more, or leave it out: the lease is then renewed"
-                                        + " until the method ends");
+                                : "Write " + least.toMillis() + "ms or more, or leave it out: "
+                                        + (attribute.equals("leaseTime")
+                                                ? "the lease is then renewed until the method ends"
+                                                : "lockkeeper.retry-delay is then waited"));
             } catch (IllegalArgumentException | ArithmeticException | DateTimeException unreadable) {
                 faults.add(
                         attribute, shown + " is not a duration", "Write a number with a unit, as in 2s, 500ms or PT2S");

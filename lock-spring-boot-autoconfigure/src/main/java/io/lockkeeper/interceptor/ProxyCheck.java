@@ -9,6 +9,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletionStage;
+import org.aopalliance.aop.Advice;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.Advisor;
 import org.springframework.aop.Pointcut;
@@ -30,6 +31,8 @@ import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.support.AbstractBeanFactory;
 import org.springframework.context.annotation.Bean;
 import org.springframework.core.annotation.AnnotatedElementUtils;
+import org.springframework.core.annotation.MergedAnnotations;
+import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
 import org.springframework.util.ClassUtils;
 
 /** Foretells how beans are proxied, and finds methods that no such proxy locks, and beans that exist without locks. */
@@ -80,8 +83,10 @@ record ProxyCheck(ConfigurableListableBeanFactory beans) {
             faults.add("is static, and no proxy can lock it", "Make it a method of the bean");
         } else if (!byInterfaces && !isExtensible(type)) {
             faults.add(
-                    "belongs to a final or sealed class, of which no proxy can be made",
-                    "Let " + type.getSimpleName() + " be extended");
+                    "belongs to a "
+                            + (isFinal(type) ? "final or sealed class" : "class with private constructors alone")
+                            + ", of which no proxy can be made",
+                    remedy(type));
         } else if (byInterfaces) {
             if (!method.getDeclaringClass().isInterface()
                     && AnnotatedMethod.implementedBy(method, type).findAny().isEmpty()) {
@@ -100,8 +105,34 @@ record ProxyCheck(ConfigurableListableBeanFactory beans) {
         }
     }
 
+    private static String remedy(Class<?> type) {
+        if (type.isRecord() || type.isEnum()) {
+            return "Write " + type.getSimpleName() + " as a class that can be extended: a record and an enum cannot";
+        }
+        return isFinal(type)
+                ? "Let " + type.getSimpleName() + " be extended"
+                : "Give " + type.getSimpleName() + " one that is not private";
+    }
+
+    /** Also where the class is abstract: a bean is of another one below it. */
     private static boolean isExtensible(Class<?> beanClass) {
-        return !Modifier.isFinal(beanClass.getModifiers()) && !beanClass.isSealed();
+        return Modifier.isAbstract(beanClass.getModifiers())
+                || (!isFinal(beanClass)
+                        && Arrays.stream(beanClass.getDeclaredConstructors())
+                                .anyMatch(constructor -> !Modifier.isPrivate(constructor.getModifiers())));
+    }
+
+    private static boolean isFinal(Class<?> beanClass) {
+        return Modifier.isFinal(beanClass.getModifiers()) || beanClass.isSealed();
+    }
+
+    /** Returns whether Spring puts no proxy around any bean of a class, because it takes part in making proxies. */
+    static boolean isNeverProxied(Class<?> beanClass) {
+        return Advice.class.isAssignableFrom(beanClass)
+                || Advisor.class.isAssignableFrom(beanClass)
+                || Pointcut.class.isAssignableFrom(beanClass)
+                || MergedAnnotations.from(beanClass, SearchStrategy.TYPE_HIERARCHY)
+                        .isPresent("org.aspectj.lang.annotation.Aspect");
     }
 
     private boolean isClassProxyingForced() {

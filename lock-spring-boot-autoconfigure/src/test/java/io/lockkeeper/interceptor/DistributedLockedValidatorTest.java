@@ -64,6 +64,28 @@ class DistributedLockedValidatorTest {
     }
 
     @Test
+    void aClassWithPrivateConstructorsAloneIsAFaultToo() {
+        runner().withBean(PrivateConstructor.class, PrivateConstructor::create)
+                .withBean(AlsoWrong.class)
+                .run(context -> assertThat(faults(context)).hasSize(2).anySatisfy(fault -> {
+                    assertThat(fault.problem())
+                            .isEqualTo("belongs to a class with private constructors alone, of which no proxy"
+                                    + " can be made");
+                    assertThat(fault.remedy()).isEqualTo("Give PrivateConstructor one that is not private");
+                }));
+    }
+
+    @Test
+    void aRecordIsToBecomeAClass() {
+        runner().withBean(Sale.class, () -> new Sale("x"))
+                .run(context -> assertThat(faults(context)).singleElement().satisfies(fault -> {
+                    assertThat(fault.problem()).startsWith("belongs to a final or sealed class");
+                    assertThat(fault.remedy())
+                            .isEqualTo("Write Sale as a class that can be extended: a record and an enum cannot");
+                }));
+    }
+
+    @Test
     void lazyAndPrototypeBeansAreCheckedAndNotCreated() {
         LazyBeans.created.set(0);
         runner().withUserConfiguration(LazyBeans.class).run(context -> {
@@ -271,5 +293,21 @@ class DistributedLockedValidatorTest {
     static class PrototypeBean {
         @DistributedLocked(waitTime = "x")
         public void prototype() {}
+    }
+
+    static class PrivateConstructor {
+        private PrivateConstructor() {}
+
+        static PrivateConstructor create() {
+            return new PrivateConstructor();
+        }
+
+        @DistributedLocked("private")
+        public void run() {}
+    }
+
+    record Sale(String product) {
+        @DistributedLocked("sale")
+        public void run() {}
     }
 }

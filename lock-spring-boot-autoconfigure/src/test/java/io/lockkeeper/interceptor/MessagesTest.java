@@ -89,6 +89,15 @@ class MessagesTest {
     }
 
     @Test
+    void aDurationThatIsTooShortIsAnsweredWithWhatItsAbsenceMeans() {
+        assertThat(fixture.faults(Paths.class, "shortTimes"))
+                .extracting(DistributedLockedFault::remedy)
+                .containsExactlyInAnyOrder(
+                        "Write 100ms or more, or leave it out: the lease is then renewed until the method ends",
+                        "Write 1ms or more, or leave it out: lockkeeper.retry-delay is then waited");
+    }
+
+    @Test
     void selfInvocationIsNamed() {
         assertThatIllegalStateException()
                 .isThrownBy(LockContext::require)
@@ -179,6 +188,9 @@ class MessagesTest {
 
         @DistributedLocked(leaseTime = "30")
         void unit() {}
+
+        @DistributedLocked(leaseTime = "10ms", retryDelay = "1ns")
+        void shortTimes() {}
 
         void busy() {}
     }

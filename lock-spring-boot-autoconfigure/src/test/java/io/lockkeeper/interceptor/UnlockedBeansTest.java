@@ -70,9 +70,13 @@ class UnlockedBeansTest {
 
     @Test
     void aBeanThatSpringNeverProxiesIsReported() {
-        runner().withBean(Advising.class).run(context -> assertThat(faults(context))
-                .singleElement()
-                .satisfies(fault -> assertThat(fault.problem()).contains("is not locked")));
+        runner().withBean(Advising.class)
+                .run(context -> assertThat(faults(context)).singleElement().satisfies(fault -> {
+                    assertThat(fault.problem())
+                            .startsWith("is not locked, because Spring puts no proxy around the bean [");
+                    assertThat(fault.remedy())
+                            .isEqualTo("Write the annotation on a method of another bean, or use LockTemplate");
+                }));
     }
 
     @Test

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
+import io.lockkeeper.LockContext;
 import io.lockkeeper.LockLease;
 import io.lockkeeper.LockOperations;
 import io.lockkeeper.LockTemplate;
@@ -31,6 +32,8 @@ import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Lazy;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
 import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
@@ -51,6 +54,15 @@ class ValidApplicationsTest {
     @AfterEach
     void stopRecording() {
         log.close();
+    }
+
+    @Test
+    void aLazyBeanMayBeDeclaredByAnAbstractClassThatOnlyItsOwnClassesExtend() {
+        LockedApplication.runner().withUserConfiguration(Closed.class).run(context -> {
+            assertThat(context).hasNotFailed();
+            assertThat(context.getBean(ByPermission.class).held()).containsExactly("permitted");
+            assertThat(context.getBean(ByConstructor.class).held()).containsExactly("nested");
+        });
     }
 
     @Test
@@ -350,6 +362,44 @@ class ValidApplicationsTest {
         @DistributedLocked("orders")
         public void pay() {
             // Only its lock matters.
+        }
+    }
+
+    abstract static sealed class ByPermission {
+        @DistributedLocked("permitted")
+        public abstract List<String> held();
+
+        static non-sealed class Permitted extends ByPermission {
+            @Override
+            public List<String> held() {
+                return LockContext.require().names();
+            }
+        }
+    }
+
+    abstract static class ByConstructor {
+        private ByConstructor() {}
+
+        @DistributedLocked("nested")
+        public List<String> held() {
+            return LockContext.require().names();
+        }
+
+        static class Nested extends ByConstructor {}
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    static class Closed {
+        @Bean
+        @Lazy
+        ByPermission permitted() {
+            return new ByPermission.Permitted();
+        }
+
+        @Bean
+        @Lazy
+        ByConstructor nested() {
+            return new ByConstructor.Nested();
         }
     }
 }
