@@ -58,7 +58,12 @@ final class MethodLockSpecs {
     }
 
     private NameParser nameParser() {
-        StandardEvaluationContext shared = new StandardEvaluationContext();
+        StandardEvaluationContext shared = new StandardEvaluationContext() {
+            @Override
+            public boolean isAssignmentEnabled() {
+                return false;
+            }
+        };
         shared.setBeanResolver(new BeanFactoryResolver(beans));
         shared.setTypeLocator(new StandardTypeLocator(beans.getBeanClassLoader()));
         // Expressions compile themselves, after some calls.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.interceptor;
 
-import io.lockkeeper.interceptor.LockNames.NameExpression;
+import io.lockkeeper.interceptor.LockNames.NamePart;
 import io.lockkeeper.interceptor.LockNames.Template;
 import java.beans.Introspector;
 import java.lang.reflect.Field;
@@ -25,11 +25,11 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.core.DefaultParameterNameDiscoverer;
 import org.springframework.core.ParameterNameDiscoverer;
 import org.springframework.core.ResolvableType;
+import org.springframework.expression.EvaluationContext;
 import org.springframework.expression.Expression;
 import org.springframework.expression.ParseException;
 import org.springframework.expression.ParserContext;
 import org.springframework.expression.common.CompositeStringExpression;
-import org.springframework.expression.common.LiteralExpression;
 import org.springframework.expression.spel.SpelNode;
 import org.springframework.expression.spel.ast.BeanReference;
 import org.springframework.expression.spel.ast.CompoundExpression;
@@ -44,13 +44,12 @@ import org.springframework.expression.spel.ast.VariableReference;
 import org.springframework.expression.spel.standard.SpelExpression;
 import org.springframework.expression.spel.standard.SpelExpressionParser;
 import org.springframework.expression.spel.support.ReflectivePropertyAccessor;
-import org.springframework.expression.spel.support.StandardEvaluationContext;
 import org.springframework.util.ClassUtils;
 
 /** Reads lock names and finds what is wrong with them. */
 record NameParser(
         SpelExpressionParser parser,
-        StandardEvaluationContext shared,
+        EvaluationContext context,
         MethodLockSpecs.AttributeReader attributes,
         Predicate<String> beans) {
 
@@ -62,6 +61,9 @@ record NameParser(
     private static final Pattern BRACED = Pattern.compile("\\{(#" + WORD + "[^{}]*)}");
 
     private static final Pattern EXPRESSION = Pattern.compile("#\\{([^}]*)}");
+
+    /** A variable of an expression in the first group, or a text in it, which may look like one. */
+    private static final Pattern IN_EXPRESSION = Pattern.compile("#(" + WORD + ")|'[^']*'|\"[^\"]*\"");
 
     /** Reads the names of a method; null after a fault. */
     @Nullable
@@ -75,7 +77,7 @@ record NameParser(
         List<Template> templates = new ArrayList<>(1);
         if (texts.length == 0) {
             String name = method.defaultName();
-            templates.add(new Template(name, List.of(new NameExpression(new LiteralExpression(name)))));
+            templates.add(new Template(name, List.of(new NamePart(name, null))));
         }
         for (String text : texts) {
             String resolved = attributes.text(ATTRIBUTE, text, faults);
@@ -84,12 +86,12 @@ record NameParser(
                 templates.add(template);
             }
         }
-        return templates.size() < texts.length ? null : new LockNames(method, templates, parameters.indexes(), shared);
+        return templates.size() < texts.length ? null : new LockNames(method, templates, context);
     }
 
     private @Nullable Template parse(AnnotatedMethod method, String text, ParameterNames parameters, Faults faults) {
-        List<NameExpression> parts = List.of();
         int before = faults.found().size();
+        List<NamePart> parts = List.of();
         if (text.isBlank()) {
             faults.add(ATTRIBUTE, "is blank", "Write a name, or leave it out for '" + method.defaultName() + "'");
         } else if (text.stripLeading().startsWith("'") || text.stripLeading().startsWith("\"")) {
@@ -98,39 +100,39 @@ record NameParser(
                     text + " starts with a quote, as an expression does, but outside #{...} everything is text",
                     "Write #{" + EXPRESSION.matcher(text).replaceAll("$1").strip() + "}");
         } else {
-            parts = split(text, faults);
-            checkLiterals(text, parts, parameters, faults);
-            for (NameExpression part : parts) {
-                if (part.expression() instanceof SpelExpression expression) {
-                    new Check(part.text(), parameters, beans, faults).check(expression.getAST(), true, true);
-                }
+            try {
+                Expression parsed = parser.parseExpression(text, ParserContext.TEMPLATE_EXPRESSION);
+                parts = Stream.of(
+                                parsed instanceof CompositeStringExpression composite
+                                        ? composite.getExpressions()
+                                        : new Expression[] {parsed})
+                        .map(part -> part(part, parameters, faults))
+                        .toList();
+                checkLiterals(text, parts, parameters, faults);
+            } catch (ParseException unreadable) {
+                faults.add(
+                        ATTRIBUTE,
+                        text + " cannot be read: " + unreadable.getSimpleMessage(),
+                        "Write text with expressions in #{...}, as in order:#{#order.id}");
             }
         }
         return faults.found().size() == before ? new Template(text, parts) : null;
     }
 
-    private List<NameExpression> split(String text, Faults faults) {
-        try {
-            Expression parsed = parser.parseExpression(text, ParserContext.TEMPLATE_EXPRESSION);
-            return Stream.of(
-                            parsed instanceof CompositeStringExpression composite
-                                    ? composite.getExpressions()
-                                    : new Expression[] {parsed})
-                    .map(NameExpression::new)
-                    .toList();
-        } catch (ParseException unreadable) {
-            faults.add(
-                    ATTRIBUTE,
-                    text + " cannot be read: " + unreadable.getSimpleMessage(),
-                    "Write text with expressions in #{...}, as in order:#{#order.id}");
-            return List.of();
+    /** Checks an expression, and lets it read the parameters from the root of a call, which all else has in common. */
+    private NamePart part(Expression part, ParameterNames parameters, Faults faults) {
+        String source = part.getExpressionString();
+        if (!(part instanceof SpelExpression written)) {
+            return new NamePart(source, null);
         }
+        String text = "#{" + source + "}";
+        new Check(text, parameters, beans, faults).check(written.getAST(), true, true);
+        return new NamePart(text, parser.parseRaw(parameters.inRoot(source)));
     }
 
-    private static void checkLiterals(
-            String text, List<NameExpression> parts, ParameterNames parameters, Faults faults) {
+    private static void checkLiterals(String text, List<NamePart> parts, ParameterNames parameters, Faults faults) {
         parts.stream()
-                .filter(NameExpression::isLiteral)
+                .filter(NamePart::isLiteral)
                 .flatMap(part -> VARIABLE.matcher(part.text()).results())
                 .map(variable -> variable.group(1))
                 .filter(parameters::isMeantAsVariable)
@@ -144,7 +146,7 @@ record NameParser(
                                         .collect(Collectors.joining())));
     }
 
-    private static String asExpressions(NameExpression part, ParameterNames parameters) {
+    private static String asExpressions(NamePart part, ParameterNames parameters) {
         return part.isLiteral()
                 ? VARIABLE.matcher(BRACED.matcher(part.text()).replaceAll("$1"))
                         .replaceAll(found -> Matcher.quoteReplacement(
@@ -319,6 +321,14 @@ record NameParser(
                     .mapToObj(index -> ResolvableType.forMethodParameter(method.method(), index, method.targetClass()))
                     .toList();
             return new ParameterNames(indexes, types, missing);
+        }
+
+        /** Returns an expression with its parameters as elements of the array in the root. */
+        String inRoot(String expression) {
+            return IN_EXPRESSION.matcher(expression).replaceAll(found -> {
+                Integer index = "root".equals(found.group(1)) ? null : indexes.get(found.group(1));
+                return Matcher.quoteReplacement(index == null ? found.group() : "#root.args[" + index + "]");
+            });
         }
 
         ResolvableType typeOf(String name) {

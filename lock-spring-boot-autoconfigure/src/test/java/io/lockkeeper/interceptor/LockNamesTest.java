@@ -43,7 +43,8 @@ class LockNamesTest {
         "placeholder, east:7",
         "fallbackPlaceholder, west:7",
         "nested, yes",
-        "braces, '{7}'"
+        "braces, '{7}'",
+        "quotedVariable, #order7#order"
     })
     void islandsAreReplacedByTheirValues(String method, String expected) {
         assertThat(fixture.names(shop, method, new Order("7"))).containsExactly(expected);
@@ -65,6 +66,15 @@ class LockNamesTest {
     @Test
     void severalNamesAreLockedTogether() {
         assertThat(fixture.names(shop, "two", new Order("7"))).containsExactly("order:7", "stock");
+    }
+
+    @Test
+    void anExpressionCannotChangeTheArguments() {
+        Object[] args = {new Order("7")};
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> fixture.names(shop, "assigning", args))
+                .withMessageContaining("#{#order = 'x'} cannot be evaluated");
+        assertThat(args).containsExactly(new Order("7"));
     }
 
     @Test
@@ -251,6 +261,12 @@ class LockNamesTest {
 
         @DistributedLocked("#{'{' + #order.id + '}'}")
         void braces(Order order) {}
+
+        @DistributedLocked("#{'#order' + #order.id + \"#order\"}")
+        void quotedVariable(Order order) {}
+
+        @DistributedLocked("#{#order = 'x'}")
+        void assigning(Order order) {}
 
         @DistributedLocked("item:#{#items}")
         void items(List<String> items) {}
