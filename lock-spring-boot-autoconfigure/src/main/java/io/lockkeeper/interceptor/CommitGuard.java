@@ -148,27 +148,20 @@ public final class CommitGuard {
             return failure;
         }
 
-        private @Nullable LockLostException loss() {
-            LockLostException found = loss == null ? of(lease) : loss;
-            if (found != null) {
-                // The answer to the release comes only once.
-                loss = found;
+        /** Returns the loss of the lease; null where it is held, or was released by the body itself. */
+        @Nullable
+        LockLostException loss() {
+            if (loss == null && !lease.isHeld()) {
+                try {
+                    lease.ensureHeld();
+                } catch (LockLostException notHeld) {
+                    // A body that has released its lease itself has not lost it. The answer comes only once.
+                    if (lease.release() == ReleaseResult.LOST) {
+                        loss = notHeld;
+                    }
+                }
             }
             return loss;
-        }
-
-        /** Returns the loss of a lease; null where it is held, or was released by the body itself. */
-        static @Nullable LockLostException of(LockLease lease) {
-            if (lease.isHeld()) {
-                return null;
-            }
-            try {
-                lease.ensureHeld();
-                return null;
-            } catch (LockLostException notHeld) {
-                // A body that has released its lease itself has not lost it.
-                return lease.release() == ReleaseResult.LOST ? notHeld : null;
-            }
         }
 
         static void addTo(Throwable failure, @Nullable LockLostException lost) {

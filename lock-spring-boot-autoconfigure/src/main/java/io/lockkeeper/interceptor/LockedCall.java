@@ -32,7 +32,7 @@ final class LockedCall {
     private final MethodInvocation call;
     private final @Nullable Object[] args;
     private volatile @Nullable LockLease lease;
-    private CommitGuard.@Nullable LeaseLoss watch;
+    private volatile CommitGuard.@Nullable LeaseLoss watch;
     private @Nullable Object returned;
 
     LockedCall(MethodLockSpec spec, MethodInvocation call) {
@@ -83,8 +83,9 @@ final class LockedCall {
         if (spec.onLost() == LossPolicy.REPORT) {
             return proceed(held);
         }
-        watch = new CommitGuard.LeaseLoss(held, spec.onLost());
-        return watch.run(this::proceed);
+        CommitGuard.LeaseLoss begun = new CommitGuard.LeaseLoss(held, spec.onLost());
+        watch = begun;
+        return begun.run(this::proceed);
     }
 
     /** Aspects between here and the method look for the call on their thread, which may not be the caller's. */
@@ -95,8 +96,9 @@ final class LockedCall {
     /** Runs a method that has ended when it returns; fails where the lock was lost, and it must not succeed then. */
     private void runToEnd(LockLease held) throws Throwable {
         returned = run(held);
-        if (watch != null) {
-            watch.ensureHeld();
+        LockLostException lost = loss();
+        if (lost != null) {
+            throw lost;
         }
     }
 
@@ -107,7 +109,7 @@ final class LockedCall {
     /** Returns the loss that takes the place of the result of a body which has ended; null: there is none. */
     @Nullable
     LockLostException loss() {
-        return spec.onLost() == LossPolicy.REPORT ? null : CommitGuard.LeaseLoss.of(lease());
+        return watch == null ? null : watch.loss();
     }
 
     /** Returns what takes the place of a call without a lock; a store that fails is no reason to skip one. */

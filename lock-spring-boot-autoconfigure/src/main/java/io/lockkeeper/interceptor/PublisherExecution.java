@@ -66,7 +66,6 @@ record PublisherExecution(
         private final CompletableFuture<Object> ended = new CompletableFuture<>();
         private final CompletableFuture<Object> released = new CompletableFuture<>();
         private volatile List<LockLease> leases = List.of();
-        private volatile @Nullable LockLostException interruption;
 
         Subscription(LockedCall call, ContextView subscriber) {
             this.call = call;
@@ -117,7 +116,7 @@ record PublisherExecution(
                     call.spec().onLost() == LossPolicy.INTERRUPT ? signals.takeUntilOther(loss()) : signals;
             Flux<Object> seen = open == null ? watched : watched.doOnNext(value -> open.look(value, call.spec()));
             Flux<Object> failing = seen.onErrorResume(failure -> {
-                CommitGuard.LeaseLoss.addTo(failure, lossOfBody());
+                CommitGuard.LeaseLoss.addTo(failure, call.loss());
                 return release().then(Mono.error(failure));
             });
             // Of one value, the value is the last signal to the subscriber, so it comes after the release.
@@ -129,21 +128,13 @@ record PublisherExecution(
         /** Completes, and does not fail, at the loss: that is what makes {@code takeUntilOther} cancel the body. */
         private Mono<Object> loss() {
             CompletableFuture<Object> ending = new CompletableFuture<>();
-            call.lease().onLost(lost -> {
-                interruption = lost;
-                LockedCall.complete(ending, null, null);
-            });
+            call.lease().onLost(lost -> LockedCall.complete(ending, null, null));
             return Mono.fromFuture(ending, true);
         }
 
         private Mono<Object> end() {
-            LockLostException lost = lossOfBody();
+            LockLostException lost = call.loss();
             return lost == null ? release() : release().then(Mono.error(lost));
-        }
-
-        private @Nullable LockLostException lossOfBody() {
-            LockLostException interrupted = interruption;
-            return interrupted != null ? interrupted : call.loss();
         }
 
         private Mono<Object> release() {
