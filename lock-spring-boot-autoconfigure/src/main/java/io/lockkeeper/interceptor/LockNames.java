@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -21,9 +22,7 @@ import org.springframework.expression.spel.standard.SpelExpression;
 import org.springframework.util.ObjectUtils;
 
 /** The names that a method locks, at least one, prepared for its calls, which share the context of their evaluation. */
-record LockNames(AnnotatedMethod owner, List<Template> templates, EvaluationContext context) {
-
-    record Template(String text, List<NamePart> parts) {}
+record LockNames(AnnotatedMethod owner, List<List<NamePart>> templates, EvaluationContext context) {
 
     /**
      * What expressions see as {@code #root}: the method and the class are those of the bean, not of its proxy. Public for
@@ -37,15 +36,18 @@ record LockNames(AnnotatedMethod owner, List<Template> templates, EvaluationCont
             Class<?> targetClass) {}
 
     boolean isConstant() {
-        return templates.stream().allMatch(template -> template.parts().stream().allMatch(NamePart::isLiteral));
+        return templates.stream().flatMap(List::stream).allMatch(NamePart::isLiteral);
     }
 
     /** Returns the names as they are written, but each parameter by its position, whatever a method calls it. */
     List<String> written() {
         return templates.stream()
-                .map(template ->
-                        template.parts().stream().map(NamePart::written).collect(Collectors.joining()))
+                .map(template -> join(template, NamePart::written))
                 .toList();
+    }
+
+    private static String join(List<NamePart> template, Function<NamePart, String> text) {
+        return template.stream().map(text).collect(Collectors.joining());
     }
 
     /** Returns the names for a call; an IllegalArgumentException says which expression failed or has no value. */
@@ -59,12 +61,12 @@ record LockNames(AnnotatedMethod owner, List<Template> templates, EvaluationCont
         return names;
     }
 
-    private List<String> names(Template template, Root call) {
+    private List<String> names(List<NamePart> template, Root call) {
         // Every call comes through here: a name is made without lists as long as no expression has several values.
         String name = "";
         List<String> several = null;
-        for (int i = 0; i < template.parts().size(); i++) {
-            NamePart part = template.parts().get(i);
+        for (int i = 0; i < template.size(); i++) {
+            NamePart part = template.get(i);
             Object value = part.isLiteral() ? part.text() : value(template, part, call);
             boolean isSeveral = value instanceof Collection || ObjectUtils.isArray(value);
             String text = isSeveral ? "" : part.isLiteral() ? part.text() : text(template, part, value);
@@ -80,7 +82,7 @@ record LockNames(AnnotatedMethod owner, List<Template> templates, EvaluationCont
         return several == null ? List.of(name) : several;
     }
 
-    private @Nullable Object value(Template template, NamePart part, Root call) {
+    private @Nullable Object value(List<NamePart> template, NamePart part, Root call) {
         try {
             Object value = part.value(context, call);
             return value instanceof Optional<?> optional ? optional.orElse(null) : value;
@@ -89,7 +91,7 @@ record LockNames(AnnotatedMethod owner, List<Template> templates, EvaluationCont
         }
     }
 
-    private List<String> texts(Template template, NamePart part, @Nullable Object value) {
+    private List<String> texts(List<NamePart> template, NamePart part, @Nullable Object value) {
         Object[] elements =
                 value instanceof Collection<?> collection ? collection.toArray() : ObjectUtils.toObjectArray(value);
         if (elements.length == 0) {
@@ -100,7 +102,7 @@ record LockNames(AnnotatedMethod owner, List<Template> templates, EvaluationCont
                 .toList();
     }
 
-    private String text(Template template, NamePart part, @Nullable Object value) {
+    private String text(List<NamePart> template, NamePart part, @Nullable Object value) {
         String text = value == null ? null : value.toString();
         if (value == null || text == null || text.isBlank()) {
             throw wrong(template, part, value == null ? "is null" : "is blank", null);
@@ -118,9 +120,10 @@ record LockNames(AnnotatedMethod owner, List<Template> templates, EvaluationCont
     }
 
     private IllegalArgumentException wrong(
-            Template template, NamePart part, String problem, @Nullable Throwable cause) {
+            List<NamePart> template, NamePart part, String problem, @Nullable Throwable cause) {
         return new IllegalArgumentException(
-                "Lock name '" + template.text() + "' of " + owner + ": " + part.text() + " " + problem, cause);
+                "Lock name '" + join(template, NamePart::text) + "' of " + owner + ": " + part.text() + " " + problem,
+                cause);
     }
 
     /** A piece of a lock name: the text of an expression in <code>#{...}</code> with what it evaluates, or other text. */

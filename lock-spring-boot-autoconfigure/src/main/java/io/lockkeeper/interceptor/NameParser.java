@@ -2,7 +2,6 @@
 package io.lockkeeper.interceptor;
 
 import io.lockkeeper.interceptor.LockNames.NamePart;
-import io.lockkeeper.interceptor.LockNames.Template;
 import java.beans.Introspector;
 import java.lang.reflect.Field;
 import java.lang.reflect.Method;
@@ -74,14 +73,14 @@ record NameParser(
             faults.add("value", "says something else than name, of which it is another name", "Write only one of them");
         }
         ParameterNames parameters = ParameterNames.of(method);
-        List<Template> templates = new ArrayList<>(1);
+        List<List<NamePart>> templates = new ArrayList<>(1);
         if (texts.length == 0) {
             String name = method.defaultName();
-            templates.add(new Template(name, List.of(new NamePart(name, null))));
+            templates.add(List.of(new NamePart(name, null)));
         }
         for (String text : texts) {
             String resolved = attributes.text(ATTRIBUTE, text, faults);
-            Template template = resolved == null ? null : parse(method, resolved, parameters, faults);
+            List<NamePart> template = resolved == null ? null : parse(method, resolved, parameters, faults);
             if (template != null) {
                 templates.add(template);
             }
@@ -89,7 +88,8 @@ record NameParser(
         return templates.size() < texts.length ? null : new LockNames(method, templates, context);
     }
 
-    private @Nullable Template parse(AnnotatedMethod method, String text, ParameterNames parameters, Faults faults) {
+    private @Nullable List<NamePart> parse(
+            AnnotatedMethod method, String text, ParameterNames parameters, Faults faults) {
         int before = faults.found().size();
         List<NamePart> parts = List.of();
         if (text.isBlank()) {
@@ -116,7 +116,7 @@ record NameParser(
                         "Write text with expressions in #{...}, as in order:#{#order.id}");
             }
         }
-        return faults.found().size() == before ? new Template(text, parts) : null;
+        return faults.found().size() == before ? parts : null;
     }
 
     /** Checks an expression, and lets it read the parameters from the root of a call, which all else has in common. */
