@@ -8,13 +8,14 @@ import io.lockkeeper.LockTemplate;
 import io.lockkeeper.autoconfigure.LockkeeperProperties.InsideTransaction;
 import io.lockkeeper.interceptor.CommitGuard;
 import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.Deque;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedDeque;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
@@ -40,7 +41,7 @@ import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 /** The locks that a transaction holds until it has committed or rolled back, the last one first. */
-final class TransactionLocks implements TransactionSynchronization, Consumer<LockLease> {
+final class TransactionLocks implements TransactionSynchronization {
 
     /** What belongs to transactions that this thread has suspended. */
     private static final ThreadLocal<@Nullable Deque<TransactionLocks>> SUSPENDED = new ThreadLocal<>();
@@ -48,8 +49,8 @@ final class TransactionLocks implements TransactionSynchronization, Consumer<Loc
     /** Stands in a transaction of which only what comes after the commit is left. */
     private static final TransactionSynchronization COMMITTING = new TransactionSynchronization() {};
 
-    private final Deque<LockLease> leases = new ArrayDeque<>();
-    private final List<LockLease> guarded = new ArrayList<>(0);
+    private final Deque<LockLease> leases = new ConcurrentLinkedDeque<>();
+    private final Collection<LockLease> guarded = new ConcurrentLinkedQueue<>();
     private boolean completed;
 
     private TransactionLocks() {}
@@ -85,19 +86,21 @@ final class TransactionLocks implements TransactionSynchronization, Consumer<Loc
     /** Also called by managers that tell no listeners. */
     @Override
     public void beforeCommit(boolean readOnly) {
-        List<LockLease> needed;
-        synchronized (this) {
-            needed = List.copyOf(guarded);
-        }
-        needed.forEach(LockLease::ensureHeld);
+        guarded.forEach(LockLease::ensureHeld);
     }
 
-    /** Holds a lease on; the transaction does not commit once it is lost. */
-    void acceptGuarded(LockLease lease) {
-        synchronized (this) {
+    /** Holds a lease on; the transaction does not commit once a guarded one is lost. */
+    private void hold(LockLease lease, boolean isGuarded) {
+        if (isGuarded) {
             guarded.add(lease);
         }
-        accept(lease);
+        synchronized (this) {
+            if (!completed) {
+                leases.push(lease);
+                return;
+            }
+        }
+        lease.close();
     }
 
     static Collection<LockLease> heldByThisThread() {
@@ -108,7 +111,7 @@ final class TransactionLocks implements TransactionSynchronization, Consumer<Loc
         }
         return Stream.concat(
                         Stream.ofNullable(open), Stream.ofNullable(suspended).flatMap(Deque::stream))
-                .flatMap(locks -> locks.leases().stream())
+                .flatMap(locks -> locks.leases.stream())
                 .toList();
     }
 
@@ -117,10 +120,6 @@ final class TransactionLocks implements TransactionSynchronization, Consumer<Loc
                 .filter(TransactionLocks.class::isInstance)
                 .findFirst()
                 .orElse(null);
-    }
-
-    private synchronized List<LockLease> leases() {
-        return List.copyOf(leases);
     }
 
     @Override
@@ -142,25 +141,12 @@ final class TransactionLocks implements TransactionSynchronization, Consumer<Loc
     }
 
     @Override
-    public void accept(LockLease lease) {
-        synchronized (this) {
-            if (!completed) {
-                leases.push(lease);
-                return;
-            }
-        }
-        lease.close();
-    }
-
-    @Override
     public void afterCompletion(int status) {
-        List<LockLease> due;
         synchronized (this) {
             completed = true;
-            due = List.copyOf(leases);
-            leases.clear();
         }
-        due.forEach(LockLease::close);
+        leases.forEach(LockLease::close);
+        leases.clear();
     }
 
     /** Reacts to locks that are taken inside an open transaction, and end before others can see what it wrote. */
@@ -190,7 +176,7 @@ final class TransactionLocks implements TransactionSynchronization, Consumer<Loc
             }
             if (reaction == InsideTransaction.RELEASE_AFTER_COMPLETION) {
                 TransactionLocks locks = TransactionLocks.ofThisThread();
-                return purpose.isGuarded() ? locks::acceptGuarded : locks;
+                return lease -> locks.hold(lease, purpose.isGuarded());
             }
             // What the thread holds already goes on after this level of it; a transaction that only reads commits
             // nothing.
