@@ -37,8 +37,7 @@ record Fallback(List<Candidate> candidates) {
                 .filter(method -> suspending || !AnnotatedMethod.isSuspending(method))
                 .toList();
         List<Candidate> candidates = named.stream()
-                .filter(method -> hasParameters(method, owner))
-                .map(method -> candidate(method, owner))
+                .flatMap(method -> candidate(method, owner))
                 .sorted(Comparator.comparingInt(Candidate::depth).reversed())
                 .toList();
         String remedy = "Write one of: "
@@ -67,18 +66,14 @@ record Fallback(List<Candidate> candidates) {
                 .filter(method -> !method.isSynthetic() && !method.equals(owner.method()));
     }
 
-    private static Candidate candidate(Method method, AnnotatedMethod owner) {
-        Class<?>[] types = AnnotatedMethod.parameterTypes(method);
-        boolean takesFailure = types.length > AnnotatedMethod.parameterCount(owner.method());
-        return new Candidate(method, takesFailure ? types[types.length - 1] : null);
-    }
-
-    private static boolean hasParameters(Method method, AnnotatedMethod owner) {
+    private static Stream<Candidate> candidate(Method method, AnnotatedMethod owner) {
         Class<?>[] needed = parameterTypes(owner.method(), owner);
         Class<?>[] types = parameterTypes(method, owner);
-        int count = needed.length;
-        return (types.length == count || (types.length == count + 1 && Candidate.canTake(types[count])))
-                && Arrays.equals(types, 0, count, needed, 0, count);
+        Class<?> failure = types.length == needed.length + 1 ? types[needed.length] : null;
+        boolean fits = failure == null ? types.length == needed.length : Candidate.canTake(failure);
+        return fits && Arrays.equals(types, 0, needed.length, needed, 0, needed.length)
+                ? Stream.of(new Candidate(method, failure))
+                : Stream.empty();
     }
 
     private static boolean fits(Class<?> type, Class<?> needed) {

@@ -36,8 +36,8 @@ record MethodCheck(MethodLockSpecs specs, boolean woven) {
     private static final Logger log = LoggerFactory.getLogger(DistributedLocked.class);
 
     /** By name, because the annotations may not be there. */
-    private static final Set<String> CALLBACKS =
-            Set.of("jakarta.annotation.PostConstruct", "jakarta.annotation.PreDestroy");
+    private static final List<String> CALLBACKS =
+            List.of("jakarta.annotation.PostConstruct", "jakarta.annotation.PreDestroy");
 
     /** Annotations of which a fallback must not be deprived without a word. By name, because they may not be there. */
     private static final List<String> ADVISED = List.of(
@@ -146,9 +146,7 @@ record MethodCheck(MethodLockSpecs specs, boolean woven) {
         Method method = annotated.method();
         Class<?> type = annotated.targetClass();
         boolean isCallback = (callbacks.contains(method.getName()) && method.getParameterCount() == 0)
-                || Arrays.stream(method.getDeclaredAnnotations())
-                        .anyMatch(
-                                each -> CALLBACKS.contains(each.annotationType().getName()))
+                || CALLBACKS.stream().anyMatch(MergedAnnotations.from(method)::isPresent)
                 || isOf(InitializingBean.class, "afterPropertiesSet", method, type)
                 || isOf(DisposableBean.class, "destroy", method, type)
                 || isOf(AutoCloseable.class, "close", method, type);
