@@ -128,7 +128,7 @@ AcquireScript(r, m) ==
         between == IF Mutant = "SameMomentTrusted" THEN live.since > m.sent ELSE live.since >= m.sent
         doubtful == between /\ Mutant \notin {"NoNotAfter", "NoDoubt"}
         lease == IF doubtful THEN Min(Lease, notAfter) ELSE Lease
-        tooShort == 2 * lease < Min(Lease, Timeout)
+        tooShort == 4 * lease < 3 * Min(Lease, Timeout)
         kept == IF Mutant = "RepeatKeepsEnd" THEN r.until ELSE Max(r.until, lease)
         served == Serve(live, a)
         s == served[1]

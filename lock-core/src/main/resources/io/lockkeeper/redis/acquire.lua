@@ -72,7 +72,8 @@ if doubtful then
   left_ms = math.min(lease_ms, not_after - now)
   lease_ms = timeout_ms < SHORTEST_MS and math.min(lease_ms, SHORTEST_MS) or left_ms
 end
-local too_short = 2 * left_ms < math.min(asked_ms, timeout_ms)
+-- The sender must have the answer, and the answer to a renewal, before that.
+local too_short = 4 * left_ms < 3 * math.min(asked_ms, timeout_ms)
 
 -- Finds the first lock that the attempt cannot have, and whether it takes any before that.
 local blocked, takes

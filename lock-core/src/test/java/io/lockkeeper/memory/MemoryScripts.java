@@ -58,7 +58,7 @@ final class MemoryScripts {
         for (int i = 0; mayTake && i < blocked; i++) {
             takes |= !records.get(i).isHolder(me, now);
         }
-        if (takes && 2 * left < Math.min(command.leaseMillis(), sending.notAfter() - sending.sent() / 1_000)) {
+        if (takes && 4 * left < 3 * Math.min(command.leaseMillis(), sending.notAfter() - sending.sent() / 1_000)) {
             return Optional.empty();
         }
         if (blocked == records.size()) {
