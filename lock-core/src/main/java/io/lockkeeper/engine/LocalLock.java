@@ -271,8 +271,9 @@ final class LocalLock {
     /** The callers fail who hear of the store for the first time; those who waited before go on. */
     private void failedWithoutPlace(AcquireAttempt asked, StoreException failure, ClockReading now) {
         boolean sent = !(failure instanceof StoreNotReadyException);
+        boolean first = asked.first && asked.isAsking();
         end(asked, sent);
-        take(waiter -> (asked.first && sent) || !waiter.waits).forEach(waiter -> {
+        take(waiter -> (first && sent) || !waiter.waits).forEach(waiter -> {
             waiter.failure = failure;
             decide(new LockAction.Fail(waiter, failure));
         });

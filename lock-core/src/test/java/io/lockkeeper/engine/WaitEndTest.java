@@ -107,6 +107,23 @@ class WaitEndTest {
     }
 
     @Test
+    void aCallerInTheQueueWaitsOnWhereAnAnswerComesAfterTheEndOfItsLease() {
+        PendingRequest outcome = begin(LockRequest.of("stock", "orders").withWaitTime(Duration.ofSeconds(60)));
+        time.pass(ROUND_TRIP);
+        queued();
+        fixture.granted(100);
+        time.pass(ROUND_TRIP);
+        last(store.acquires).answer(new AcquireReply.Acquired(900, List.of(100L, 101L)));
+        assertThat(store.releases).hasSize(1);
+        assertThat(outcome).isNotDone();
+
+        time.pass(Duration.ofSeconds(1));
+        last(store.acquires).answer(new AcquireReply.Acquired(EngineFixture.LEASE_MILLIS, List.of(200L, 201L)));
+
+        assertThat(outcome).isCompletedWithValueMatching(ManagedLease::isHeld);
+    }
+
+    @Test
     void aSlowStoreThatIsAskedForTheNextFairCallerIsNotSilent() {
         List<PendingRequest> callers = Stream.generate(
                         () -> begin(WAITING.withMode(LockMode.FAIR).withWaitTime(Duration.ofMillis(3_000))))
