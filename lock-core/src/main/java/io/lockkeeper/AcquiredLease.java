@@ -23,12 +23,8 @@ final class AcquiredLease extends DelegatingLease {
     private static final AtomicLong LOOKS = new AtomicLong(System.nanoTime() - LOOKS_AT_ONCE * LOOK_NANOS);
 
     /** What stands on the stack between here and a caller. */
-    private static final Set<Class<?>> OWN = Set.of(
-            AcquiredLease.class,
-            ReentrantHolds.class,
-            TemplateOperations.class,
-            LockTemplate.class,
-            LockOperations.class);
+    private static final Set<Class<?>> OWN =
+            Set.of(AcquiredLease.class, ReentrantHolds.class, LockTemplate.class, LockOperations.class);
 
     private final LockManager.Lease lease;
     private final Cleaner.Cleanable trace;

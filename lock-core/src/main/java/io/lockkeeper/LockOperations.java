@@ -177,6 +177,6 @@ public interface LockOperations {
      * held, and fencing tokens come from the local clock.
      */
     static LockOperations withoutLocking() {
-        return new TemplateOperations();
+        return LockTemplate.withoutLocking();
     }
 }

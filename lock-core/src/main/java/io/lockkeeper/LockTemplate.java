@@ -5,10 +5,14 @@ import io.lockkeeper.engine.LeaseManager;
 import io.lockkeeper.store.LockStore;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
+import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
@@ -18,26 +22,25 @@ import org.jspecify.annotations.Nullable;
  * <p>Made with {@link #builder(LockStore)}; in an application with the starter it is there already. {@link #close()}
  * refuses new work, waits for work that holds locks, releases what is left and closes the store.
  */
-public final class LockTemplate extends TemplateOperations implements LockOperations, AutoCloseable {
+public final class LockTemplate implements LockOperations, AutoCloseable {
 
+    private final ReentrantHolds holds;
     private final @Nullable LockStore store;
+    private final Duration waitTime;
+    private final Duration retryDelay;
+    private final UnaryOperator<Runnable> decorator;
 
     private LockTemplate(Builder builder, LockManager manager) {
-        super(
-                new ReentrantHolds(manager, builder.interceptor),
-                builder.waitTime,
-                builder.retryDelay,
-                builder.decorator);
+        this.holds = new ReentrantHolds(manager, builder.interceptor);
         this.store = builder.store;
-    }
-
-    private LockTemplate() {
-        this.store = null;
+        this.waitTime = builder.waitTime;
+        this.retryDelay = builder.retryDelay;
+        this.decorator = builder.decorator;
     }
 
     /** Starts to build a template over a store, which serves no other template and is closed by this one. */
     public static Builder builder(LockStore store) {
-        return new Builder(store);
+        return new Builder(Objects.requireNonNull(store, "store must not be null"));
     }
 
     /**
@@ -45,7 +48,7 @@ public final class LockTemplate extends TemplateOperations implements LockOperat
      * callers together. Nothing is lost, nothing is refused, and it needs no store and no {@link #close()}.
      */
     public static LockTemplate withoutLocking() {
-        return new LockTemplate();
+        return new LockTemplate(new Builder(null).waitTime(Duration.ZERO), new UnlockedManager());
     }
 
     /** Returns where the locks are kept, which belongs to this template; empty for {@link #withoutLocking()}. */
@@ -56,6 +59,92 @@ public final class LockTemplate extends TemplateOperations implements LockOperat
     /** Returns how long a request waits that does not say; zero: it tries once. */
     public Duration waitTime() {
         return waitTime;
+    }
+
+    @Override
+    public LockLease acquire(LockRequest request) {
+        return holds.acquire(complete(request, waitTime));
+    }
+
+    @Override
+    public Optional<LockLease> tryAcquire(LockRequest request) {
+        try {
+            return Optional.of(holds.acquire(complete(request, Duration.ZERO)));
+        } catch (LockNotAcquiredException heldByOthers) {
+            return Optional.empty();
+        }
+    }
+
+    @Override
+    public CompletableFuture<LockLease> acquireAsync(LockRequest request) {
+        CompletableFuture<LockLease> result = new CompletableFuture<>();
+        holds.acquireAsync(complete(request, waitTime), result, AcquiredLease.ofThisCaller());
+        return result;
+    }
+
+    @Override
+    public <T extends @Nullable Object, X extends Throwable> T execute(LockRequest request, LockedAction<T, X> action)
+            throws X {
+        return run(holds.enter(complete(request, waitTime), true, true), action);
+    }
+
+    @Override
+    public <X extends Throwable> boolean tryRun(LockRequest request, LockedTask<X> task) throws X {
+        NestedLease level;
+        try {
+            level = holds.enter(complete(request, Duration.ZERO), true, true);
+        } catch (LockNotAcquiredException heldByOthers) {
+            return false;
+        }
+        return run(level, lease -> {
+            task.run(lease);
+            return true;
+        });
+    }
+
+    /** Runs a body, which is over when the release begins: that never throws, so it cannot mask what the body threw. */
+    private static <T extends @Nullable Object, X extends Throwable> T run(NestedLease level, LockedAction<T, X> action)
+            throws X {
+        try (level) {
+            return level.run(action);
+        }
+    }
+
+    @Override
+    public <T extends @Nullable Object> CompletableFuture<T> executeAsync(
+            LockRequest request, Function<LockLease, ? extends CompletionStage<T>> action) {
+        CompletableFuture<LockLease> acquisition = new CompletableFuture<>();
+        CompletableFuture<T> result = new AsyncExecution<>(holds, action::apply, decorator, false).run(acquisition);
+        holds.acquireAsync(complete(request, waitTime), acquisition, lease -> lease);
+        return result;
+    }
+
+    @Override
+    public <B extends @Nullable Object, T extends @Nullable Object> CompletableFuture<T> executeUntil(
+            LockRequest request,
+            Collection<? extends LockLease> enclosing,
+            LockedAction<? extends B, ?> action,
+            Function<? super B, ? extends @Nullable CompletionStage<T>> end) {
+        try {
+            return new AsyncExecution<>(holds, lease -> end.apply(((NestedLease) lease).run(action)), decorator, true)
+                    .run(holds.enterAsync(complete(request, waitTime), enclosing));
+        } catch (RuntimeException refused) {
+            // Such as an upgrade: a caller with a future looks for failures nowhere else.
+            return CompletableFuture.failedFuture(refused);
+        }
+    }
+
+    @Override
+    public DistributedLock lock(LockRequest request) {
+        return new ThreadOwnedLock(holds, Objects.requireNonNull(request, "request must not be null"));
+    }
+
+    /** Sets what a request leaves open. */
+    private LockRequest complete(LockRequest request, Duration wait) {
+        LockRequest complete = request.waitTime() == null ? request.withWaitTime(wait) : request;
+        return complete.retryCount() > 0 && complete.retryDelay() == null
+                ? complete.withRetries(complete.retryCount(), retryDelay)
+                : complete;
     }
 
     /** Returns what looks at the locks of this template's store, and ends a hold by force. */
@@ -82,7 +171,7 @@ public final class LockTemplate extends TemplateOperations implements LockOperat
 
         private static final Duration MIN_LEASE = Duration.ofSeconds(1);
 
-        private final LockStore store;
+        private final @Nullable LockStore store;
         private final List<LockListener> listeners = new ArrayList<>();
         private Duration waitTime = Duration.ofSeconds(60);
         private Duration leaseTime = Duration.ofSeconds(30);
@@ -96,8 +185,8 @@ public final class LockTemplate extends TemplateOperations implements LockOperat
         private UnaryOperator<Runnable> decorator = body -> body;
         private @Nullable AcquisitionInterceptor interceptor;
 
-        Builder(LockStore store) {
-            this.store = Objects.requireNonNull(store, "store must not be null");
+        private Builder(@Nullable LockStore store) {
+            this.store = store;
         }
 
         /** Sets how long a request waits that does not say; 60 s unless set; zero: try once. */
@@ -216,7 +305,7 @@ public final class LockTemplate extends TemplateOperations implements LockOperat
                     serviceName,
                     callbacks,
                     new SafeLockListener(List.copyOf(listeners)));
-            return new LockTemplate(this, LeaseManager.create(store, settings));
+            return new LockTemplate(this, LeaseManager.create(Objects.requireNonNull(store), settings));
         }
 
         private static Duration notNegative(String what, Duration time) {
