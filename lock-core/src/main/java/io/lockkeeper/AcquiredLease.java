@@ -3,6 +3,7 @@ package io.lockkeeper;
 
 import java.lang.StackWalker.StackFrame;
 import java.lang.ref.Cleaner;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -67,13 +68,8 @@ final class AcquiredLease extends DelegatingLease {
     }
 
     @Override
-    int size() {
-        return 1;
-    }
-
-    @Override
-    LockLease lease(int index) {
-        return lease;
+    List<LockManager.Lease> leases() {
+        return List.of(lease);
     }
 
     @Override

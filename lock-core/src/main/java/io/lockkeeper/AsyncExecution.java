@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 /** Runs work under a lease that is on its way, and releases the lease when the stage that follows from it is completed. */
 final class AsyncExecution<T extends @Nullable Object> {
 
-    private final ReentrantHolds holds;
+    private final LockManager manager;
     private final LockedAction<? extends @Nullable CompletionStage<T>, ?> work;
     private final UnaryOperator<Runnable> decorator;
 
@@ -24,17 +24,17 @@ final class AsyncExecution<T extends @Nullable Object> {
     private boolean returned;
 
     AsyncExecution(
-            ReentrantHolds holds,
+            LockManager manager,
             LockedAction<? extends @Nullable CompletionStage<T>, ?> work,
             UnaryOperator<Runnable> decorator,
             boolean endsWork) {
-        this.holds = holds;
+        this.manager = manager;
         this.work = work;
         this.decorator = decorator;
         this.endsWork = endsWork;
     }
 
-    CompletableFuture<T> run(CompletableFuture<? extends LockLease> acquisition) {
+    CompletableFuture<T> run(CompletableFuture<LockLease> acquisition) {
         Thread caller = Thread.currentThread();
         Runnable body = () -> work(acquisition.join());
         Runnable elsewhere = acquisition.isDone() ? body : decorated(body);
@@ -43,7 +43,7 @@ final class AsyncExecution<T extends @Nullable Object> {
                 result.completeExceptionally(failure);
             } else if (result.isDone()) {
                 // The caller has cancelled or completed the result, and the lease would stay held.
-                holds.releaseAsync(lease, () -> {});
+                release(lease, () -> {});
             } else {
                 // In the call itself without the copy of its context, which could clear the context at its end.
                 run(Thread.currentThread() == caller && !returned ? body : elsewhere, lease);
@@ -69,14 +69,14 @@ final class AsyncExecution<T extends @Nullable Object> {
             body.run();
         } catch (Throwable failure) {
             // That of a decorator, which may not have come to the body.
-            holds.releaseAsync(lease, () -> result.completeExceptionally(failure));
+            release(lease, () -> result.completeExceptionally(failure));
         }
     }
 
     /** The lease ends once, with the stage or with the result, whichever is first; the result waits for the release. */
     private void work(LockLease lease) {
         CompletableFuture<T> ended = new CompletableFuture<>();
-        ended.whenComplete((value, failure) -> holds.releaseAsync(lease, () -> complete(result, value, failure)));
+        ended.whenComplete((value, failure) -> release(lease, () -> complete(result, value, failure)));
         CompletionStage<T> stage = null;
         try {
             stage = work.run(lease);
@@ -99,6 +99,18 @@ final class AsyncExecution<T extends @Nullable Object> {
                 }
             });
         }
+    }
+
+    /** Releases the lease without blocking, and runs something on the executor when that is done. */
+    private void release(LockLease lease, Runnable then) {
+        CompletableFuture<?> released;
+        try {
+            released = ((LockManager.Lease) lease).closeAsync();
+        } catch (Throwable failure) {
+            // The end is told, with an error or without.
+            released = CompletableFuture.failedFuture(failure);
+        }
+        released.whenComplete((done, never) -> manager.execute(then));
     }
 
     /** Returns what the caller is told of a failure: not that of a stage which only passes it on. */

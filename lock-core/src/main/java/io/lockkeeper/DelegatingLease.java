@@ -2,6 +2,7 @@
 package io.lockkeeper;
 
 import java.time.Duration;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -11,7 +12,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** A lease that stands for others, and is held while it was not released and all of them are held. */
-abstract class DelegatingLease implements LockLease {
+abstract class DelegatingLease implements LockManager.Lease {
 
     private static final Logger log = LoggerFactory.getLogger(LockLease.class);
 
@@ -23,11 +24,9 @@ abstract class DelegatingLease implements LockLease {
 
     private volatile boolean released;
 
-    abstract int size();
+    abstract List<LockManager.Lease> leases();
 
-    abstract LockLease lease(int index);
-
-    /** Returns whether this lease was released, whatever became of the others. */
+    @Override
     public boolean isReleased() {
         return released;
     }
@@ -40,8 +39,8 @@ abstract class DelegatingLease implements LockLease {
     }
 
     private boolean all(Predicate<LockLease> condition) {
-        for (int i = 0; i < size(); i++) {
-            if (!condition.test(lease(i))) {
+        for (LockLease lease : leases()) {
+            if (!condition.test(lease)) {
                 return false;
             }
         }
@@ -50,19 +49,19 @@ abstract class DelegatingLease implements LockLease {
 
     @Override
     public List<String> names() {
-        return lease(0).names();
+        return leases().get(0).names();
     }
 
     @Override
     public LockMode mode() {
-        return lease(0).mode();
+        return leases().get(0).mode();
     }
 
     @Override
     public long fencingToken(String name) {
-        for (int i = 0; i < size(); i++) {
-            if (lease(i).names().contains(name)) {
-                return lease(i).fencingToken(name);
+        for (LockLease lease : leases()) {
+            if (lease.names().contains(name)) {
+                return lease.fencingToken(name);
             }
         }
         throw new IllegalArgumentException("This lease holds " + names() + ", not '" + name + "'");
@@ -75,19 +74,17 @@ abstract class DelegatingLease implements LockLease {
 
     @Override
     public Duration remaining() {
-        Duration shortest = released ? Duration.ZERO : FOREVER;
-        for (int i = 0; i < size(); i++) {
-            Duration remaining = lease(i).remaining();
-            shortest = remaining.compareTo(shortest) < 0 ? remaining : shortest;
-        }
-        return shortest;
+        return released
+                ? Duration.ZERO
+                : leases().stream()
+                        .map(LockLease::remaining)
+                        .min(Comparator.naturalOrder())
+                        .orElse(FOREVER);
     }
 
     @Override
     public void ensureHeld() {
-        for (int i = 0; i < size(); i++) {
-            lease(i).ensureHeld();
-        }
+        leases().forEach(LockLease::ensureHeld);
         if (released) {
             throw new LockLostException(name(), fencingToken(), Duration.ZERO, "it was released");
         }
@@ -111,14 +108,12 @@ abstract class DelegatingLease implements LockLease {
     @Override
     public void onLost(Consumer<LockLostException> callback) {
         Consumer<LockLostException> called = calledOnce(callback);
-        for (int i = 0; i < size(); i++) {
-            lease(i).onLost(called);
-        }
+        leases().forEach(lease -> lease.onLost(called));
     }
 
     final Consumer<LockLostException> calledOnce(Consumer<LockLostException> callback) {
         Objects.requireNonNull(callback, "callback must not be null");
-        if (size() == 1) {
+        if (leases().size() == 1) {
             return callback;
         }
         AtomicBoolean called = new AtomicBoolean();
@@ -135,8 +130,8 @@ abstract class DelegatingLease implements LockLease {
             return ReleaseResult.ALREADY_RELEASED;
         }
         ReleaseResult result = ReleaseResult.RELEASED;
-        for (int i = 0; i < size(); i++) {
-            result = worse(result, lease(i).release());
+        for (LockLease lease : leases()) {
+            result = worse(result, lease.release());
         }
         return result;
     }
@@ -158,28 +153,23 @@ abstract class DelegatingLease implements LockLease {
 
     @Override
     public String toString() {
-        return size() == 1 ? String.valueOf(lease(0)) : "LockLease" + names();
+        return leases().size() == 1 ? leases().get(0).toString() : "LockLease" + names();
     }
 
     /** Leases of several holds as one. */
-    static final class Joint extends DelegatingLease {
+    static class Joint extends DelegatingLease {
 
-        private final LockRequest request;
-        private final List<? extends LockLease> leases;
+        final LockRequest request;
+        private final List<LockManager.Lease> leases;
 
-        Joint(LockRequest request, List<? extends LockLease> leases) {
+        Joint(LockRequest request, List<LockManager.Lease> leases) {
             this.request = request;
             this.leases = leases;
         }
 
         @Override
-        int size() {
-            return leases.size();
-        }
-
-        @Override
-        LockLease lease(int index) {
-            return leases.get(index);
+        List<LockManager.Lease> leases() {
+            return leases;
         }
 
         @Override

@@ -12,8 +12,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What one owner, such as a thread, is inside of: levels of holds, linked from the innermost outwards. Levels may be ended on
- * other threads; everything else happens on the thread of the owner.
+ * What one owner, such as a thread, is inside of. Levels may be ended on other threads; everything else happens on the
+ * thread of the owner.
  */
 final class LockOwner {
 
@@ -23,10 +23,12 @@ final class LockOwner {
     private static final int MOST_OWED = 1_000;
 
     private final ReentrantHolds holds;
-    private @Nullable NestedLease innermost;
+
+    /** The outermost first. */
+    private final List<NestedLease> levels = new ArrayList<>(2);
 
     /** How many unlocks are missing of holds that ended by themselves. */
-    private @Nullable Map<Locked, Integer> owed;
+    private Map<Locked, Integer> owed = Map.of();
 
     LockOwner(ReentrantHolds holds) {
         this.holds = holds;
@@ -34,56 +36,40 @@ final class LockOwner {
 
     /** Puts this owner inside a level: what that holds, it enters again as if it had acquired it. */
     synchronized void enter(NestedLease level) {
-        if (innermost != null) {
-            dropIf(LockOwner::hasLapsed);
-        }
-        level.outer = innermost;
-        innermost = level;
+        drop(LockOwner::hasLapsed);
+        levels.add(level);
     }
 
     /** Takes this owner out of a level, on any thread. */
-    synchronized void leave(NestedLease left) {
-        removeIf(level -> level == left);
+    synchronized void leave(NestedLease level) {
+        levels.remove(level);
         forgetIfEmpty();
     }
 
     private static boolean hasLapsed(NestedLease level) {
-        if (level.hasLapsed()) {
+        boolean lapsed = level.hasLapsed();
+        if (lapsed) {
             log.warn(
                     "Lock '{}' was not unlocked before its lease time was over: call unlock() in a finally block",
                     String.join("', '", level.names()));
-            return true;
         }
-        return false;
-    }
-
-    private void removeIf(Predicate<NestedLease> left) {
-        NestedLease inner = null;
-        for (NestedLease level = innermost; level != null; level = level.outer) {
-            if (!left.test(level)) {
-                inner = level;
-            } else if (inner == null) {
-                innermost = level.outer;
-            } else {
-                inner.outer = level.outer;
-            }
-        }
+        return lapsed;
     }
 
     private void forgetIfEmpty() {
-        if (innermost == null && owed == null) {
+        if (levels.isEmpty() && owed.isEmpty()) {
             holds.forgetThisThread(this);
         }
     }
 
     /** Forgets locks that have ended without their unlocks, which are owed from now on. */
-    synchronized void dropIf(Predicate<NestedLease> ended) {
-        removeIf(level -> level.isLock() && ended.test(level) && owe(level));
+    synchronized void drop(Predicate<NestedLease> ended) {
+        levels.removeIf(level -> !level.body && ended.test(level) && owe(Locked.by(level.request)));
     }
 
-    private boolean owe(NestedLease level) {
-        owed = owed == null ? new LinkedHashMap<>(4) : owed;
-        owed.merge(level.locked(), 1, Integer::sum);
+    private boolean owe(Locked locked) {
+        owed = owed.isEmpty() ? new LinkedHashMap<>(4) : owed;
+        owed.merge(locked, 1, Integer::sum);
         if (owed.size() > MOST_OWED) {
             owed.remove(owed.keySet().iterator().next());
         }
@@ -92,51 +78,47 @@ final class LockOwner {
 
     /** Takes one of the unlocks that are owed; false: there is none. */
     synchronized boolean takeOwed(Locked locked) {
-        if (owed == null || !owed.containsKey(locked)) {
+        if (!owed.containsKey(locked)) {
             return false;
         }
         owed.computeIfPresent(locked, (known, count) -> count == 1 ? null : count - 1);
-        owed = owed.isEmpty() ? null : owed;
         forgetIfEmpty();
         return true;
     }
 
-    /** Returns whether a level of this owner has a lock that is held. */
-    boolean isHolding() {
-        return levels().stream().anyMatch(LockLease::isHeld);
-    }
-
-    synchronized boolean isInside() {
-        return innermost != null;
+    /** Returns the last level that an unlock of this ends; null: there is none. */
+    synchronized @Nullable NestedLease last(Locked locked) {
+        NestedLease last = null;
+        for (NestedLease level : levels) {
+            last = !level.body && Locked.by(level.request).equals(locked) ? level : last;
+        }
+        return last;
     }
 
     /** Returns the hold of a name that this owner entered first, and that goes on; null: there is none. */
     synchronized @Nullable ReentrantHold find(String name, LockMode mode) {
-        ReentrantHold found = null;
-        for (NestedLease level = innermost; level != null; level = level.outer) {
+        for (NestedLease level : levels) {
             ReentrantHold hold = level.find(name, mode);
-            found = hold == null ? found : hold;
+            if (hold != null) {
+                return hold;
+            }
         }
-        return found;
+        return null;
     }
 
     /** Returns how many levels this owner has of a name, for reading or not; 0 where it does not hold it. */
-    int holdCount(String name, LockMode mode) {
+    synchronized int holdCount(String name, LockMode mode) {
         ReentrantHold hold = find(name, mode);
         return hold == null || !hold.lease().isHeld()
                 ? 0
-                : (int) levels().stream()
+                : (int) levels.stream()
                         .filter(level -> level.isIn(hold) && level.reads() == (mode == LockMode.READ))
                         .count();
     }
 
-    /** Returns the levels that this owner is inside of, the innermost first. */
+    /** Returns the levels that this owner is inside of. */
     synchronized List<NestedLease> levels() {
-        List<NestedLease> levels = new ArrayList<>();
-        for (NestedLease level = innermost; level != null; level = level.outer) {
-            levels.add(level);
-        }
-        return levels;
+        return List.copyOf(levels);
     }
 
     /** What was locked by one call, and is unlocked by one. */

@@ -114,7 +114,8 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
     public <T extends @Nullable Object> CompletableFuture<T> executeAsync(
             LockRequest request, Function<LockLease, ? extends CompletionStage<T>> action) {
         CompletableFuture<LockLease> acquisition = new CompletableFuture<>();
-        CompletableFuture<T> result = new AsyncExecution<>(holds, action::apply, decorator, false).run(acquisition);
+        CompletableFuture<T> result =
+                new AsyncExecution<>(holds.manager, action::apply, decorator, false).run(acquisition);
         holds.acquireAsync(complete(request, waitTime), acquisition, lease -> lease);
         return result;
     }
@@ -126,7 +127,8 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
             LockedAction<? extends B, ?> action,
             Function<? super B, ? extends @Nullable CompletionStage<T>> end) {
         try {
-            return new AsyncExecution<>(holds, lease -> end.apply(((NestedLease) lease).run(action)), decorator, true)
+            return new AsyncExecution<>(
+                            holds.manager, lease -> end.apply(((NestedLease) lease).run(action)), decorator, true)
                     .run(holds.enterAsync(complete(request, waitTime), enclosing));
         } catch (RuntimeException refused) {
             // Such as an upgrade: a caller with a future looks for failures nowhere else.

@@ -15,21 +15,17 @@ import org.jspecify.annotations.Nullable;
 final class NestedLease extends DelegatingLease {
 
     private final ReentrantHolds holds;
-    private final LockRequest request;
+    final LockRequest request;
 
     /** Whether the level is that of a body; else that of a lock, until its unlock. */
-    private final boolean body;
+    final boolean body;
 
     private volatile List<ReentrantHold> entered = List.of();
     private long acquisition;
-    private @Nullable List<Consumer<LockLostException>> callbacks;
+    private List<Consumer<LockLostException>> callbacks = List.of();
 
     /** The owner that this level belongs to; null: it belongs to none. */
     volatile @Nullable LockOwner owner;
-
-    /** The level around this one of the same owner, which guards it. */
-    @Nullable
-    NestedLease outer;
 
     /** Whether a loss has ended what was taken last. Guarded by this. */
     private boolean lastLeft;
@@ -44,7 +40,7 @@ final class NestedLease extends DelegatingLease {
 
     /** Enters a hold, unless that is over. */
     void enter(ReentrantHold hold) {
-        if (!hold.enter(request.mode(), body)) {
+        if (!hold.enter(this)) {
             return;
         }
         synchronized (this) {
@@ -56,7 +52,7 @@ final class NestedLease extends DelegatingLease {
             }
         }
         // The caller has given up meanwhile.
-        hold.leaveAsync(request.mode(), body);
+        hold.leave(this, false);
     }
 
     /** Begins a hold; a lease that it cannot take goes back. */
@@ -75,9 +71,6 @@ final class NestedLease extends DelegatingLease {
     LockRequest missing() {
         if (entered.isEmpty()) {
             return request;
-        }
-        if (size() == 1 && lease(0).names().containsAll(names())) {
-            return null;
         }
         List<String> missing = names().stream()
                 .filter(name ->
@@ -120,6 +113,7 @@ final class NestedLease extends DelegatingLease {
 
     // ---- what it is ----
 
+    /** Returns whether it goes on, and the same holds are entered by it. */
     boolean isOf(ReentrantHolds known) {
         return holds == known && !isReleased();
     }
@@ -130,28 +124,23 @@ final class NestedLease extends DelegatingLease {
 
     /** Returns whether it ended by itself, as asked. */
     boolean hasLapsed() {
-        return !entered.isEmpty() && entered.stream().allMatch(hold -> hold.isOver() || hold.hasLapsed());
+        return !entered.isEmpty()
+                && entered.stream()
+                        .allMatch(hold -> hold.isOver() || (hold.lease().hasEndedAsAsked() && !hold.hasBodies()));
     }
 
     boolean reads() {
         return request.mode() == LockMode.READ;
     }
 
-    /** Returns what its unlock has to name. */
-    LockOwner.Locked locked() {
-        return LockOwner.Locked.by(request);
-    }
-
-    /** Returns whether an unlock ends it. */
-    boolean isLock() {
-        return !body;
-    }
-
     /** Returns its hold of a name that goes on; null: it has none. */
     @Nullable
     ReentrantHold find(String name, LockMode mode) {
         for (ReentrantHold hold : entered) {
-            if (hold.lease().names().contains(name) && !hold.isOver() && holds.isSeen(hold.lease(), mode)) {
+            LockManager.Lease lease = hold.lease();
+            // Where nothing excludes, a name is read and written apart.
+            boolean seen = holds.manager.excludes() || (lease.mode() == LockMode.READ) == (mode == LockMode.READ);
+            if (seen && !hold.isOver() && lease.names().contains(name)) {
                 return hold;
             }
         }
@@ -159,13 +148,11 @@ final class NestedLease extends DelegatingLease {
     }
 
     @Override
-    int size() {
-        return entered.size();
-    }
-
-    @Override
-    LockManager.Lease lease(int index) {
-        return entered.get(index).lease();
+    List<LockManager.Lease> leases() {
+        List<ReentrantHold> known = entered;
+        return known.size() == 1
+                ? List.of(known.get(0).lease())
+                : known.stream().map(ReentrantHold::lease).toList();
     }
 
     @Override
@@ -175,16 +162,16 @@ final class NestedLease extends DelegatingLease {
 
     @Override
     public LockMode mode() {
-        return reads() || size() != 1 ? request.mode() : super.mode();
+        return reads() || entered.size() != 1 ? request.mode() : super.mode();
     }
 
     @Override
     public void onLost(Consumer<LockLostException> callback) {
         Consumer<LockLostException> called = calledOnce(callback);
-        entered.forEach(hold -> hold.lease().onLost(called));
+        leases().forEach(lease -> lease.onLost(called));
         synchronized (this) {
             if (!isReleased()) {
-                callbacks = callbacks == null ? new ArrayList<>(1) : callbacks;
+                callbacks = callbacks.isEmpty() ? new ArrayList<>(1) : callbacks;
                 callbacks.add(called);
                 return;
             }
@@ -192,8 +179,9 @@ final class NestedLease extends DelegatingLease {
         forget(called);
     }
 
-    private void forget(Consumer<LockLostException> callback) {
-        entered.forEach(hold -> hold.lease().forget(callback));
+    @Override
+    public void forget(Consumer<LockLostException> callback) {
+        leases().forEach(lease -> lease.forget(callback));
     }
 
     private void leaveLast() {
@@ -203,7 +191,7 @@ final class NestedLease extends DelegatingLease {
             }
             lastLeft = true;
         }
-        entered.get(size() - 1).leave(request.mode(), body);
+        entered.get(entered.size() - 1).leave(this, true);
     }
 
     /** Runs a body on this thread, which is inside. */
@@ -227,34 +215,28 @@ final class NestedLease extends DelegatingLease {
 
     @Override
     public ReleaseResult release() {
-        if (!end()) {
-            return ReleaseResult.ALREADY_RELEASED;
-        }
-        ReleaseResult result = ReleaseResult.RELEASED;
-        List<ReentrantHold> left = entered;
-        try {
-            left = leave();
-        } finally {
-            for (ReentrantHold hold : left) {
-                result = worse(result, hold.leave(request.mode(), body));
-            }
-        }
-        return left.size() == size() ? result : ReleaseResult.LOST;
+        return end(true).join();
     }
 
-    /** Ends the level as {@link #close()}, but without waiting for the store where it ends a hold. */
-    CompletableFuture<?> closeAsync() {
+    @Override
+    public CompletableFuture<ReleaseResult> closeAsync() {
+        return end(false);
+    }
+
+    private CompletableFuture<ReleaseResult> end(boolean waits) {
         if (!end()) {
             return CompletableFuture.completedFuture(ReleaseResult.ALREADY_RELEASED);
         }
         List<ReentrantHold> left = entered;
-        CompletableFuture<?> result;
+        CompletableFuture<ReleaseResult> result;
         try {
             left = leave();
         } finally {
-            result = CompletableFuture.allOf(left.stream()
-                    .map(hold -> hold.leaveAsync(request.mode(), body))
-                    .toArray(CompletableFuture<?>[]::new));
+            result = CompletableFuture.completedFuture(
+                    left.size() == entered.size() ? ReleaseResult.RELEASED : ReleaseResult.LOST);
+            for (ReentrantHold hold : left) {
+                result = result.thenCombine(hold.leave(this, waits), DelegatingLease::worse);
+            }
         }
         return result;
     }
@@ -265,12 +247,10 @@ final class NestedLease extends DelegatingLease {
         List<ReentrantHold> stillIn;
         synchronized (this) {
             known = callbacks;
-            callbacks = null;
-            stillIn = lastLeft ? entered.subList(0, size() - 1) : entered;
+            callbacks = List.of();
+            stillIn = lastLeft ? entered.subList(0, entered.size() - 1) : entered;
         }
-        if (known != null) {
-            known.forEach(this::forget);
-        }
+        known.forEach(this::forget);
         LockOwner left = owner;
         if (left != null) {
             left.leave(this);

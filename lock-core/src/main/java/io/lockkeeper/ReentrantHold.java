@@ -29,11 +29,6 @@ final class ReentrantHold {
         return lease;
     }
 
-    /** Returns whether the lease has a fixed end, which has passed, and no body runs under it. */
-    boolean hasLapsed() {
-        return lease.hasEndedAsAsked() && !hasBodies();
-    }
-
     boolean hasBodies() {
         return bodies > 0;
     }
@@ -54,36 +49,33 @@ final class ReentrantHold {
      *
      * @throws LockUpgradeException if the hold is that of a reader, and the level asks for more
      */
-    synchronized boolean enter(LockMode mode, boolean body) {
+    synchronized boolean enter(NestedLease level) {
         if (over) {
             return false;
         }
-        if (lease.mode() == LockMode.READ && mode != LockMode.READ) {
-            throw new LockUpgradeException(lease.name(), mode);
+        if (lease.mode() == LockMode.READ && !level.reads()) {
+            throw new LockUpgradeException(lease.name(), level.request.mode());
         }
-        count(mode, body, 1);
+        count(level, 1);
         return true;
     }
 
-    /** Ends a level and waits for the store; the last one releases the lease. A lost lease is reported by every level. */
-    ReleaseResult leave(LockMode mode, boolean body) {
-        CompletableFuture<?> downgrade = leaveLevel(mode, body);
+    /** Ends a level, and waits for the store or not; the last one releases the lease. A lost lease is reported by every level. */
+    CompletableFuture<ReleaseResult> leave(NestedLease level, boolean waits) {
+        CompletableFuture<?> downgrade = leave(level);
         if (downgrade == null) {
-            return lease.release();
+            return waits ? CompletableFuture.completedFuture(lease.release()) : lease.closeAsync();
         }
-        lease.join(downgrade);
-        return lease.isHeld() || lease.isReleased() ? ReleaseResult.RELEASED : ReleaseResult.LOST;
-    }
-
-    /** Ends a level without waiting for the store. */
-    CompletableFuture<?> leaveAsync(LockMode mode, boolean body) {
-        CompletableFuture<?> downgrade = leaveLevel(mode, body);
-        return downgrade == null ? lease.closeAsync() : downgrade;
+        if (waits) {
+            lease.join(downgrade);
+        }
+        return downgrade.thenApply(
+                done -> lease.isHeld() || lease.isReleased() ? ReleaseResult.RELEASED : ReleaseResult.LOST);
     }
 
     /** Ends a level; returns what is completed when that is known, null where it was the last one. */
-    private synchronized @Nullable CompletableFuture<?> leaveLevel(LockMode mode, boolean body) {
-        count(mode, body, -1);
+    private synchronized @Nullable CompletableFuture<?> leave(NestedLease level) {
+        count(level, -1);
         if (exclusiveLevels + readLevels == 0) {
             over = true;
             return null;
@@ -96,12 +88,12 @@ final class ReentrantHold {
     }
 
     @SuppressWarnings("NonAtomicVolatileUpdate") // Written under the lock alone.
-    private void count(LockMode mode, boolean body, int change) {
-        if (mode == LockMode.READ) {
+    private void count(NestedLease level, int change) {
+        if (level.reads()) {
             readLevels += change;
         } else {
             exclusiveLevels += change;
         }
-        bodies = bodies + (body ? change : 0);
+        bodies += level.body ? change : 0;
     }
 }

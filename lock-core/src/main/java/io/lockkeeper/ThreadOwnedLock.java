@@ -91,10 +91,9 @@ final class ThreadOwnedLock implements DistributedLock {
     public ReleaseResult release() {
         LockOwner owner = holds.knownThread();
         LockOwner.Locked locked = LockOwner.Locked.by(request);
-        for (NestedLease level : owner.levels()) {
-            if (level.isLock() && level.locked().equals(locked)) {
-                return level.release();
-            }
+        NestedLease level = owner.last(locked);
+        if (level != null) {
+            return level.release();
         }
         if (owner.takeOwed(locked)) {
             return ReleaseResult.LOST;
@@ -136,15 +135,15 @@ final class ThreadOwnedLock implements DistributedLock {
         if (holdCount(owner) == 0) {
             return Optional.empty();
         }
-        List<LockLease> leases = request.names().stream()
+        List<LockManager.Lease> leases = request.names().stream()
                 .map(name -> owner.find(name, request.mode()))
                 .filter(Objects::nonNull)
-                .<LockLease>map(ReentrantHold::lease)
+                .map(ReentrantHold::lease)
                 .distinct()
                 .toList();
         return leases.size() > 1
                 ? Optional.of(new DelegatingLease.Joint(request, leases))
-                : leases.stream().findFirst();
+                : leases.stream().findFirst().map(lease -> lease);
     }
 
     @Override

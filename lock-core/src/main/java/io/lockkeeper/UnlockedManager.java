@@ -87,34 +87,13 @@ final class UnlockedManager implements LockManager, LockInspector {
     }
 
     /** A lease of nothing: held until it is released. */
-    static final class UnlockedLease extends DelegatingLease implements Lease {
+    static final class UnlockedLease extends DelegatingLease.Joint {
 
-        private final LockRequest request;
         private final long token;
 
         UnlockedLease(LockRequest request, long token) {
-            this.request = request;
+            super(request, List.of());
             this.token = token;
-        }
-
-        @Override
-        int size() {
-            return 0;
-        }
-
-        @Override
-        LockLease lease(int index) {
-            throw new IndexOutOfBoundsException(index);
-        }
-
-        @Override
-        public List<String> names() {
-            return request.names();
-        }
-
-        @Override
-        public LockMode mode() {
-            return request.mode();
         }
 
         @Override

@@ -305,7 +305,7 @@ class ReentrantHoldsTest {
     }
 
     private NestedLease enterAsync(List<NestedLease> enclosing) {
-        return holds.enterAsync(REQUEST, enclosing).join();
+        return (NestedLease) holds.enterAsync(REQUEST, enclosing).join();
     }
 
     private DistributedLock view(LockRequest request) {

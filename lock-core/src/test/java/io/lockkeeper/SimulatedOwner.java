@@ -12,13 +12,18 @@ public final class SimulatedOwner {
 
     /** Makes an owner that holds nothing. */
     public SimulatedOwner(LockManager manager) {
-        this.holds = new ReentrantHolds(manager, null);
+        this.holds = new ReentrantHolds(manager, null) {
+            @Override
+            LockOwner knownThread() {
+                return owner;
+            }
+        };
         this.owner = new LockOwner(holds);
     }
 
     /** Enters a lock; what is still to come is given up where the result is cancelled. */
-    public CompletableFuture<? extends LockLease> enter(LockRequest request) {
-        return holds.enterAsync(owner, request, List.of(), List.of(), null);
+    public CompletableFuture<LockLease> enter(LockRequest request) {
+        return holds.enterAsync(request, List.of());
     }
 
     /** Enters a lock with the lease for which a thread has waited. */
@@ -32,7 +37,7 @@ public final class SimulatedOwner {
     public LockManager.Lease inside(LockLease level) {
         NestedLease entered = (NestedLease) level;
         entered.bindTo(owner);
-        return entered.lease(0);
+        return entered.leases().get(0);
     }
 
     /** Locks what a level holds, and leaves the level: the owner has to unlock. */
