@@ -109,9 +109,18 @@ class ReentrantHolds {
             manager.check(request);
             if (entry.keeper == null) {
                 manager.acquireAsync(request, false, result, received, false);
-            } else {
-                entry.enterAsync(result, false);
+                return;
             }
+            // Held on at once where the lock is there, so that this thread enters it again from now on.
+            CompletableFuture<LockLease> entering = entry.enterAsync();
+            entering.whenComplete((lease, failure) -> manager.execute(() -> {
+                if (lease == null) {
+                    result.completeExceptionally(failure);
+                } else if (!result.complete(lease)) {
+                    ((NestedLease) lease).closeAsync();
+                }
+            }));
+            result.whenComplete((lease, failure) -> entering.cancel(false));
         } catch (RuntimeException | Error refused) {
             // A caller with a future looks for failures nowhere else.
             result.completeExceptionally(refused);
@@ -134,9 +143,7 @@ class ReentrantHolds {
      * @return the level to come; ended by the caller, it gives up the place
      */
     CompletableFuture<LockLease> enterAsync(LockRequest request, Collection<? extends LockLease> enclosing) {
-        CompletableFuture<LockLease> result = new CompletableFuture<>();
-        new Entry(request, true, enclosing).enterAsync(result, true);
-        return result;
+        return new Entry(request, true, enclosing).enterAsync();
     }
 
     /** One call that asks for locks, on its thread: what surrounds it, and what is held already. */
@@ -281,44 +288,40 @@ class ReentrantHolds {
         }
 
         /** Enters without blocking; a result that the caller has ended gives up the level. */
-        void enterAsync(CompletableFuture<LockLease> result, boolean atOnce) {
+        CompletableFuture<LockLease> enterAsync() {
             manager.check(request);
             boolean nested = isNested();
             List<ReentrantHold> held = held();
             CompletableFuture<?>[] extensions = shorter(held).stream()
                     .map(lease -> lease.extendAsync(Objects.requireNonNull(request.leaseTime())))
                     .toArray(CompletableFuture<?>[]::new);
-            result.handle((done, failure) -> done == level ? null : level.closeAsync());
+            CompletableFuture<LockLease> result = new CompletableFuture<>();
+            result.handle((done, failure) -> done == null ? level.closeAsync() : null);
             if (extensions.length == 0) {
-                enterAsync(held, nested, result, atOnce);
-                return;
+                enterAsync(held, nested, result);
+                return result;
             }
             CompletableFuture.allOf(extensions)
                     .whenComplete((done, failure) -> manager.execute(() -> {
                         if (failure == null) {
-                            enterAsync(held, nested, result, true);
+                            enterAsync(held, nested, result);
                         } else {
                             result.completeExceptionally(notExtended(failure));
                         }
                     }));
+            return result;
         }
 
-        private void enterAsync(
-                List<ReentrantHold> held, boolean nested, CompletableFuture<LockLease> result, boolean atOnce) {
+        private void enterAsync(List<ReentrantHold> held, boolean nested, CompletableFuture<LockLease> result) {
             try {
                 held.forEach(hold -> hold.lease().ensureHeld());
                 held.forEach(level::enter);
                 LockRequest missing = level.missing();
                 if (missing != null) {
-                    manager.acquireAsync(missing, nested, result, this::begin, atOnce);
-                    return;
-                }
-                level.complete();
-                keep();
-                if (atOnce) {
-                    result.complete(level);
+                    manager.acquireAsync(missing, nested, result, this::begin, true);
                 } else {
-                    manager.execute(() -> result.complete(level));
+                    level.complete();
+                    result.complete(keep());
                 }
             } catch (Throwable failure) {
                 result.completeExceptionally(failure);

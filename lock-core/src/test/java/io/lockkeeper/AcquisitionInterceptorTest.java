@@ -18,6 +18,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -150,6 +151,43 @@ class AcquisitionInterceptorTest {
         assertThat(kept).hasSize(1);
         assertThat(elsewhere.tryAcquire("stock")).isEmpty();
         kept.forEach(LockLease::close);
+        assertThat(elsewhere.tryAcquire("stock")).isPresent();
+    }
+
+    @Test
+    void aLockThatAFutureBroughtIsEnteredAgainBeforeTheCallerLooksAtTheFuture() {
+        ExecutorService one = Executors.newSingleThreadExecutor();
+        CompletableFuture<Void> open = new CompletableFuture<>();
+        one.execute(open::join);
+        List<LockLease> heldOn = new CopyOnWriteArrayList<>();
+        try (LockTemplate busy = LockTemplate.builder(store.peer())
+                .executor(one)
+                .shutdownWait(Duration.ZERO)
+                .interceptor(new AcquisitionInterceptor() {
+                    @Override
+                    public Consumer<LockLease> beforeAcquisition(LockRequest request, boolean reentry) {
+                        return heldOn::add;
+                    }
+
+                    @Override
+                    public List<LockLease> heldOn() {
+                        return heldOn;
+                    }
+                })
+                .build()) {
+            CompletableFuture<LockLease> later = busy.acquireAsync(LockRequest.of("stock"));
+
+            assertThat(busy.tryRun("stock", lease -> {})).isTrue();
+            assertThat(later).isNotDone();
+
+            open.complete(null);
+            assertThat(later).succeedsWithin(Duration.ofSeconds(30));
+            later.join().close();
+            heldOn.forEach(LockLease::close);
+        } finally {
+            open.complete(null);
+            one.shutdownNow();
+        }
         assertThat(elsewhere.tryAcquire("stock")).isPresent();
     }
 
