@@ -10,6 +10,7 @@ import io.lockkeeper.autoconfigure.LockkeeperProperties.Mode;
 import io.lockkeeper.autoconfigure.LockkeeperProperties.StoreType;
 import io.lockkeeper.interceptor.DistributedLockedAdvisor;
 import io.lockkeeper.interceptor.DistributedLockedValidator;
+import io.lockkeeper.interceptor.DistributedLockedValidator.GivenObjects;
 import io.lockkeeper.interceptor.LockingMissingException;
 import io.lockkeeper.store.LockStore;
 import io.lockkeeper.weaving.WovenLocks;
@@ -20,10 +21,12 @@ import java.util.Objects;
 import java.util.concurrent.Executor;
 import java.util.function.UnaryOperator;
 import org.aopalliance.intercept.MethodInterceptor;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.aop.config.AopConfigUtils;
 import org.springframework.beans.factory.BeanFactory;
+import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.DisposableBean;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
@@ -200,22 +203,31 @@ final class LockConfigurations {
 
         @Bean
         @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
-        static DistributedLockedAdvisor distributedLockedAdvisor(
-                ConfigurableListableBeanFactory beans, Environment environment) {
-            // Advisors are made before all other beans: the properties bean would come too early.
-            int order = Binder.get(environment)
-                    .bind("lockkeeper.advisor-order", Integer.class)
-                    .orElse(ADVISOR_ORDER);
-            return new DistributedLockedAdvisor(beans, order);
+        static GivenObjects lockkeeperGivenObjects() {
+            return new GivenObjects();
         }
 
         @Bean
         @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
-        static DistributedLockedValidator distributedLockedValidator(
-                ConfigurableListableBeanFactory beans, ObjectProvider<DistributedLockedAdvisor> advisors) {
+        static DistributedLockedAdvisor distributedLockedAdvisor(
+                GivenObjects lockkeeperGivenObjects, Environment environment) {
+            // Advisors are made before all other beans: the properties bean would come too early.
+            int order = Binder.get(environment)
+                    .bind("lockkeeper.advisor-order", Integer.class)
+                    .orElse(ADVISOR_ORDER);
+            return new DistributedLockedAdvisor(lockkeeperGivenObjects.beans(), order);
+        }
+
+        @Bean
+        @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+        static DistributedLockedValidator distributedLockedValidator(GivenObjects lockkeeperGivenObjects) {
+            ConfigurableListableBeanFactory beans = lockkeeperGivenObjects.beans();
             // Whether the advisor is still there when beans are made is for the validator to see.
-            DistributedLockedAdvisor advisor =
-                    advisors.stream().findFirst().orElseGet(() -> new DistributedLockedAdvisor(beans, ADVISOR_ORDER));
+            DistributedLockedAdvisor advisor = Arrays.stream(BeanFactoryUtils.beanNamesForTypeIncludingAncestors(
+                            beans, DistributedLockedAdvisor.class, true, false))
+                    .findFirst()
+                    .map(name -> beans.getBean(name, DistributedLockedAdvisor.class))
+                    .orElseGet(() -> new DistributedLockedAdvisor(beans, ADVISOR_ORDER));
             return new DistributedLockedValidator(beans, advisor, false, () -> isSwitchedOff(beans));
         }
     }
@@ -225,29 +237,48 @@ final class LockConfigurations {
 
         @Bean
         @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
-        static WovenLocksAttachment wovenLocksAttachment(ConfigurableListableBeanFactory beans) {
-            return new WovenLocksAttachment(new DistributedLockedAdvisor(beans, 0));
+        static GivenObjects lockkeeperGivenObjects() {
+            return new GivenObjects();
+        }
+
+        @Bean
+        @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+        static WovenLocksAttachment wovenLocksAttachment() {
+            return new WovenLocksAttachment();
         }
 
         @Bean
         @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
         static DistributedLockedValidator distributedLockedValidator(
-                ConfigurableListableBeanFactory beans, WovenLocksAttachment attachment) {
-            return new DistributedLockedValidator(beans, attachment.advisor(), true, () -> isSwitchedOff(beans));
+                GivenObjects lockkeeperGivenObjects, WovenLocksAttachment wovenLocksAttachment) {
+            ConfigurableListableBeanFactory beans = lockkeeperGivenObjects.beans();
+            return new DistributedLockedValidator(
+                    beans, wovenLocksAttachment.advisor(), true, () -> isSwitchedOff(beans));
         }
 
-        /** Attaches before the first bean is made. The advisor is no bean, so that no proxy is made for it. */
-        record WovenLocksAttachment(DistributedLockedAdvisor advisor)
-                implements BeanFactoryPostProcessor, DisposableBean {
+        /**
+         * Attaches before the first bean is made. The advisor is no bean, so that no proxy is made for it. Without arguments,
+         * as {@link GivenObjects} is.
+         */
+        static final class WovenLocksAttachment implements BeanFactoryPostProcessor, DisposableBean {
+
+            private @Nullable DistributedLockedAdvisor advisor;
 
             @Override
             public void postProcessBeanFactory(ConfigurableListableBeanFactory beans) {
+                advisor = new DistributedLockedAdvisor(beans, 0);
                 WovenLocks.attach((MethodInterceptor) advisor.getAdvice());
+            }
+
+            DistributedLockedAdvisor advisor() {
+                return Objects.requireNonNull(advisor, "post-processed before it is used");
             }
 
             @Override
             public void destroy() {
-                WovenLocks.detach((MethodInterceptor) advisor.getAdvice());
+                if (advisor != null) {
+                    WovenLocks.detach((MethodInterceptor) advisor.getAdvice());
+                }
             }
         }
     }

@@ -7,6 +7,7 @@ import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.autoconfigure.LockkeeperProperties.InsideTransaction;
 import io.lockkeeper.interceptor.CommitGuard;
+import io.lockkeeper.interceptor.DistributedLockedValidator.GivenObjects;
 import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.Collection;
@@ -293,8 +294,8 @@ final class TransactionLocks implements TransactionSynchronization {
 
         @Bean
         @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
-        static TransactionGuard lockTransactionGuard(ConfigurableListableBeanFactory beans) {
-            return new TransactionGuard(beans);
+        static TransactionGuard lockTransactionGuard(GivenObjects lockkeeperGivenObjects) {
+            return new TransactionGuard(lockkeeperGivenObjects.beans());
         }
     }
 }

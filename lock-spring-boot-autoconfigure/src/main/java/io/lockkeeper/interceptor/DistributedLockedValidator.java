@@ -13,6 +13,7 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BooleanSupplier;
@@ -48,10 +49,7 @@ import org.springframework.util.CollectionUtils;
  * and creates no bean for it. All faults of all methods come in one exception.
  */
 public final class DistributedLockedValidator
-        implements SmartInitializingSingleton,
-                BeanFactoryPostProcessor,
-                BeanPostProcessor,
-                ApplicationListener<ContextRefreshedEvent> {
+        implements SmartInitializingSingleton, BeanPostProcessor, ApplicationListener<ContextRefreshedEvent> {
 
     private static final Logger log = LoggerFactory.getLogger(DistributedLocked.class);
 
@@ -91,12 +89,9 @@ public final class DistributedLockedValidator
         this.transactions = new MethodTransactions(beans);
         this.check = new MethodCheck(advisor.specs(), woven);
         this.proxies = new ProxyCheck(beans);
-    }
-
-    /** Remembers which objects were handed in from outside, such as the mocks of a test: no proxy can be put before them. */
-    @Override
-    public void postProcessBeanFactory(ConfigurableListableBeanFactory factory) {
-        given = Set.of(factory.getSingletonNames());
+        for (String name : beans.getBeanNamesForType(GivenObjects.class, false, false)) {
+            this.given = beans.getBean(name, GivenObjects.class).names;
+        }
     }
 
     /**
@@ -334,6 +329,7 @@ public final class DistributedLockedValidator
         }
         if (bean instanceof Advised proxy) {
             DistributedLockedAdvisor.validateOutside(proxy);
+            faults.addAll(checkTarget(bean, beanName));
             List<Pointcut> threads = ProxyCheck.threadsInside(proxy);
             if (!threads.isEmpty() && !switchedOff.getAsBoolean()) {
                 for (AnnotatedMethod method : annotatedMethods(AopProxyUtils.ultimateTargetClass(proxy))) {
@@ -351,6 +347,31 @@ public final class DistributedLockedValidator
         return bean;
     }
 
+    /** Looks at the object behind a proxy by interfaces, whose annotations the auto-proxy creator does not see. */
+    private List<DistributedLockedFault> checkTarget(Object bean, String name) {
+        Class<?> type = AopProxyUtils.ultimateTargetClass(bean);
+        if (woven
+                || !AopUtils.isJdkDynamicProxy(bean)
+                || !advisor.isCandidate(type)
+                || !proxies.isUnlockedObject(bean)
+                || switchedOff.getAsBoolean()) {
+            return List.of();
+        }
+        List<DistributedLockedFault> found = new ArrayList<>(0);
+        for (AnnotatedMethod method : annotatedMethods(type)) {
+            Faults faults = new Faults(method);
+            if (AnnotatedMethod.implementedBy(method.method(), type)
+                    .anyMatch(declared -> declared.getDeclaringClass().isInstance(bean))) {
+                faults.add(
+                        "is not locked, because the bean [" + name + "] is a proxy by interfaces of an object that is"
+                                + " no bean",
+                        "Let its target be a bean, or write the annotation in the interface");
+            }
+            found.addAll(faults.found());
+        }
+        return found;
+    }
+
     private boolean isSeenAtStart(String name) {
         return beans.containsBeanDefinition(name)
                 && beans.getMergedBeanDefinition(name).isSingleton()
@@ -362,6 +383,8 @@ public final class DistributedLockedValidator
         // Only methods of its interfaces can be called on a proxy that has nothing else.
         if ((!woven && isByInterfaces)
                 || bean instanceof AopInfrastructureBean
+                // A factory of proxies tells the class of their target for its own.
+                || (bean instanceof TargetClassAware && !AopUtils.isAopProxy(bean))
                 || name.endsWith(AutowireCapableBeanFactory.ORIGINAL_INSTANCE_SUFFIX)) {
             return List.of();
         }
@@ -458,6 +481,28 @@ public final class DistributedLockedValidator
         } catch (RuntimeException | LinkageError unreadable) {
             log.debug("The type of bean '{}' could not be found", name, unreadable);
             return null;
+        }
+    }
+
+    /**
+     * Remembers which objects were handed in from outside, such as the mocks of a test: no proxy can be put before them. To
+     * be injected by its name, and with it the bean factory: where Spring looks for an argument by its type, it makes factory
+     * beans, and what they need, too early for proxies.
+     */
+    public static final class GivenObjects implements BeanFactoryPostProcessor {
+
+        private Set<String> names = Set.of();
+        private @Nullable ConfigurableListableBeanFactory beans;
+
+        @Override
+        public void postProcessBeanFactory(ConfigurableListableBeanFactory factory) {
+            beans = factory;
+            names = Set.of(factory.getSingletonNames());
+        }
+
+        /** Returns the factory to which the objects were handed. */
+        public ConfigurableListableBeanFactory beans() {
+            return Objects.requireNonNull(beans, "post-processed before it is used");
         }
     }
 

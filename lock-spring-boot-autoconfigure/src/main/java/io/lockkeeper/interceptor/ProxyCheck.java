@@ -220,6 +220,12 @@ record ProxyCheck(ConfigurableListableBeanFactory beans) {
                 : null;
     }
 
+    /** Returns whether a proxy has one object behind it, no mock, and no lock stands before that. */
+    boolean isUnlockedObject(Object proxy) {
+        Object target = AopProxyUtils.getSingletonTarget(proxy);
+        return target != null && !isAdvised(proxy) && !isMock(target);
+    }
+
     private boolean isAdvised(@Nullable Object bean) {
         if (bean instanceof Advised advised) {
             return Arrays.stream(advised.getAdvisors()).anyMatch(DistributedLockedAdvisor.class::isInstance)

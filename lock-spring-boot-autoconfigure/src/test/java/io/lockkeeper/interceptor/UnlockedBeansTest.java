@@ -3,6 +3,7 @@ package io.lockkeeper.interceptor;
 
 import static io.lockkeeper.interceptor.LockedApplication.runner;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.lockkeeper.LockContext;
 import io.lockkeeper.LockLease;
@@ -17,11 +18,14 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.mockito.Mockito;
 import org.springframework.aop.config.AopConfigUtils;
 import org.springframework.aop.framework.ProxyFactory;
+import org.springframework.aop.framework.ProxyFactoryBean;
+import org.springframework.beans.factory.BeanCreationException;
 import org.springframework.beans.factory.FactoryBean;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.beans.factory.config.RuntimeBeanReference;
 import org.springframework.beans.factory.support.RootBeanDefinition;
 import org.springframework.boot.test.context.assertj.AssertableApplicationContext;
 import org.springframework.context.ApplicationContextInitializer;
@@ -66,6 +70,34 @@ class UnlockedBeansTest {
     void productsOfFactoriesThatOtherBeansHaveAreNoAlarm() {
         runner().withUserConfiguration(LockedBeans.class, UserOfProducts.class)
                 .run(context -> assertThat(context).hasNotFailed());
+    }
+
+    @Test
+    void aProxyOfAnObjectThatIsNoBeanIsReportedWhenItIsMade() {
+        runner().withInitializer(context -> define(context, new Shop()))
+                .run(context -> assertThatExceptionOfType(BeanCreationException.class)
+                        .isThrownBy(() -> context.getBean("made"))
+                        .havingRootCause()
+                        .isInstanceOf(DistributedLockedConfigurationException.class)
+                        .withMessageContaining("Shop.held(): is not locked, because the bean [made] is a proxy by"
+                                + " interfaces of an object that is no bean. Let its target be a bean, or write the"
+                                + " annotation in the interface."));
+    }
+
+    @Test
+    void aProxyOfALockedBeanIsNoAlarm() {
+        runner().withBean("shop", Shop.class)
+                .withInitializer(context -> define(context, new RuntimeBeanReference("shop")))
+                .run(context -> {
+                    assertThat(context.getBean("made", Stock.class).held()).containsExactly("shop");
+                    assertThat(log.lines()).isEmpty();
+                });
+    }
+
+    private static void define(ConfigurableApplicationContext context, Object target) {
+        RootBeanDefinition definition = new RootBeanDefinition(ProxyFactoryBean.class);
+        definition.getPropertyValues().add("proxyInterfaces", Stock.class).add("target", target);
+        ((GenericApplicationContext) context).registerBeanDefinition("made", definition);
     }
 
     @Test
