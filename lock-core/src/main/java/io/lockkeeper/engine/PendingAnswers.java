@@ -27,6 +27,7 @@ final class PendingAnswers {
 
     private final EngineContext context;
     private final Set<Answer<?>> open = ConcurrentHashMap.newKeySet();
+    private final AtomicInteger numbers = new AtomicInteger();
     private final Runnable arming;
     private final AtomicInteger underWay = new AtomicInteger();
     private volatile CompletableFuture<@Nullable Void> none = new CompletableFuture<>();
@@ -186,6 +187,7 @@ final class PendingAnswers {
 
         private final transient CompletableFuture<T> result;
         private final transient BiConsumer<@Nullable T, @Nullable Throwable> then;
+        private final int number = numbers.incrementAndGet();
         private long overdueNanos;
         private volatile boolean overdue;
         private volatile boolean failed;
@@ -193,6 +195,12 @@ final class PendingAnswers {
         private Answer(CompletableFuture<T> result, BiConsumer<@Nullable T, @Nullable Throwable> then) {
             this.result = result;
             this.then = then;
+        }
+
+        /** Gives a look the same order in each process, so that a simulated history is the same. */
+        @Override
+        public int hashCode() {
+            return number;
         }
 
         private void await() {

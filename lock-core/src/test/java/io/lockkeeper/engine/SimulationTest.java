@@ -8,6 +8,7 @@ import io.lockkeeper.engine.SimulationPlan.Ask;
 import io.lockkeeper.engine.SimulationPlan.OnLoss;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -33,6 +34,13 @@ class SimulationTest {
             SimulationPlan plan = SimulationPlan.of(seed);
             assertThat(Simulation.run(plan)).as("seed %d", seed).isEqualTo(Simulation.run(plan));
         }
+    }
+
+    /** Several answers are looked at together in it, whose order was that of a set. */
+    @RepeatedTest(20)
+    void aHistoryWithAnswersThatComeTooLateIsTheSameEachTime() {
+        SimulationPlan plan = SimulationPlan.of(1_641);
+        assertThat(Simulation.run(plan)).isEqualTo(Simulation.run(plan));
     }
 
     /** Its grant had ended while the machine was suspended, of which the monotonic clock knows nothing. */
