@@ -127,13 +127,17 @@ final class Simulation {
     /**
      * Returns how long something may be left at the server that nobody wants: what a late copy of a command took, for as long
      * as the command timeout. Where writes were lost, or the server's clock was set, by which a late copy is known: as long
-     * as holds and places last. So does what a copy of a hand-over took after a copy of the acquisition (guarantees.md, 4).
+     * as holds and places last, and for as long as that clock was set back. So does what a copy of a hand-over took after a
+     * copy of the acquisition (guarantees.md, 4).
      */
     private long leftoverNanos() {
         boolean known = !plan.has(SimulationPlan.ServerStep.class)
                 && !plan.has(SimulationPlan.Failover.class)
                 && !server.handedOverAgain;
-        return ((known ? 2_000 : plan.leaseMillis() * 3 / 2) + 300) * MILLION;
+        long setBack = plan.steps().stream()
+                .mapToLong(step -> step instanceof SimulationPlan.ServerStep set ? Math.max(0, -set.millis()) : 0)
+                .sum();
+        return ((known ? 2_000 : plan.leaseMillis() * 3 / 2) + setBack + 300) * MILLION;
     }
 
     /** Returns whether nothing is left to happen. */

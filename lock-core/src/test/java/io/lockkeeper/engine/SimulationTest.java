@@ -302,6 +302,21 @@ class SimulationTest {
         assertThat(Simulation.run(plan).faults()).isEmpty();
     }
 
+    /** Its release was lost with the server, whose clock had been set back by 6 s while it was held. */
+    @Test
+    void whatIsNotReleasedMayLastForAsLongAsTheServersClockWasSetBack() {
+        List<SimulationPlan.Step> steps = List.of(
+                ask(191_796, 0, 7, LockMode.WRITE, 0, 32_124),
+                new SimulationPlan.ServerPause(192_222, 3_689),
+                new SimulationPlan.ServerStep(472_477, -1_224),
+                new SimulationPlan.ServerStep(473_947, -2_221),
+                new SimulationPlan.ServerStep(482_091, -2_526),
+                new SimulationPlan.Failover(2_997_148, 986, 0));
+        SimulationPlan plan = new SimulationPlan(20_261_123_225_795L, 2, 2_000, 2, 5, List.of(0, 0), steps);
+
+        assertThat(Simulation.run(plan).faults()).isEmpty();
+    }
+
     private static Ask ask(long at, int instance, int id, LockMode mode, long fixedMillis, long holdMicros) {
         return new Ask(
                 at,
