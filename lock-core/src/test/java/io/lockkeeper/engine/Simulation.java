@@ -127,7 +127,7 @@ final class Simulation {
     /**
      * Returns how long something may be left at the server that nobody wants: what a late copy of a command took, for as long
      * as the command timeout. Where writes were lost, or the server's clock was set, by which a late copy is known: as long
-     * as holds and places last, and for as long as that clock was set back. So does what a copy of a hand-over took after a
+     * as places last, and what waits with the first of several locks, and for as long as that clock was set back. So does what a copy of a hand-over took after a
      * copy of the acquisition (guarantees.md, 4).
      */
     private long leftoverNanos() {
@@ -137,7 +137,7 @@ final class Simulation {
         long setBack = plan.steps().stream()
                 .mapToLong(step -> step instanceof SimulationPlan.ServerStep set ? Math.max(0, -set.millis()) : 0)
                 .sum();
-        return ((known ? 2_000 : plan.leaseMillis() * 3 / 2) + setBack + 300) * MILLION;
+        return ((known ? 2_000 : plan.leaseMillis() * 2) + setBack + 300) * MILLION;
     }
 
     /** Returns whether nothing is left to happen. */

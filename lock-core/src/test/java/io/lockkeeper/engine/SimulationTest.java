@@ -317,6 +317,19 @@ class SimulationTest {
         assertThat(Simulation.run(plan).faults()).isEmpty();
     }
 
+    /** It waited with the first of its locks, and left; that was lost with the writes of a server that died. */
+    @Test
+    void whatWaitsWithTheFirstOfItsLocksMayLastForAsLongAsAPlace() {
+        List<SimulationPlan.Step> steps = List.of(
+                new SimulationPlan.Pause(105_505, 2, 833, true),
+                new Ask(105_910, 2, 10, List.of("a", "b"), LockMode.READ, 1_246, 0, 0, 0, 188, OnLoss.NOTHING),
+                new Ask(152_556, 2, 12, List.of("b"), LockMode.EXCLUSIVE, 109, 0, 0, 0, 9_153, OnLoss.BLOCK),
+                new SimulationPlan.Failover(1_728_942, 663, 786));
+        SimulationPlan plan = new SimulationPlan(20_261_123_808_453L, 3, 10_000, 2, 0, List.of(35, 441, -247), steps);
+
+        assertThat(Simulation.run(plan).faults()).isEmpty();
+    }
+
     private static Ask ask(long at, int instance, int id, LockMode mode, long fixedMillis, long holdMicros) {
         return new Ask(
                 at,
