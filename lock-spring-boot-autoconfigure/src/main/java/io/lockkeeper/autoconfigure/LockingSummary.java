@@ -73,7 +73,7 @@ final class LockingSummary implements ApplicationListener<ContextRefreshedEvent>
         Optional<LockStore> store =
                 operations instanceof LockTemplate template ? template.store() : Optional.<LockStore>empty();
         String where = store.map(Object::toString).orElse(operations == null ? "what its first use opens" : "no store");
-        if (operations != null && store.isEmpty() && isUnlocked(operations)) {
+        if (operations instanceof LockTemplate && store.isEmpty()) {
             log.warn(
                     "The bean '{}' of the application runs everything unlocked: {} with @DistributedLocked run at the"
                             + " same time as on other instances. Remove the bean, or build it over a LockStore, unless"
@@ -97,12 +97,6 @@ final class LockingSummary implements ApplicationListener<ContextRefreshedEvent>
         if (store.orElse(null) instanceof MemoryLockStore && isRedisConfigured()) {
             warnOfMemory(name, own ? "LockTemplate" : "LockStore");
         }
-    }
-
-    /** Returns whether these are operations without locking, as a template or not. */
-    private static boolean isUnlocked(Object operations) {
-        return operations instanceof LockTemplate
-                || operations.getClass() == LockOperations.withoutLocking().getClass();
     }
 
     private static void warnOfMemory(String name, String kind) {
