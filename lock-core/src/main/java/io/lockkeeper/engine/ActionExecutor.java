@@ -220,11 +220,12 @@ final class ActionExecutor {
         }
         calls.untilDone(() -> {
             registry.untrack(hold.id);
-            hold.leases().forEach(holder -> holder.lost(reason));
             // What the store may still keep goes back now: other locks of the same request, or a lease that is over for
-            // us only, as where a renewal was not answered, or another end was asked for.
+            // us only, as where a renewal was not answered, or another end was asked for. Before its holders are told:
+            // closing waits for them first, and then for this.
             ReleaseCommand giveBack = new ReleaseCommand(hold.names, hold.attempt(), 0, keep);
-            context.background().execute(new Ending(giveBack, keptUntil(hold), null));
+            context.background().execute(awaited(new Ending(giveBack, keptUntil(hold), null)));
+            hold.leases().forEach(holder -> holder.lost(reason));
         });
         execute(lock, actions, IN_BACKGROUND);
     }

@@ -330,6 +330,20 @@ class SimulationTest {
         assertThat(Simulation.run(plan).faults()).isEmpty();
     }
 
+    /** The wall clock is set forward just before: what is lost for us only is the store's for as long as its lease. */
+    @Test
+    void whatIsLostWhileItsInstanceClosesGoesBackFirst() {
+        List<SimulationPlan.Step> steps = List.of(
+                new Ask(3_201_987, 0, 37, List.of("a"), LockMode.READ, 2_263, 0, 0, 0, 4_894_452, OnLoss.NOTHING),
+                new SimulationPlan.Jump(5_770_205, 0, 12_987),
+                new SimulationPlan.Close(5_781_322, 0));
+        for (long seed = 50_396_500; seed < 50_396_600; seed++) {
+            SimulationPlan plan = new SimulationPlan(seed, 2, 3_000, 2, 5, List.of(0, 0), steps);
+
+            assertThat(Simulation.run(plan).faults()).as("seed %d", seed).isEmpty();
+        }
+    }
+
     private static Ask ask(long at, int instance, int id, LockMode mode, long fixedMillis, long holdMicros) {
         return new Ask(
                 at,
