@@ -1,24 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.quorum;
 
-import io.lockkeeper.store.AcquireCommand;
-import io.lockkeeper.store.AcquireReply;
+import io.lockkeeper.quorum.QuorumVote.Ballot;
 import io.lockkeeper.store.DaemonThreads;
-import io.lockkeeper.store.HandOverReply;
 import io.lockkeeper.store.LockStore;
 import io.lockkeeper.store.ReleaseCommand;
 import io.lockkeeper.store.ReleaseReply;
-import io.lockkeeper.store.RenewCommand;
 import io.lockkeeper.store.StoreException;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
@@ -35,75 +32,70 @@ final class Quorum {
     final List<QuorumNode> nodes;
     final Duration commandTimeout;
     private final Duration leaseTime;
+
+    /** The longest time for which the engine may ask: the lease, and its own margin. */
+    private final long longestMillis;
+
     final Map<String, Attempt> attempts = new ConcurrentHashMap<>();
-    private final FairnessWindow window = new FairnessWindow(System::nanoTime);
-    private final ScheduledThreadPoolExecutor timer =
-            new ScheduledThreadPoolExecutor(1, DaemonThreads.factory("lockkeeper-quorum-timer"));
+    final FairnessWindow window = new FairnessWindow(System::nanoTime);
+    final ScheduledThreadPoolExecutor timer = new ScheduledThreadPoolExecutor(
+            1, DaemonThreads.factory("lockkeeper-quorum-timer"), new ThreadPoolExecutor.DiscardPolicy());
 
     /** Creates a quorum of open nodes, of which one that was restarted is trusted again after the lease time. */
     Quorum(List<QuorumNode> nodes, Duration commandTimeout, Duration leaseTime) {
         this.nodes = nodes;
         this.commandTimeout = commandTimeout;
         this.leaseTime = leaseTime;
+        this.longestMillis = leaseTime.toMillis() + Math.max(100, leaseTime.toMillis() / 100);
         timer.setRemoveOnCancelPolicy(true);
     }
 
     /** Asks all nodes the same, and decides by counting. */
     <T, R> CompletableFuture<R> ask(
             Function<LockStore, CompletableFuture<T>> question, Function<QuorumVote<T>, Optional<R>> rule) {
-        return QuorumVote.decide(
-                nodes, nodes.stream().map(node -> node.ask(question)).toList(), rule);
+        return QuorumVote.decide(each(node -> node.ask(question)), rule);
     }
 
-    // ---- holds ----
-
-    CompletableFuture<AcquireReply> acquire(AcquireCommand command, long patienceNanos) {
-        return isTooLong(command.leaseMillis())
-                ? CompletableFuture.failedFuture(tooLong("lease time"))
-                : new QuorumAcquisition(command, this).start(Math.max(0, patienceNanos));
+    <T> List<Ballot<T>> each(Function<QuorumNode, CompletableFuture<T>> question) {
+        return nodes.stream()
+                .map(node -> new Ballot<>(node, question.apply(node)))
+                .toList();
     }
 
-    /** Releases, and then acquires for the next attempt; now and then it lets other instances come first. */
-    CompletableFuture<HandOverReply> handOver(ReleaseCommand ended, AcquireCommand next) {
-        long end = System.nanoTime() + commandTimeout.toNanos();
-        boolean mayGoOn = window.mayGoOn(next.name());
-        return releaseEverywhere(ended).thenCompose(released -> {
-            if (released == ReleaseReply.NOT_HELD) {
-                return CompletableFuture.completedFuture(new HandOverReply(false, new AcquireReply.Ended()));
-            }
-            if (!mayGoOn) {
-                return CompletableFuture.completedFuture(new HandOverReply(true, new AcquireReply.Busy("")));
-            }
-            return acquire(next, end - System.nanoTime())
-                    .whenComplete((answer, failure) -> {
-                        if (!(answer instanceof AcquireReply.Acquired)) {
-                            window.ended(next.name());
-                        }
-                    })
-                    .thenApply(answer -> new HandOverReply(true, answer));
+    /** Returns an attempt with one more duty. */
+    Attempt begin(String id) {
+        return attempts.compute(id, (key, known) -> {
+            Attempt attempt = known == null ? new Attempt() : known;
+            attempt.duties++;
+            return attempt;
         });
     }
 
-    CompletableFuture<ReleaseReply> release(ReleaseCommand command) {
-        command.names().forEach(window::ended);
-        return isTooLong(command.keepMillis())
-                ? CompletableFuture.failedFuture(tooLong("minimum hold time"))
-                : releaseEverywhere(command);
+    /** Ends a duty, and forgets the attempt with the last one. */
+    void settle(String id) {
+        attempts.computeIfPresent(id, (key, attempt) -> --attempt.duties == 0 ? null : attempt);
+    }
+
+    /** Begins a duty that must not be cut off when the node is closed, and returns what ends it. */
+    Runnable beginAt(QuorumNode node, String id) {
+        begin(id);
+        node.duties.incrementAndGet();
+        return () -> {
+            settle(id);
+            node.duties.decrementAndGet();
+        };
     }
 
     /**
      * Releases at all nodes. The hold is over where a majority says so, and was lost where so many do not know of it that
      * no majority had it.
      */
-    private CompletableFuture<ReleaseReply> releaseEverywhere(ReleaseCommand command) {
-        Attempt attempt = begin(command.attempt());
-        long keptUntil = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(command.keepMillis());
-        Ending ending = new Ending(command.names(), command.attempt(), keptUntil, traceEnd());
-        attempt.end(ending);
-        List<CompletableFuture<ReleaseReply>> replies =
-                nodes.stream().map(node -> release(node, attempt, ending)).toList();
-        settle(attempt);
-        return QuorumVote.decide(nodes, replies, vote -> vote.verdict(reply -> reply != ReleaseReply.NOT_HELD)
+    CompletableFuture<ReleaseReply> release(ReleaseCommand command) {
+        Ending ending = ending(command);
+        begin(command.attempt()).ending.compareAndSet(null, ending);
+        List<Ballot<ReleaseReply>> replies = each(node -> release(node, ending));
+        settle(command.attempt());
+        return QuorumVote.decide(replies, vote -> vote.verdict(reply -> reply != ReleaseReply.NOT_HELD)
                 .map(held -> !held
                         ? ReleaseReply.NOT_HELD
                         : vote.answers().contains(ReleaseReply.RELEASED)
@@ -112,8 +104,8 @@ final class Quorum {
     }
 
     /** Ends an attempt at one node: at once where it answers, in the background where it does not. */
-    CompletableFuture<ReleaseReply> release(QuorumNode node, Attempt attempt, Ending ending) {
-        Runnable settled = beginAt(node, attempt.id);
+    CompletableFuture<ReleaseReply> release(QuorumNode node, Ending ending) {
+        Runnable settled = beginAt(node, ending.attempt);
         CompletableFuture<ReleaseReply> reply = node.ask(store -> store.release(ending.command()));
         reply.whenComplete((answer, failure) -> {
             if (failure == null) {
@@ -125,96 +117,33 @@ final class Quorum {
         return reply;
     }
 
-    /** Renews holds at all nodes, those of one node together. */
-    List<CompletableFuture<Boolean>> renew(List<RenewCommand> commands) {
-        List<RenewCommand> allowed = commands.stream()
-                .filter(command -> !isTooLong(command.leaseMillis()))
-                .toList();
-        List<List<CompletableFuture<Boolean>>> answers =
-                nodes.stream().map(node -> node.renew(allowed)).toList();
-        List<CompletableFuture<Boolean>> decisions = new ArrayList<>(commands.size());
-        int sent = 0;
-        for (RenewCommand command : commands) {
-            if (isTooLong(command.leaseMillis())) {
-                decisions.add(CompletableFuture.failedFuture(tooLong("lease time")));
-            } else {
-                int position = sent++;
-                decisions.add(QuorumVote.decide(
-                        nodes,
-                        answers.stream().map(own -> own.get(position)).toList(),
-                        vote -> vote.verdict(Boolean::booleanValue)));
-            }
-        }
-        return decisions;
+    /** Returns how an attempt ends by a command that is given now. */
+    Ending ending(ReleaseCommand command) {
+        long now = System.nanoTime();
+        long longest = TimeUnit.MILLISECONDS.toNanos(longestMillis) + 2 * commandTimeout.toNanos();
+        long kept = TimeUnit.MILLISECONDS.toNanos(command.keepMillis());
+        return new Ending(command.names(), command.attempt(), now + kept, now + longest);
     }
 
-    // ---- attempts ----
-
-    /** Returns an attempt with one more duty. */
-    Attempt begin(String id) {
-        return attempts.compute(id, (key, known) -> {
-            Attempt attempt = known == null ? new Attempt(key) : known;
-            attempt.duties++;
-            return attempt;
-        });
+    /** Returns the failure of a time after which a restarted node, which has forgotten the hold, is trusted again. */
+    <T> Optional<CompletableFuture<T>> tooLong(String what, long millis) {
+        return millis <= longestMillis
+                ? Optional.empty()
+                : Optional.of(CompletableFuture.failedFuture(new StoreException(
+                        "on independent masters the " + what + " must be at most the lease time of the template, "
+                                + leaseTime.toMillis()
+                                + " ms, because a master that was restarted is trusted again after it",
+                        null)));
     }
 
-    /** Ends a duty, and forgets the attempt with the last one. */
-    void settle(Attempt attempt) {
-        attempts.computeIfPresent(attempt.id, (key, known) -> --known.duties == 0 ? null : known);
-    }
-
-    private Runnable beginAt(QuorumNode node, String id) {
-        Attempt attempt = begin(id);
-        node.beginDuty();
-        return () -> {
-            settle(attempt);
-            node.endDuty();
-        };
-    }
-
-    // ---- times ----
-
-    /** The longest time for which the engine may ask is the lease, and its own margin. */
-    private long longestLeaseMillis() {
-        return leaseTime.toMillis() + Math.max(100, leaseTime.toMillis() / 100);
-    }
-
-    private boolean isTooLong(long millis) {
-        return millis > longestLeaseMillis();
-    }
-
-    /** Returns when nothing of an attempt that is not renewed can be left at any node, on the monotonic clock. */
-    long traceEnd() {
-        return System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(longestLeaseMillis()) + 2 * commandTimeout.toNanos();
-    }
-
-    /** Returns why a time is refused after which a restarted node, which has forgotten the hold, is trusted again. */
-    private StoreException tooLong(String what) {
-        return new StoreException(
-                "on independent masters the " + what + " must be at most the lease time of the template, "
-                        + leaseTime.toMillis() + " ms, because a master that was restarted is trusted again after it",
-                null);
-    }
-
-    /** Runs a short task after a delay, unless the quorum is closed before, and returns what takes it back. */
-    Runnable later(long nanos, Runnable task) {
-        try {
-            var scheduled = timer.schedule(task, nanos, TimeUnit.NANOSECONDS);
-            return () -> scheduled.cancel(false);
-        } catch (RejectedExecutionException closed) {
-            return () -> {};
-        }
-    }
-
-    void close() {
-        QuorumLockStore.inParallel(nodes, node -> node.close(commandTimeout));
-        timer.shutdownNow();
+    /** Runs a short task after a delay, unless the quorum is closed before. */
+    Future<?> later(long nanos, Runnable task) {
+        return timer.schedule(task, nanos, TimeUnit.NANOSECONDS);
     }
 
     /**
-     * How an attempt ends, at every node sooner or later. On the monotonic clock, the locks stay taken until one moment, and
-     * nothing of the attempt can be left at any node after the other.
+     * How an attempt ends, at every node sooner or later. The locks stay taken until one moment, and nothing of the attempt,
+     * which is not renewed, can be left at any node after the other; both on the monotonic clock.
      */
     record Ending(List<String> names, String attempt, long keptUntil, long until) {
 
@@ -235,27 +164,11 @@ final class Quorum {
     /** One attempt of which some node may still take a lock, or has yet to be told the end. */
     static final class Attempt {
 
-        final String id;
-
         /** How many commands of it some node has not settled; guarded by the map of the quorum. */
         int duties;
 
-        private final AtomicReference<@Nullable Ending> ending = new AtomicReference<>();
-
-        Attempt(String id) {
-            this.id = id;
-        }
-
-        /** Ends the attempt for good; false: it had ended before. */
-        boolean end(Ending how) {
-            return ending.compareAndSet(null, how);
-        }
-
-        /** Returns how it ended; null while it goes on. */
-        @Nullable
-        Ending ending() {
-            return ending.get();
-        }
+        /** How it ended, for good; null while it goes on. */
+        final AtomicReference<@Nullable Ending> ending = new AtomicReference<>();
     }
 
     /**
@@ -267,7 +180,7 @@ final class Quorum {
         private static final long LONGEST_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
         private final LongSupplier nanoTime;
-        private final Map<String, Long> begins = new ConcurrentHashMap<>();
+        final Map<String, Long> begins = new ConcurrentHashMap<>();
 
         FairnessWindow(LongSupplier nanoTime) {
             this.nanoTime = nanoTime;
@@ -286,10 +199,6 @@ final class Quorum {
         /** Ends the window: the lock is not this instance's any more. */
         void ended(String name) {
             begins.remove(name);
-        }
-
-        int size() {
-            return begins.size();
         }
     }
 }

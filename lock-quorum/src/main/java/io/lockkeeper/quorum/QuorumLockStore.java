@@ -19,13 +19,12 @@ import io.lockkeeper.store.StoredLock;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.Collections;
-import java.util.IdentityHashMap;
-import java.util.LinkedHashMap;
+import java.util.Comparator;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
@@ -34,6 +33,7 @@ import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -55,8 +55,6 @@ import org.jspecify.annotations.Nullable;
  */
 public class QuorumLockStore implements LockStore {
 
-    private static final int FEWEST = 3;
-
     /** A waiting caller is not told when a lock is free, so it asks often. */
     private static final Duration POLL_INTERVAL = Duration.ofMillis(500);
 
@@ -72,14 +70,12 @@ public class QuorumLockStore implements LockStore {
      */
     public QuorumLockStore(List<? extends LockStore> masters) {
         int count = masters.size();
-        if (count < FEWEST || count % 2 == 0) {
+        if (count < 3 || count % 2 == 0) {
             throw new IllegalArgumentException(
                     "A quorum needs three or more masters, and an odd number of them, but there are " + count
                             + ": an even number survives no more failures than one less");
         }
-        Set<LockStore> distinct = Collections.newSetFromMap(new IdentityHashMap<>());
-        distinct.addAll(masters);
-        if (distinct.size() < count) {
+        if (masters.stream().distinct().count() < count) {
             throw new IllegalArgumentException("The masters of a quorum must be distinct, but one is named twice");
         }
         this.nodes = IntStream.range(0, count)
@@ -88,7 +84,7 @@ public class QuorumLockStore implements LockStore {
     }
 
     /**
-     * Opens all masters in parallel. One that is down does not prevent it.
+     * Opens all masters, or none, in parallel. One that is down does not prevent it.
      *
      * @throws IllegalStateException if the store was opened before
      */
@@ -97,17 +93,10 @@ public class QuorumLockStore implements LockStore {
         if (quorum != null) {
             throw new IllegalStateException("This QuorumLockStore serves a LockTemplate already: make one for each");
         }
-        StoreTraits traits = openNodes(store -> store.open(instance, leaseTime, new Revocations(listener)));
-        quorum = new Quorum(nodes, traits.commandTimeout(), leaseTime);
-        return traits;
-    }
-
-    /** Opens all nodes, or none, in parallel, and returns what can be promised of them together. */
-    private StoreTraits openNodes(Function<LockStore, StoreTraits> opening) {
         Map<QuorumNode, StoreTraits> opened = new ConcurrentHashMap<>();
         try {
             inParallel(nodes, node -> {
-                StoreTraits own = opening.apply(node.store);
+                StoreTraits own = node.store.open(instance, leaseTime, new Revocations(listener));
                 opened.put(node, own);
                 if (own.claims()) {
                     throw new IllegalArgumentException("The masters of a quorum do not wait for replicas: the majority"
@@ -121,6 +110,7 @@ public class QuorumLockStore implements LockStore {
         Duration timeout = Collections.max(times(opened, StoreTraits::commandTimeout));
         Duration grant = Collections.min(times(opened, StoreTraits::grantTime));
         Duration poll = Collections.min(times(opened, StoreTraits::pollInterval));
+        quorum = new Quorum(nodes, timeout, leaseTime);
         return new StoreTraits(timeout, poll.compareTo(POLL_INTERVAL) < 0 ? poll : POLL_INTERVAL, grant, false);
     }
 
@@ -129,7 +119,7 @@ public class QuorumLockStore implements LockStore {
     }
 
     /** Does something with all nodes at once, because each may wait for its server; throws the first of their failures. */
-    static void inParallel(Collection<QuorumNode> nodes, Consumer<QuorumNode> action) {
+    private static void inParallel(Collection<QuorumNode> nodes, Consumer<QuorumNode> action) {
         ExecutorService threads = DaemonThreads.cached("lockkeeper-quorum");
         try {
             CompletableFuture.allOf(nodes.stream()
@@ -153,15 +143,36 @@ public class QuorumLockStore implements LockStore {
      */
     @Override
     public CompletableFuture<AcquireReply> acquire(AcquireCommand command) {
+        return acquire(unqueued(command), quorum().commandTimeout.toNanos());
+    }
+
+    private CompletableFuture<AcquireReply> acquire(AcquireCommand command, long patienceNanos) {
         Quorum open = quorum();
-        return open.acquire(unqueued(command), open.commandTimeout.toNanos());
+        return open.<AcquireReply>tooLong("lease time", command.leaseMillis())
+                .orElseGet(() -> new QuorumAcquisition(command, open).start(Math.max(0, patienceNanos)));
     }
 
     /** Releases, and then acquires for the next attempt; now and then it lets others have their turn in between. */
     @Override
     public CompletableFuture<HandOverReply> handOver(HandOverCommand command) {
+        Quorum open = quorum();
         AcquireCommand next = unqueued(command.next());
-        return quorum().handOver(new ReleaseCommand(next.names(), command.attempt(), 0, 0), next);
+        long end = System.nanoTime() + open.commandTimeout.toNanos();
+        boolean mayGoOn = open.window.mayGoOn(next.name());
+        return open.release(new ReleaseCommand(next.names(), command.attempt(), 0, 0))
+                .thenCompose(released -> {
+                    boolean held = released != ReleaseReply.NOT_HELD;
+                    CompletableFuture<AcquireReply> reply = held && mayGoOn
+                            ? acquire(next, end - System.nanoTime())
+                            : CompletableFuture.completedFuture(
+                                    held ? new AcquireReply.Busy("") : new AcquireReply.Ended());
+                    return reply.whenComplete((answer, failure) -> {
+                                if (!(answer instanceof AcquireReply.Acquired)) {
+                                    open.window.ended(next.name());
+                                }
+                            })
+                            .thenApply(answer -> new HandOverReply(held, answer));
+                });
     }
 
     /**
@@ -170,38 +181,47 @@ public class QuorumLockStore implements LockStore {
      */
     @Override
     public CompletableFuture<ReleaseReply> release(ReleaseCommand command) {
-        return quorum().release(command);
+        Quorum open = quorum();
+        command.names().forEach(open.window::ended);
+        return open.<ReleaseReply>tooLong("minimum hold time", command.keepMillis())
+                .orElseGet(() -> open.release(command));
     }
 
     /** Renews at all masters. A hold goes on where a majority says so; a master that has lost it does not count. */
     @Override
     public List<CompletableFuture<Boolean>> renew(List<RenewCommand> commands) {
-        return quorum().renew(commands);
+        Quorum open = quorum();
+        List<RenewCommand> allowed = commands.stream()
+                .filter(command ->
+                        open.tooLong("lease time", command.leaseMillis()).isEmpty())
+                .toList();
+        List<Iterator<CompletableFuture<Boolean>>> answers = nodes.stream()
+                .map(node -> node.askAll(allowed.size(), store -> store.renew(allowed))
+                        .iterator())
+                .toList();
+        return commands.stream()
+                .map(command -> open.<Boolean>tooLong("lease time", command.leaseMillis())
+                        .orElseGet(() -> QuorumVote.decide(
+                                open.each(node -> answers.get(node.number - 1).next()),
+                                vote -> vote.verdict(Boolean::booleanValue))))
+                .toList();
     }
 
     /** Looks at a lock at all masters: it is held by an attempt that a majority knows. There are no queues at the masters. */
     @Override
     public CompletableFuture<Optional<StoredLock>> inspect(String name) {
-        return quorum().ask(store -> store.inspect(name), ofLock(name));
+        return quorum().ask(store -> store.inspect(name), QuorumLockStore::known);
     }
 
     /** Finds the names that any of a majority knows. */
     @Override
     public CompletableFuture<List<String>> find(String pattern, int limit) {
-        return quorum().ask(store -> store.find(pattern, limit), ofMajority(names -> names.stream()
-                .flatMap(Collection::stream)
-                .distinct()
-                .limit(limit)
-                .toList()));
+        return quorum().ask(store -> store.find(pattern, limit), vote -> union(vote, limit));
     }
 
     @Override
     public CompletableFuture<List<StoredInstance>> instances(List<String> clientIds) {
-        return quorum().ask(store -> store.instances(clientIds), ofMajority(answers -> {
-            Map<String, StoredInstance> first = new LinkedHashMap<>();
-            answers.stream().flatMap(Collection::stream).forEach(one -> first.putIfAbsent(one.clientId(), one));
-            return List.copyOf(first.values());
-        }));
+        return quorum().ask(store -> store.instances(clientIds), vote -> union(vote, Integer.MAX_VALUE));
     }
 
     /**
@@ -215,7 +235,7 @@ public class QuorumLockStore implements LockStore {
     public CompletableFuture<Boolean> revoke(String name) {
         return quorum().ask(store -> store.revoke(name), vote -> {
             boolean taken = vote.answers().contains(true);
-            return vote.isAnswered() && (taken || vote.isComplete()) ? Optional.of(taken) : Optional.empty();
+            return vote.isAnswered() && (taken || vote.open().isEmpty()) ? Optional.of(taken) : Optional.empty();
         });
     }
 
@@ -223,7 +243,8 @@ public class QuorumLockStore implements LockStore {
     public void close() {
         Quorum open = quorum;
         if (open != null) {
-            open.close();
+            inParallel(nodes, node -> node.close(open.commandTimeout));
+            open.timer.shutdownNow();
         }
     }
 
@@ -235,38 +256,33 @@ public class QuorumLockStore implements LockStore {
                 .collect(Collectors.joining("; ", "a majority of ", ""));
     }
 
-    /** Returns a rule that decides by all answers so far, once a majority has answered. */
-    private static <T, R> Function<QuorumVote<T>, Optional<R>> ofMajority(Function<List<T>, R> decision) {
-        return vote -> vote.isAnswered() ? Optional.of(decision.apply(vote.answers())) : Optional.empty();
+    /** Returns what any node has told, once a majority has answered. */
+    private static <T> Optional<List<T>> union(QuorumVote<List<T>> vote, int limit) {
+        Stream<T> told = vote.answers().stream().flatMap(List::stream);
+        return vote.isAnswered() ? Optional.of(told.distinct().limit(limit).toList()) : Optional.empty();
     }
 
     /** A lock is held by whom a majority knows as its holder, and is free where no attempt can be known to so many. */
-    private static Function<QuorumVote<Optional<StoredLock>>, Optional<Optional<StoredLock>>> ofLock(String name) {
-        return vote -> {
-            List<StoredLock> seen =
-                    vote.answers().stream().flatMap(Optional::stream).toList();
-            Map<String, Long> known = seen.stream()
-                    .flatMap(lock -> lock.holders().stream())
-                    .collect(Collectors.groupingBy(holder -> holder, LinkedHashMap::new, Collectors.counting()));
-            List<String> holders = known.keySet().stream()
-                    .filter(holder -> known.getOrDefault(holder, 0L) >= vote.majority())
-                    .toList();
-            if (!holders.isEmpty()) {
-                return Optional.of(Optional.of(together(name, holders, seen)));
-            }
-            long best = known.values().stream().mapToLong(Long::longValue).max().orElse(0);
-            return best + vote.missing() < vote.majority() ? Optional.of(Optional.empty()) : Optional.empty();
-        };
-    }
-
-    private static StoredLock together(String name, List<String> holders, List<StoredLock> seen) {
+    private static Optional<Optional<StoredLock>> known(QuorumVote<Optional<StoredLock>> vote) {
+        List<StoredLock> seen =
+                vote.answers().stream().flatMap(Optional::stream).toList();
         List<StoredLock> agreeing = seen.stream()
-                .filter(lock -> lock.holders().stream().anyMatch(holders::contains))
-                .toList();
+                .filter(lock -> !lock.holders().isEmpty())
+                .collect(Collectors.groupingBy(StoredLock::holders))
+                .values()
+                .stream()
+                .max(Comparator.comparing(List::size))
+                .orElse(List.of());
+        if (agreeing.size() < vote.majority()) {
+            boolean free = agreeing.size() + vote.missing() < vote.majority();
+            return free ? Optional.of(Optional.empty()) : Optional.empty();
+        }
+        StoredLock one = agreeing.get(0);
+        long token = seen.stream().mapToLong(StoredLock::token).max().orElseThrow();
         long remaining =
-                agreeing.stream().mapToLong(StoredLock::remainingMillis).min().orElse(0);
-        long token = seen.stream().mapToLong(StoredLock::token).max().orElse(0);
-        return new StoredLock(name, agreeing.get(0).mode(), holders, token, remaining, List.of());
+                agreeing.stream().mapToLong(StoredLock::remainingMillis).min().orElseThrow();
+        return Optional.of(
+                Optional.of(new StoredLock(one.name(), one.mode(), one.holders(), token, remaining, List.of())));
     }
 
     private static AcquireCommand unqueued(AcquireCommand command) {

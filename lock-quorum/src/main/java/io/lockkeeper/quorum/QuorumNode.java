@@ -3,28 +3,28 @@ package io.lockkeeper.quorum;
 
 import io.lockkeeper.quorum.Quorum.Ending;
 import io.lockkeeper.store.LockStore;
-import io.lockkeeper.store.RenewCommand;
 import io.lockkeeper.store.StoreException;
+import io.lockkeeper.store.StoreNotReadyException;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Collections;
 import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** One of the independent stores: asks it, notes whether it answers, and tells it the releases that it missed. */
 final class QuorumNode {
 
-    private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+    private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
     private static final int MOST_PENDING = 10_000;
-    private static final long MIN_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
-    private static final long MAX_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
+    private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
-    private final int number;
+    final int number;
     final LockStore store;
     private volatile long lastAnswer = System.nanoTime();
 
@@ -32,16 +32,16 @@ final class QuorumNode {
     volatile boolean silent;
 
     /** Whether it has ever answered. */
-    volatile boolean reached;
+    private volatile boolean reached;
 
-    /** What must have ended before the store may be closed; guarded by this. */
-    private int duties;
+    /** How much must have ended before the store may be closed. */
+    final AtomicInteger duties = new AtomicInteger();
 
-    /** Each is sent until the node answers or the hold has ended there by itself; guarded by this, as what follows. */
+    /**
+     * Each is sent until the node answers or the hold has ended there by itself. The first is being sent, or waits for that.
+     * Guarded by this.
+     */
     private final Deque<Pending> pending = new ArrayDeque<>();
-
-    private boolean releasing;
-    private long pause = MIN_PAUSE_NANOS;
 
     private record Pending(Ending ending, Runnable settled) {}
 
@@ -50,137 +50,95 @@ final class QuorumNode {
         this.store = store;
     }
 
-    List<CompletableFuture<Boolean>> renew(List<RenewCommand> commands) {
-        long sent = System.nanoTime();
-        try {
-            return store.renew(commands).stream()
-                    .map(answer -> noted(answer, sent))
-                    .toList();
-        } catch (RuntimeException failure) {
-            return Collections.nCopies(commands.size(), noted(CompletableFuture.failedFuture(failure), sent));
-        }
+    /** Asks the store, on a thread that does not wait: the nodes are asked at the same time. */
+    <T> CompletableFuture<T> ask(Function<LockStore, CompletableFuture<T>> question) {
+        return askAll(1, store -> List.of(question.apply(store))).get(0);
     }
 
-    /** Asks the store, on a thread that does not wait: the nodes are asked at the same time. */
-    <T> CompletableFuture<T> ask(Function<LockStore, CompletableFuture<T>> command) {
+    /** Asks several questions together. */
+    <T> List<CompletableFuture<T>> askAll(int questions, Function<LockStore, List<CompletableFuture<T>>> asking) {
         long sent = System.nanoTime();
+        List<CompletableFuture<T>> answers;
         try {
-            return noted(command.apply(store), sent);
+            answers = asking.apply(store);
         } catch (RuntimeException failure) {
             // One node that throws must not keep the others from being asked.
-            return noted(CompletableFuture.failedFuture(failure), sent);
+            answers = Collections.nCopies(questions, CompletableFuture.failedFuture(failure));
+        }
+        return answers.stream()
+                .map(answer -> answer.whenComplete((reply, failure) -> note(failure, sent)))
+                .toList();
+    }
+
+    private void note(@Nullable Throwable failure, long sent) {
+        if (failure == null) {
+            reached = true;
+            lastAnswer = System.nanoTime();
+            silent = false;
+        } else if (lastAnswer - sent < 0) {
+            // A command that was sent before the last answer says nothing about the node as it is now.
+            silent = true;
         }
     }
 
-    private <T> CompletableFuture<T> noted(CompletableFuture<T> answer, long sent) {
-        return answer.whenComplete((reply, failure) -> {
-            if (failure == null) {
-                reached = true;
-                lastAnswer = System.nanoTime();
-                silent = false;
-            } else if (lastAnswer - sent < 0) {
-                // A command that was sent before the last answer says nothing about the node as it is now.
-                silent = true;
-            }
-        });
+    /** Returns what a command that is not answered fails with. */
+    StoreException silence() {
+        return reached ? new StoreException("no answer yet", null) : new StoreNotReadyException("no answer yet", null);
     }
 
-    /** Says what went wrong here, for the person who operates the nodes; null: nothing but that it has not answered. */
-    String describe(@Nullable Throwable failure) {
-        Throwable cause =
-                failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
-        return "master " + number + ": "
-                + (cause == null ? "no answer yet" : cause instanceof StoreException ? cause.getMessage() : cause);
+    /** Says what went wrong here, for the person who operates the nodes. */
+    String describe(Throwable failure) {
+        return "master " + number + ": " + (failure instanceof StoreException ? failure.getMessage() : failure);
     }
-
-    // ---- releases of which the node has not heard yet ----
 
     /** Takes over a release that failed, and says when the node has heard of it, or need not. */
     void releaseLater(Ending ending, Runnable settled, Quorum quorum) {
-        Pending dropped;
-        boolean start;
+        boolean first;
         synchronized (this) {
-            // The oldest one ends by itself soonest.
-            dropped = pending.size() >= MOST_PENDING ? pending.poll() : null;
+            first = pending.isEmpty();
             pending.add(new Pending(ending, settled));
-            start = !releasing;
-            releasing = true;
         }
-        if (dropped != null) {
-            dropped.settled.run();
-        }
-        if (start) {
-            quorum.later(MIN_PAUSE_NANOS, () -> releaseNext(quorum));
+        if (first) {
+            quorum.later(PAUSE_NANOS, () -> releaseNext(quorum));
         }
     }
 
     /** Sends one after the other: a node that is away for long costs one command at a time. */
     private void releaseNext(Quorum quorum) {
-        Pending next = takePending();
-        if (next != null) {
-            ask(store -> store.release(next.ending.command()))
-                    .whenComplete((reply, failure) -> released(next, failure, quorum));
-        }
-    }
-
-    private @Nullable Pending takePending() {
-        while (true) {
-            Pending next;
-            synchronized (this) {
-                next = pending.poll();
-                releasing = next != null;
-            }
-            if (next == null || !next.ending.isOver()) {
-                return next;
-            }
-            next.settled.run();
-        }
-    }
-
-    private void released(Pending release, @Nullable Throwable failure, Quorum quorum) {
-        long delay = 0;
+        Pending next;
+        boolean needless;
         synchronized (this) {
-            if (failure == null) {
-                pause = MIN_PAUSE_NANOS;
-            } else {
-                // At the end: one lock whose key is spoilt must not hold up the others.
-                pending.add(release);
-                delay = pause;
-                pause = Math.min(MAX_PAUSE_NANOS, 2 * pause);
+            next = pending.element();
+            // Where they are too many, the oldest one ends by itself soonest.
+            needless = next.ending.isOver() || pending.size() > MOST_PENDING;
+        }
+        CompletableFuture<?> told =
+                needless ? CompletableFuture.completedFuture(null) : ask(store -> store.release(next.ending.command()));
+        told.whenComplete((reply, failure) -> {
+            boolean more;
+            synchronized (this) {
+                pending.remove();
+                if (failure != null) {
+                    // At the end: one lock whose key is spoilt must not hold up the others.
+                    pending.add(next);
+                }
+                more = !pending.isEmpty();
             }
-        }
-        if (failure == null) {
-            release.settled.run();
-        }
-        quorum.later(delay, () -> releaseNext(quorum));
-    }
-
-    // ---- the end ----
-
-    /** Begins something that must not be cut off when the store is closed. */
-    synchronized void beginDuty() {
-        duties++;
-    }
-
-    /** Ends something that was begun. */
-    synchronized void endDuty() {
-        duties--;
-        notifyAll();
+            if (failure == null) {
+                next.settled.run();
+            }
+            if (more) {
+                quorum.later(failure == null ? 0 : PAUSE_NANOS, () -> releaseNext(quorum));
+            }
+        });
     }
 
     /** Closes the store when nothing is to be done there any more; waits only for a node that answers. */
     void close(Duration patience) {
-        try {
-            awaitDuties(System.nanoTime() + patience.toNanos());
-        } catch (InterruptedException interrupt) {
-            Thread.currentThread().interrupt();
+        long end = System.nanoTime() + patience.toNanos();
+        while (duties.get() > 0 && !silent && System.nanoTime() - end < 0) {
+            LockSupport.parkNanos(LOOK_NANOS);
         }
         store.close();
-    }
-
-    private synchronized void awaitDuties(long end) throws InterruptedException {
-        while (duties > 0 && !silent && System.nanoTime() - end < 0) {
-            TimeUnit.NANOSECONDS.timedWait(this, Math.min(LOOK_NANOS, Math.max(1, end - System.nanoTime())));
-        }
     }
 }

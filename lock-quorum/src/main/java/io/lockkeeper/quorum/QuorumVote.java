@@ -2,76 +2,95 @@
 package io.lockkeeper.quorum;
 
 import io.lockkeeper.store.StoreException;
+import io.lockkeeper.store.StoreNotReadyException;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.function.Function;
 import java.util.function.Predicate;
-import java.util.stream.IntStream;
-import org.jspecify.annotations.Nullable;
+import java.util.stream.Collectors;
 
-/** The answers of all nodes to one question, as far as they are there. Guarded by itself. */
+/** What the nodes have answered to one question by one moment. */
 final class QuorumVote<T> {
 
     private final int nodes;
     private final List<T> answers = new ArrayList<>();
-    private final List<String> failures = new ArrayList<>();
+    private final List<QuorumNode> open = new ArrayList<>();
+    private final Map<QuorumNode, Throwable> failures = new LinkedHashMap<>();
 
-    private QuorumVote(int nodes) {
-        this.nodes = nodes;
+    /** The answer of one node, when it comes. */
+    record Ballot<T>(QuorumNode node, CompletableFuture<T> reply) {
+
+        /** Waits no longer. */
+        void expire() {
+            reply.completeExceptionally(node.silence());
+        }
+    }
+
+    private QuorumVote(List<Ballot<T>> ballots) {
+        nodes = ballots.size();
+        for (Ballot<T> ballot : ballots) {
+            if (ballot.reply.isDone()) {
+                ballot.reply.whenComplete((answer, failure) -> {
+                    if (failure == null) {
+                        answers.add(answer);
+                    } else {
+                        Throwable cause = failure instanceof CompletionException ? failure.getCause() : null;
+                        failures.put(ballot.node, cause == null ? failure : cause);
+                    }
+                });
+            } else {
+                open.add(ballot.node);
+            }
+        }
     }
 
     /**
-     * Decides by the nodes' answers as soon as the rule can; else it fails and names the nodes that failed. The rule gives
-     * nothing where it needs more answers, and is not asked again once it has decided.
+     * Decides by the nodes' answers as soon as the rule can, which gives nothing where it needs more of them. Fails, and
+     * names the nodes without an answer, where so many have failed that no majority can answer, or no more come.
      */
-    static <T, R> CompletableFuture<R> decide(
-            List<QuorumNode> nodes, List<CompletableFuture<T>> answers, Function<QuorumVote<T>, Optional<R>> rule) {
-        QuorumVote<T> vote = new QuorumVote<>(nodes.size());
+    static <T, R> CompletableFuture<R> decide(List<Ballot<T>> ballots, Function<QuorumVote<T>, Optional<R>> rule) {
         CompletableFuture<R> decision = new CompletableFuture<>();
-        IntStream.range(0, nodes.size()).forEach(i -> answers.get(i).whenComplete((answer, failure) -> {
-            String fault = failure == null ? null : nodes.get(i).describe(failure);
-            vote.add(answer, fault, rule, decision);
-        }));
+        for (Ballot<T> ballot : ballots) {
+            ballot.reply.whenComplete((answer, failure) -> {
+                if (!decision.isDone()) {
+                    new QuorumVote<>(ballots).apply(rule, decision);
+                }
+            });
+        }
         return decision;
     }
 
-    private <R> void add(
-            T answer,
-            @Nullable String fault,
-            Function<QuorumVote<T>, Optional<R>> rule,
-            CompletableFuture<R> decision) {
-        Optional<R> decided;
-        boolean last;
-        synchronized (this) {
-            if (fault == null) {
-                answers.add(answer);
-            } else {
-                failures.add(fault);
-            }
-            last = isComplete();
-            decided = decision.isDone() ? Optional.empty() : rule.apply(this);
-        }
+    private <R> void apply(Function<QuorumVote<T>, Optional<R>> rule, CompletableFuture<R> decision) {
+        Optional<R> decided = rule.apply(this);
         if (decided.isPresent()) {
             decision.complete(decided.get());
-        } else if (last && !decision.isDone()) {
-            decision.completeExceptionally(noMajority(nodes, failures));
+        } else if (open.isEmpty() || answers.size() + open.size() < majority()) {
+            decision.completeExceptionally(noMajority());
         }
     }
 
-    /** Returns the failure of a question that too few nodes answered. */
-    static StoreException noMajority(int nodes, List<String> faults) {
-        return new StoreException(
-                "no majority of the " + nodes + " masters answered as was needed: " + String.join("; ", faults), null);
-    }
-
-    static int majorityOf(int nodes) {
-        return nodes / 2 + 1;
+    /** Where nodes that have never been reached would do, a caller who waits may ask again: they may be there soon. */
+    private StoreException noMajority() {
+        open.forEach(node -> failures.put(node, node.silence()));
+        String message = failures.entrySet().stream()
+                .map(failure -> failure.getKey().describe(failure.getValue()))
+                .collect(Collectors.joining(
+                        "; ", "no majority of the " + nodes + " masters answered as was needed: ", ""));
+        long notReady = failures.values().stream()
+                .filter(StoreNotReadyException.class::isInstance)
+                .count();
+        return notReady > 0 && answers.size() + notReady >= majority()
+                ? new StoreNotReadyException(message, null)
+                : new StoreException(message, null);
     }
 
     int majority() {
-        return majorityOf(nodes);
+        return nodes / 2 + 1;
     }
 
     List<T> answers() {
@@ -83,14 +102,14 @@ final class QuorumVote<T> {
         return answers.size() >= majority();
     }
 
+    /** Returns the nodes that may still answer. */
+    List<QuorumNode> open() {
+        return open;
+    }
+
     /** Returns how many have not answered, or never will. */
     int missing() {
         return nodes - answers.size();
-    }
-
-    /** Returns whether nothing more will be heard. */
-    boolean isComplete() {
-        return answers.size() + failures.size() == nodes;
     }
 
     /** Returns whether a majority says something; false: so many have said something else that none can; empty: open. */
