@@ -25,6 +25,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -187,6 +188,26 @@ class QuorumVotesTest {
     }
 
     @Test
+    void aMinorityGoesBackBeforeAMajorityHasAnswered() {
+        List<HandMadeStore> five = Stream.generate(HandMadeStore::new).limit(5).toList();
+        QuorumLockStore larger = new QuorumLockStore(five);
+        larger.open(StoredInstance.ofThisProcess("client000001", "test", ""), Duration.ofMillis(LEASE), a.listener);
+        CompletableFuture<AcquireReply> reply =
+                larger.acquire(new AcquireCommand(List.of("x"), ATTEMPT, ClaimMode.EXCLUSIVE, LEASE, true, 1));
+        five.get(0).grants(10);
+        five.get(1).refuses("other");
+        last(five.get(2).acquired).fail();
+        assertThat(five.get(0).released).isEmpty();
+        last(five.get(3).acquired).fail();
+        assertThat(five.get(0).released).hasSize(1);
+        assertThat(reply).isNotDone();
+        five.get(4).refuses("other");
+        assertThat(reply).isCompletedWithValue(new AcquireReply.Busy("other"));
+        five.forEach(store -> store.released.forEach(HandMadeStore.Question::fail));
+        larger.close();
+    }
+
+    @Test
     void aMasterThatGrantsAfterTheRefusalIsReleasedAgain() {
         CompletableFuture<AcquireReply> reply = acquire("x");
         a.refuses("other");
@@ -323,6 +344,17 @@ class QuorumVotesTest {
         last(b.released).fail();
         last(c.released).fail();
         assertNoMajority(unknown, "master 2", "master 3");
+    }
+
+    @Test
+    void aQuestionThatNoMajorityCanAnswerAnyMoreFailsAtOnce() {
+        CompletableFuture<ReleaseReply> unknown = release();
+        last(c.released).fail();
+        assertThat(unknown).isNotDone();
+        last(b.released).fail();
+        assertThat(unknown).isCompletedExceptionally();
+        assertNoMajority(
+                unknown, "master 1: no answer yet", "master 2: the line is dead", "master 3: the line is dead");
     }
 
     @Test
