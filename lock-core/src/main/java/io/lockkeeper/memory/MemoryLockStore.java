@@ -19,15 +19,17 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
-import java.util.Collections;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -41,22 +43,19 @@ public class MemoryLockStore implements LockStore {
 
     private static final Logger log = LoggerFactory.getLogger(MemoryLockStore.class);
     private static final int ALIVE_POLLS = 4;
-    private static final int CLIENT_ID_LENGTH = 12;
 
     private final Heap heap;
-    private volatile @Nullable StoreTraits traits;
-    private volatile @Nullable Instant opened;
-    private volatile String clientId = "";
+    private volatile @Nullable Client client;
     private volatile boolean closed;
 
-    private record Client(StoredInstance description, StoreListener listener) {}
+    private record Client(StoredInstance description, StoreListener listener, StoreTraits traits) {}
 
-    /** What peers share; its monitor guards all of it. */
+    /** What peers share; its monitor guards all of it but the clients. */
     static final class Heap {
 
         private final LongSupplier clock;
         private final Map<String, MemoryLock> locks = new HashMap<>();
-        private final Map<String, Client> clients = new HashMap<>();
+        private final Map<String, Client> clients = new ConcurrentHashMap<>();
         private final List<Runnable> messages = new ArrayList<>();
         private long lastToken;
 
@@ -72,44 +71,57 @@ public class MemoryLockStore implements LockStore {
         }
 
         static String clientOf(String attempt) {
-            return attempt.substring(0, CLIENT_ID_LENGTH);
+            return attempt.substring(0, 12);
         }
 
         void send(String attempt, Consumer<StoreListener> message) {
             Client client = clients.get(clientOf(attempt));
             if (client != null) {
-                messages.add(() -> message.accept(client.listener()));
+                messages.add(() -> tell(client.listener, message));
             }
         }
 
-        /** Applies a command to locks; the messages are there afterwards. */
-        private <T> T apply(List<String> names, Function<List<MemoryLock>, T> command) {
-            micros = clock.getAsLong();
-            List<MemoryLock> named = names.stream()
-                    .map(name -> locks.computeIfAbsent(name, key -> new MemoryLock(key, lastToken, this)))
-                    .toList();
-            named.forEach(MemoryLock::expire);
-            T reply = command.apply(named);
-            for (MemoryLock lock : named) {
-                lastToken = Math.max(lastToken, lock.token);
-                if (lock.isUnused()) {
-                    locks.remove(lock.name);
-                }
+        /** What one listener throws must not cost others their messages, nor the caller its reply. */
+        private static void tell(StoreListener listener, Consumer<StoreListener> message) {
+            try {
+                message.accept(listener);
+            } catch (RuntimeException | Error failure) {
+                log.warn("A store listener failed", failure);
             }
+        }
+
+        /** Applies a command to locks, serves who waits for them, and then tells whom it concerns. */
+        private <T> T apply(List<String> names, Function<List<MemoryLock>, T> command) {
+            T reply;
+            List<Runnable> due;
+            synchronized (this) {
+                micros = clock.getAsLong();
+                List<MemoryLock> named = names.stream()
+                        .map(name -> locks.computeIfAbsent(name, key -> new MemoryLock(key, lastToken, this)))
+                        .toList();
+                named.forEach(MemoryLock::expire);
+                reply = command.apply(named);
+                for (MemoryLock lock : named) {
+                    lock.serve();
+                    lastToken = Math.max(lastToken, lock.token);
+                    if (lock.isUnused()) {
+                        locks.remove(lock.name);
+                    }
+                }
+                due = List.copyOf(messages);
+                messages.clear();
+            }
+            due.forEach(Runnable::run);
             return reply;
         }
     }
 
     /** Creates a store with locks of its own. */
     public MemoryLockStore() {
-        this(() -> ChronoUnit.MICROS.between(Instant.EPOCH, Instant.now()));
+        this(new Heap(() -> ChronoUnit.MICROS.between(Instant.EPOCH, Instant.now())));
     }
 
-    MemoryLockStore(LongSupplier micros) {
-        this(new Heap(micros));
-    }
-
-    private MemoryLockStore(Heap heap) {
+    MemoryLockStore(Heap heap) {
         this.heap = heap;
     }
 
@@ -120,22 +132,20 @@ public class MemoryLockStore implements LockStore {
 
     @Override
     public synchronized StoreTraits open(StoredInstance instance, Duration leaseTime, StoreListener listener) {
-        if (traits != null) {
+        if (client != null) {
             throw new IllegalStateException(
                     "This MemoryLockStore serves a LockTemplate already: use peer() for another");
         }
-        StoreTraits times = new StoreTraits(
-                min(Duration.ofSeconds(2), leaseTime.dividedBy(3)),
-                min(Duration.ofSeconds(5), leaseTime.dividedBy(2)),
-                min(Duration.ofSeconds(3), leaseTime.dividedBy(2)),
+        long lease = leaseTime.toMillis();
+        StoreTraits traits = new StoreTraits(
+                Duration.ofMillis(Math.min(2_000, lease / 3)),
+                Duration.ofMillis(Math.min(5_000, lease / 2)),
+                Duration.ofMillis(Math.min(3_000, lease / 2)),
                 true);
-        traits = times;
-        clientId = instance.clientId();
-        opened = Instant.now();
-        synchronized (heap) {
-            heap.clients.put(clientId, new Client(instance, listener));
-        }
-        return times;
+        Client own = new Client(instance, listener, traits);
+        client = own;
+        heap.clients.put(instance.clientId(), own);
+        return traits;
     }
 
     @Override
@@ -143,14 +153,11 @@ public class MemoryLockStore implements LockStore {
         return apply(command.names(), locks -> acquire(locks, command, false));
     }
 
-    /** Takes locks, or gives a place; of one that comes ahead of those who wait, these are not served before. */
+    /** Takes locks, or gives a place. */
     private AcquireReply acquire(List<MemoryLock> locks, AcquireCommand command, boolean ahead) {
         String me = command.attempt();
         if (locks.stream().anyMatch(lock -> lock.hasEnded(me))) {
             return new AcquireReply.Ended();
-        }
-        if (!ahead) {
-            locks.forEach(lock -> lock.serve(me));
         }
         int free = 0;
         while (free < locks.size() && locks.get(free).canHave(command, ahead)) {
@@ -171,13 +178,12 @@ public class MemoryLockStore implements LockStore {
             return new AcquireReply.Busy(busy.holder());
         }
         // What is held while the attempt waits must last until it asks again.
-        long alive = ALIVE_POLLS * traits().pollInterval().toMillis();
+        StoreTraits traits = traits();
+        long alive = ALIVE_POLLS * traits.pollInterval().toMillis();
         long waiting = now + Math.max(command.leaseMillis(), alive);
         locks.subList(0, free).forEach(lock -> lock.hold(command, waiting, false));
-        busy.enqueue(
-                command,
-                now + alive,
-                Math.min(command.leaseMillis(), traits().grantTime().toMillis()));
+        long grant = Math.min(command.leaseMillis(), traits.grantTime().toMillis());
+        busy.enqueue(command, now + alive, grant);
         return new AcquireReply.Queued(busy.holder(), busy.remaining(), now);
     }
 
@@ -187,11 +193,14 @@ public class MemoryLockStore implements LockStore {
             MemoryLock lock = locks.get(0);
             String next = command.next().attempt();
             boolean held = lock.isHolder(command.attempt());
-            if (!lock.isHolder(next) && !lock.isQueued(next) && (lock.hasEnded(next) || !held)) {
+            if (!lock.isHolder(next) && !lock.queue.containsKey(next) && (lock.hasEnded(next) || !held)) {
                 return new HandOverReply(false, new AcquireReply.Ended());
             }
             if (held) {
                 lock.end(command.attempt(), command.lastToken(), 0);
+            }
+            if (!command.ahead()) {
+                lock.serve();
             }
             return new HandOverReply(true, acquire(locks, command.next(), command.ahead()));
         });
@@ -199,14 +208,11 @@ public class MemoryLockStore implements LockStore {
 
     @Override
     public CompletableFuture<ReleaseReply> release(ReleaseCommand command) {
-        return apply(command.names(), locks -> {
-            List<ReleaseReply> replies = new ArrayList<>();
-            for (MemoryLock lock : locks) {
-                long lastToken = replies.isEmpty() ? command.lastToken() : 0;
-                replies.add(lock.release(command.attempt(), lastToken, command.keepMillis()));
-            }
-            return Collections.max(replies);
-        });
+        return apply(command.names(), locks -> locks.stream()
+                .map(lock -> lock.release(
+                        command.attempt(), lock == locks.get(0) ? command.lastToken() : 0, command.keepMillis()))
+                .max(Comparator.naturalOrder())
+                .orElseThrow());
     }
 
     @Override
@@ -223,22 +229,18 @@ public class MemoryLockStore implements LockStore {
 
     @Override
     public CompletableFuture<List<String>> find(String pattern, int limit) {
-        synchronized (heap) {
-            return CompletableFuture.completedFuture(heap.locks.keySet().stream()
-                    .filter(Glob.of(pattern))
-                    .limit(limit)
-                    .toList());
-        }
+        Predicate<String> glob = Glob.of(pattern);
+        return apply(
+                List.of(),
+                none -> heap.locks.keySet().stream().filter(glob).limit(limit).toList());
     }
 
     @Override
     public CompletableFuture<List<StoredInstance>> instances(List<String> clientIds) {
-        synchronized (heap) {
-            return CompletableFuture.completedFuture(clientIds.stream()
-                    .flatMap(id -> Stream.ofNullable(heap.clients.get(id)))
-                    .map(Client::description)
-                    .toList());
-        }
+        return CompletableFuture.completedFuture(clientIds.stream()
+                .flatMap(id -> Stream.ofNullable(heap.clients.get(id)))
+                .map(Client::description)
+                .toList());
     }
 
     @Override
@@ -248,15 +250,14 @@ public class MemoryLockStore implements LockStore {
 
     @Override
     public GrantChannel grantChannel() {
-        return new GrantChannel(true, closed ? null : opened);
+        Client own = client;
+        return new GrantChannel(true, own == null || closed ? null : own.description.since());
     }
 
     @Override
     public void close() {
         closed = true;
-        synchronized (heap) {
-            heap.clients.remove(clientId);
-        }
+        heap.clients.values().remove(client);
     }
 
     @Override
@@ -268,41 +269,18 @@ public class MemoryLockStore implements LockStore {
         return apply(List.of(name), locks -> command.apply(locks.get(0)));
     }
 
-    /** Applies a command to locks, and then tells whom it concerns. */
     private <T> CompletableFuture<T> apply(List<String> names, Function<List<MemoryLock>, T> command) {
-        if (closed) {
-            return CompletableFuture.failedFuture(new StoreException("the lock store is closed", null));
-        }
-        T reply;
-        List<Runnable> due;
-        synchronized (heap) {
-            reply = heap.apply(names, command);
-            due = List.copyOf(heap.messages);
-            heap.messages.clear();
-        }
-        due.forEach(MemoryLockStore::tell);
-        return CompletableFuture.completedFuture(reply);
-    }
-
-    /** What one listener throws must not cost others their messages, nor the caller its reply. */
-    private static void tell(Runnable message) {
-        try {
-            message.run();
-        } catch (RuntimeException | Error failure) {
-            log.warn("A store listener failed", failure);
-        }
+        return closed
+                ? CompletableFuture.failedFuture(new StoreException("the lock store is closed", null))
+                : CompletableFuture.completedFuture(heap.apply(names, command));
     }
 
     /** Not under the monitor of this store: commands ask for it under that of the heap. */
     private StoreTraits traits() {
-        StoreTraits times = traits;
-        if (times == null) {
+        Client own = client;
+        if (own == null) {
             throw new IllegalStateException("This MemoryLockStore is not open: build a LockTemplate with it");
         }
-        return times;
-    }
-
-    private static Duration min(Duration a, Duration b) {
-        return a.compareTo(b) < 0 ? a : b;
+        return own.traits;
     }
 }

@@ -213,7 +213,7 @@ class HardCasesTest {
     @Test
     void tokensOfASecondNameRiseWhereItsRecordIsAheadOfTheFirst() throws Exception {
         long[] micros = {1_700_000_000_000_000L};
-        MemoryLockStore store = new MemoryLockStore(() -> micros[0]);
+        MemoryLockStore store = new MemoryLockStore(new MemoryLockStore.Heap(() -> micros[0]));
         LockTemplate one = instance(store.peer(), Duration.ofSeconds(30));
         LockTemplate two = instance(store.peer(), Duration.ofSeconds(30));
         LockLease a = one.acquire("a");

@@ -96,5 +96,6 @@ class MemoryLockStoreTest {
         assertThat(release(A2)).isEqualTo(ReleaseReply.RELEASED);
         assertThat(release(A2)).isEqualTo(ReleaseReply.ALREADY_RELEASED);
         assertThat(release(A1)).isEqualTo(ReleaseReply.NOT_HELD);
+        assertThat(acquire(A1, ClaimMode.EXCLUSIVE)).as("a late copy").isInstanceOf(AcquireReply.Ended.class);
     }
 }
