@@ -154,7 +154,10 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
         return holds.manager.inspector();
     }
 
-    /** Refuses new work, waits for work that holds locks, releases what is left and closes the store. Idempotent. */
+    /**
+     * Refuses new work, waits for work that holds locks, releases what is left and closes the store. Idempotent. After the wait
+     * it takes a few command timeouts at most, whatever the store does.
+     */
     @Override
     public void close() {
         holds.manager.close();

@@ -16,6 +16,7 @@ import org.yaml.snakeyaml.Yaml;
 class KubernetesTest {
 
     private static final Duration MARGIN = Duration.ofSeconds(5);
+    private static final Duration HANGING_REDIS = Duration.ofSeconds(8);
 
     @Test
     @SuppressWarnings("unchecked")
@@ -37,6 +38,7 @@ class KubernetesTest {
         Duration sum = Duration.ofSeconds(Long.parseLong(command.get(1)))
                 .plus(phase.multipliedBy(2))
                 .plus(locks)
+                .plus(HANGING_REDIS)
                 .plus(MARGIN);
 
         int grace = (Integer) pod.get("terminationGracePeriodSeconds");

@@ -42,6 +42,10 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
     private static final AtomicLong NUMBERS = new AtomicLong();
 
     private static final int MOST_NAMED = 10;
+
+    /** After its wait, closing takes so many command timeouts at most: for what is under way, for a late copy, for its end. */
+    private static final int LAST_COMMANDS = 3;
+
     private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
 
     final LockStore store;
@@ -370,20 +374,25 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
             if (held > 0) {
                 log.info("Waiting up to {} ms until locks are released that are held: {}", waitMillis(), held);
             }
-            Duration once = traits.commandTimeout();
-            Duration twice = once.multipliedBy(2);
             atMost(settings.shutdownWait(), timer, registry.drained(waiting))
-                    .thenCompose(waited -> atMost(once, timer, inBackground(this::refuseNested)))
-                    // Questions that are under way give locks that no caller receives: they go back first.
-                    .thenCompose(gone -> atMost(once, timer, calls.none()))
-                    .thenCompose(answered -> atMost(twice, timer, inBackground(this::releaseHeld)))
-                    // An answer that came only now may have given one more.
-                    .thenCompose(released -> atMost(once, timer, calls.none()))
-                    // A command of an attempt that was given up must find the lock taken back, or come too late.
-                    .thenCompose(none -> atMost(twice, timer, executor.lastCancels()))
+                    .thenCompose(
+                            waited -> atMost(traits.commandTimeout().multipliedBy(LAST_COMMANDS), timer, end(timer)))
                     .whenComplete((done, failure) -> closed.complete(null));
         }
         return closed;
+    }
+
+    /** Gives back what there is, and what may still come. Each step has the time that it needs where the store answers. */
+    private CompletableFuture<?> end(Scheduler timer) {
+        Duration once = traits.commandTimeout();
+        return atMost(once, timer, inBackground(this::refuseNested))
+                // Questions that are under way give locks that no caller receives: they go back first.
+                .thenCompose(gone -> atMost(once, timer, calls.none()))
+                .thenCompose(answered -> atMost(once, timer, inBackground(this::releaseHeld)))
+                // An answer that came only now may have given one more.
+                .thenCompose(released -> atMost(once, timer, calls.none()))
+                // A command of an attempt that was given up must find the lock taken back, or come too late.
+                .thenCompose(none -> executor.lastCancels());
     }
 
     private CompletableFuture<?> refuseNested() {

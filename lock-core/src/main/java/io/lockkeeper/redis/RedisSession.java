@@ -268,10 +268,11 @@ final class RedisSession {
             last = described;
         }
         // Commands may overtake each other: a description that is being written must not come after its end.
-        last.thenCompose(done -> commands.delete(names.instance(clientId)))
-                .handle((deleted, gone) -> null)
-                .join();
+        CompletableFuture<?> deleted = last.thenCompose(done -> commands.delete(names.instance(clientId)))
+                .handle((done, gone) -> null)
+                .completeOnTimeout(null, traits.commandTimeout().toNanos(), TimeUnit.NANOSECONDS);
         subscription.close(traits.commandTimeout());
+        deleted.join();
         commands.close();
         timer.shutdownNow();
     }

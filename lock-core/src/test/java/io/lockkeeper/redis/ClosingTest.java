@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.lockkeeper.LockRequest;
+import io.lockkeeper.LockTemplate;
+import io.lockkeeper.testing.Connections;
+import io.lockkeeper.testing.RedisServer;
+import java.time.Duration;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+
+/** How long a template takes to close when Redis does not let it release what it has. */
+@Timeout(60)
+class ClosingTest {
+
+    private static final Duration COMMAND_TIMEOUT = Duration.ofSeconds(1);
+
+    /** What operations.md says of the end, and what a busy machine needs beside. */
+    private static final Duration MOST = COMMAND_TIMEOUT.multipliedBy(4).plusMillis(800);
+
+    private RedisServer server;
+
+    @BeforeEach
+    void start() {
+        server = RedisServer.start();
+        server.command("ACL SETUSER locks on >secret ~* &* +@all".split(" "));
+    }
+
+    @AfterEach
+    void stop() {
+        server.close();
+    }
+
+    private Duration closing(Connections driver, Runnable fault) {
+        RedisConnectionFactory connections = driver.to(server.port(), "locks", "secret");
+        try {
+            LockTemplate template = LockTemplate.builder(new RedisLockStore(
+                            connections, RedisLockStore.Options.defaults().withCommandTimeout(COMMAND_TIMEOUT)))
+                    .shutdownWait(Duration.ZERO)
+                    .build();
+            template.acquire("held");
+            template.acquireAsync(LockRequest.of("held").withWaitTime(Duration.ofMinutes(1)));
+            template.acquire(LockRequest.of("other").withLeaseTime(Duration.ofSeconds(20)));
+            template.acquireAsync(LockRequest.of("other").withWaitTime(Duration.ofMinutes(1)));
+            Awaitility.await().until(() -> server.waiting("lockkeeper:lock:other") == 1);
+            fault.run();
+            template.acquireAsync(LockRequest.of("under way"));
+            long begin = System.nanoTime();
+            template.close();
+            return Duration.ofNanos(System.nanoTime() - begin);
+        } finally {
+            server.resume();
+            Connections.close(connections);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void takesFourCommandTimeoutsAtMostWhileRedisHangs(Connections driver) {
+        assertThat(closing(driver, server::pause)).isLessThan(MOST);
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void takesFourCommandTimeoutsAtMostWhereARightIsMissing(Connections driver) {
+        assertThat(closing(driver, () -> server.command("ACL SETUSER locks -hset".split(" "))))
+                .isLessThan(MOST);
+    }
+}
