@@ -64,15 +64,15 @@ record Clients(RedisConnectionFactory factory, Duration limit) {
 
     /**
      * Returns a factory for a connection that is taken for good: several stores must not use up the application's pool. It is
-     * the application's own where that has none, or connects in its own way.
+     * the application's own where that has none, or connects in its own way. One of Jedis waits so long for a message.
      */
-    RedisConnectionFactory outsideOfThePool() {
+    RedisConnectionFactory outsideOfThePool(Duration silence) {
         RedisConfiguration servers = serversOf(factory);
         if (!isPlain() || servers == null) {
             return factory;
         }
         return factory instanceof JedisConnectionFactory jedis
-                ? JedisConnections.like(jedis, servers, limit)
+                ? JedisConnections.like(jedis, servers, limit, silence)
                 : LettuceConnections.outsideOfThePool((LettuceConnectionFactory) factory, servers, limit);
     }
 

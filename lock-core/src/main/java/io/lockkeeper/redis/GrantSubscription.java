@@ -31,10 +31,13 @@ import org.springframework.data.redis.connection.SubscriptionListener;
 final class GrantSubscription implements MessageListener, SubscriptionListener {
 
     private static final Logger log = LoggerFactory.getLogger(GrantSubscription.class);
-    private static final byte[] NOTHING = {};
     private static final long MIN_PAUSE_MILLIS = 100;
     private static final long MAX_PAUSE_MILLIS = 5_000;
     private static final long LOOK_MILLIS = 500;
+
+    /** What an instance sends to its own channel now and then: so the connection is not idle, and a dead one is noticed. */
+    static final byte[] SIGN = {};
+
     private static final int UNSUBSCRIBE_ATTEMPTS = 100;
 
     private final Clients clients;
@@ -42,18 +45,30 @@ final class GrantSubscription implements MessageListener, SubscriptionListener {
     private final byte[] channel;
     private final StoreListener listener;
     private final LongSupplier earlierMillis;
+    private final Duration longestSilence;
     private final CountDownLatch closed = new CountDownLatch(1);
     private final Thread thread =
             DaemonThreads.factory("lockkeeper-subscription").newThread(this::keepSubscribed);
     private volatile @Nullable RedisConnection current;
     private volatile @Nullable Instant since;
+    private volatile long heardNanos;
+
+    /** Before the next try; back to the shortest one as soon as one works. */
+    private volatile long pauseMillis = MIN_PAUSE_MILLIS;
+
     private volatile boolean reported;
 
-    /** Creates it without a connection yet; a grant may end sooner than Redis says. */
+    /** Creates it without a connection yet; a grant may end sooner than Redis says. A silent connection is made anew. */
     GrantSubscription(
-            Clients clients, RedisNames names, String clientId, StoreListener listener, LongSupplier earlierMillis) {
+            Clients clients,
+            RedisNames names,
+            String clientId,
+            StoreListener listener,
+            LongSupplier earlierMillis,
+            Duration longestSilence) {
         this.clients = clients;
         this.earlierMillis = earlierMillis;
+        this.longestSilence = longestSilence;
         this.names = names;
         this.channel = names.channel(clientId);
         this.listener = listener;
@@ -64,30 +79,38 @@ final class GrantSubscription implements MessageListener, SubscriptionListener {
     }
 
     private void keepSubscribed() {
-        RedisConnectionFactory connections = null;
-        long pause = MIN_PAUSE_MILLIS;
         while (!isClosed(0)) {
+            RedisConnectionFactory connections = clients.factory();
             try {
-                connections = connections == null ? clients.outsideOfThePool() : connections;
+                // With the settings of now: a password may have changed.
+                connections = clients.outsideOfThePool(longestSilence);
                 subscribe(connections);
-                pause = MIN_PAUSE_MILLIS;
             } catch (Throwable failure) {
                 // An error, too: without a subscription no grant comes any more.
-                if (!reported && !isClosed(0)) {
-                    reported = true;
-                    log.warn(
-                            "The subscription for grants failed and is tried again; until it works, waiting callers"
-                                    + " notice a free lock only when they poll: {}{}",
-                            Failures.rootMessage(failure),
-                            Failures.says(failure, "NOPERM")
-                                    ? ". Give its user all rights that are needed: " + names.rights()
-                                    : "");
-                    log.debug("The subscription for grants failed", failure);
-                }
-                pause = Math.min(MAX_PAUSE_MILLIS, 2 * pause);
+                report(failure);
+                pauseMillis = Math.min(MAX_PAUSE_MILLIS, 2 * pauseMillis);
+            } finally {
+                end(connections);
             }
-            isClosed(pause);
+            isClosed(pauseMillis);
         }
+    }
+
+    private void report(Throwable failure) {
+        if (!reported && !isClosed(0)) {
+            reported = true;
+            log.warn(
+                    "The subscription for grants failed and is tried again; until it works, waiting callers"
+                            + " notice a free lock only when they poll: {}{}",
+                    Failures.rootMessage(failure),
+                    Failures.says(failure, "NOPERM")
+                            ? ". Give its user all rights that are needed: " + names.rights()
+                            : "");
+            log.debug("The subscription for grants failed", failure);
+        }
+    }
+
+    private void end(RedisConnectionFactory connections) {
         if (connections instanceof DisposableBean own && connections != clients.factory()) {
             try {
                 own.destroy();
@@ -101,16 +124,19 @@ final class GrantSubscription implements MessageListener, SubscriptionListener {
         // In a way that may be refused: after a refused SUBSCRIBE Jedis sends an UNSUBSCRIBE over a connection that is
         // in its pool again, whose next user would read the answer to it.
         try (RedisConnection connection = factory.getConnection()) {
-            connection.publish(channel, NOTHING);
+            connection.publish(channel, SIGN);
         }
         try (RedisConnection connection = factory.getConnection()) {
             current = connection;
+            heardNanos = System.nanoTime();
             // Jedis returns when the subscription has ended, Lettuce when it has begun.
             connection.subscribe(this, channel);
             // Lettuce restores a lost connection by itself: there is nothing to do but to look.
             boolean alive = connection.isSubscribed();
             while (alive) {
-                alive = !isClosed(LOOK_MILLIS) && connection.isSubscribed();
+                alive = !isClosed(LOOK_MILLIS)
+                        && connection.isSubscribed()
+                        && System.nanoTime() - heardNanos < longestSilence.toNanos();
             }
         } finally {
             current = null;
@@ -173,6 +199,8 @@ final class GrantSubscription implements MessageListener, SubscriptionListener {
 
     @Override
     public void onChannelSubscribed(byte[] subscribed, long count) {
+        heardNanos = System.nanoTime();
+        pauseMillis = MIN_PAUSE_MILLIS;
         since = Instant.now();
         if (reported) {
             reported = false;
@@ -183,6 +211,7 @@ final class GrantSubscription implements MessageListener, SubscriptionListener {
 
     @Override
     public void onMessage(Message message, byte @Nullable [] pattern) {
+        heardNanos = System.nanoTime();
         try {
             tell(new String(message.getBody(), StandardCharsets.UTF_8).split(" ", 5));
         } catch (Throwable failure) {

@@ -257,6 +257,10 @@ final class RedisCommands implements AutoCloseable {
                 .setEx(key, Math.max(1, timeToLive.toSeconds()), value));
     }
 
+    CompletableFuture<?> publish(byte[] channel, byte[] message) {
+        return call(channel, "publish", connection -> connection.publish(channel, message));
+    }
+
     CompletableFuture<?> delete(byte[] key) {
         return call(key, "delete", connection -> connection.keyCommands().del(key));
     }

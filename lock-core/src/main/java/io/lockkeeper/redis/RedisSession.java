@@ -33,6 +33,9 @@ final class RedisSession {
     private static final Duration DESCRIPTION_LIFE = Duration.ofSeconds(60);
     private static final long DESCRIPTION_REFRESH_SECONDS = 20;
 
+    /** Two signs of life may be lost, one of which is sent with each description. */
+    private static final Duration LONGEST_SILENCE = Duration.ofSeconds(50);
+
     private final String clientId;
     final StoreTraits traits;
     final RedisNames names;
@@ -69,8 +72,8 @@ final class RedisSession {
         this.guard = options.restartGuard() ? new RestartGuard(leaseTime.plusSeconds(2), System::nanoTime) : null;
         timer.setRemoveOnCancelPolicy(true);
         this.commands = new RedisCommands(connections, traits.commandTimeout(), timer, options.acks());
-        this.subscription =
-                new GrantSubscription(commands.clients, names, clientId, listener, commands.clocks::differenceMillis);
+        this.subscription = new GrantSubscription(
+                commands.clients, names, clientId, listener, commands.clocks::differenceMillis, LONGEST_SILENCE);
         this.checks = new ServerChecks(commands, names, clientId, options.acks().isWanted(), InstantSource.system());
         this.prepared = prepare();
     }
@@ -238,6 +241,11 @@ final class RedisSession {
     private void describe(StoredInstance description) {
         byte[] text = RedisNames.bytes(InstanceDescription.toJson(description));
         timer.scheduleWithFixedDelay(() -> describe(text), 0, DESCRIPTION_REFRESH_SECONDS, TimeUnit.SECONDS);
+        timer.scheduleWithFixedDelay(
+                () -> commands.publish(names.channel(clientId), GrantSubscription.SIGN),
+                DESCRIPTION_REFRESH_SECONDS,
+                DESCRIPTION_REFRESH_SECONDS,
+                TimeUnit.SECONDS);
         if (guard != null) {
             // A restart must be seen although no lock is asked for: the time of the new run counts from here.
             timer.scheduleWithFixedDelay(

@@ -109,6 +109,19 @@ public enum Connections {
                 ports.stream().map(port -> HOST + ":" + port).toList());
     }
 
+    /** Stops a factory to one server, and starts it with another password. */
+    public static void restart(RedisConnectionFactory factory, String password) {
+        if (factory instanceof JedisConnectionFactory jedis) {
+            jedis.getStandaloneConfiguration().setPassword(password);
+            jedis.stop();
+            jedis.start();
+        } else if (factory instanceof LettuceConnectionFactory lettuce) {
+            lettuce.getStandaloneConfiguration().setPassword(password);
+            lettuce.stop();
+            lettuce.start();
+        }
+    }
+
     /** Ends a factory. */
     public static void close(RedisConnectionFactory factory) {
         if (factory instanceof JedisConnectionFactory jedis) {

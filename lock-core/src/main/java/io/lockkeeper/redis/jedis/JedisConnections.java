@@ -38,10 +38,10 @@ public final class JedisConnections {
 
     private JedisConnections() {}
 
-    /** Returns a started factory that connects as the original does, and waits for so long. */
+    /** Returns a started factory that connects as the original does, and waits for so long, also for messages. */
     public static JedisConnectionFactory like(
-            JedisConnectionFactory original, RedisConfiguration servers, Duration limit) {
-        JedisClientConfiguration client = client(original.getClientConfiguration(), limit);
+            JedisConnectionFactory original, RedisConfiguration servers, Duration limit, Duration silence) {
+        JedisClientConfiguration client = client(original.getClientConfiguration(), limit, silence);
         JedisConnectionFactory factory;
         if (servers instanceof RedisClusterConfiguration cluster) {
             factory = new JedisConnectionFactory(cluster, client);
@@ -56,7 +56,8 @@ public final class JedisConnections {
     }
 
     @SuppressWarnings("deprecation") // The customizer has this name in spring-data-redis 3.
-    private static JedisClientConfiguration client(JedisClientConfiguration original, Duration limit) {
+    private static JedisClientConfiguration client(
+            JedisClientConfiguration original, Duration limit, Duration silence) {
         GenericObjectPoolConfig<Object> pool = new GenericObjectPoolConfig<>();
         pool.setMaxTotal(LARGEST_POOL);
         pool.setMaxWait(limit);
@@ -64,7 +65,10 @@ public final class JedisConnections {
         JedisClientConfiguration.JedisClientConfigurationBuilder client =
                 JedisClientConfiguration.builder().connectTimeout(limit).readTimeout(limit);
         original.getClientName().ifPresent(client::clientName);
-        original.getCustomizer().ifPresent(client::customize);
+        client.customize(config -> {
+            config.blockingSocketTimeoutMillis((int) silence.toMillis());
+            original.getCustomizer().ifPresent(customizer -> customizer.customize(config));
+        });
         if (isClientCustomized(original)) {
             original.getClientCustomizer().ifPresent(client::customizeClient);
         }
@@ -120,7 +124,7 @@ public final class JedisConnections {
     /** Returns a connection of its own. Pipelines of Jedis keep one connection, and nothing is sent twice. */
     public static DedicatedConnection dedicated(
             JedisConnectionFactory original, RedisConfiguration servers, Duration limit) {
-        return new DedicatedConnection(() -> like(original, servers, limit)) {
+        return new DedicatedConnection(() -> like(original, servers, limit, limit)) {
             @Override
             protected List<Object> exchange(RedisConnection connection, List<byte[][]> commands) {
                 connection.openPipeline();
