@@ -76,7 +76,10 @@ class ReplicaAcksTest {
     }
 
     private LockTemplate template(Connections driver, int port, String acks) {
-        RedisConnectionFactory connections = driver.to(port);
+        return template(driver.to(port), acks);
+    }
+
+    private LockTemplate template(RedisConnectionFactory connections, String acks) {
         factories.add(connections);
         RedisLockStore.Options options = RedisLockStore.Options.defaults().withReplicaAcks(acks, ACK_TIMEOUT);
         LockTemplate template = LockTemplate.builder(new RedisLockStore(connections, options))
@@ -238,6 +241,25 @@ class ReplicaAcksTest {
             cut.awaitCompleted(1, Duration.ofSeconds(5));
             Awaitility.await().until(() -> owner(master, "stock").isEmpty());
             replicas.get(0).resume();
+        }
+    }
+
+    /** As it is where the application's own factory is stopped, set and started. */
+    @ParameterizedTest
+    @EnumSource
+    void aPasswordThatHasChangedIsUsed(Connections driver) {
+        master.command("ACL SETUSER locks on >old ~* &* +@all".split(" "));
+        RedisConnectionFactory connections = driver.to(master.port(), "locks", "old");
+        try (LockTemplate template = template(connections, "1")) {
+            master.command("ACL SETUSER locks <old >new".split(" "));
+            Connections.restart(connections, "new");
+            master.command("CLIENT", "KILL", "USER", "locks");
+            Awaitility.await()
+                    .ignoreExceptionsInstanceOf(LockStoreException.class)
+                    .until(() -> {
+                        template.run("stock", lease -> {});
+                        return true;
+                    });
         }
     }
 

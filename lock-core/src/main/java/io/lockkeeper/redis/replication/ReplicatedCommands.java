@@ -165,6 +165,10 @@ public final class ReplicatedCommands implements ScriptRunner {
 
         private void connectionFailed(List<Command> batch, Throwable failure) {
             leave();
+            if (Failures.says(failure, "WRONGPASS")) {
+                // The next factory has the password of now.
+                connection.close();
+            }
             for (Command command : batch) {
                 if (failure instanceof StoreException || command.retried) {
                     command.fail(failure);
@@ -425,6 +429,7 @@ public final class ReplicatedCommands implements ScriptRunner {
             } catch (Exception ignored) {
                 // It is as good as closed.
             }
+            factory = null;
         }
     }
 }
