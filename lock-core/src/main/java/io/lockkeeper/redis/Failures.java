@@ -93,6 +93,11 @@ public final class Failures {
         return false;
     }
 
+    /** Returns whether a reply is that a connection lacks the password, or has another one. */
+    public static boolean isOfPassword(@Nullable Object reply) {
+        return says(reply, "NOAUTH") || says(reply, "WRONGPASS");
+    }
+
     /** Returns whether a command names several keys of a slot that is on its way to another master: neither takes it. */
     static boolean isOfMovingSlot(Throwable failure, List<?> keys) {
         return keys.size() > 1 && says(failure, "TRYAGAIN");

@@ -213,7 +213,7 @@ final class RedisSession {
         if (Failures.says(failure, "NOPERM")) {
             return "Give its user all rights that are needed: " + names.rights();
         }
-        return Failures.says(failure, "NOAUTH") || Failures.says(failure, "WRONGPASS")
+        return Failures.isOfPassword(failure)
                 ? "Set spring.data.redis.username and spring.data.redis.password for " + endpoint.address()
                 : endpoint.advice();
     }

@@ -8,6 +8,7 @@ import io.lockkeeper.LockStoreException;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.testing.Connections;
 import io.lockkeeper.testing.RedisServer;
+import io.lockkeeper.testing.RespConnection;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -34,6 +35,34 @@ class PasswordTest {
                 Awaitility.await().untilAsserted(() -> assertThatExceptionOfType(LockStoreException.class)
                         .isThrownBy(() -> template.acquire("name"))
                         .withMessageContaining("NOAUTH"));
+            } finally {
+                Connections.close(connections);
+            }
+        }
+    }
+
+    /** The connection that was refused is not kept. */
+    @ParameterizedTest
+    @EnumSource
+    void aPasswordThatIsSetLaterIsUsed(Connections driver) {
+        try (RedisServer server = RedisServer.start()) {
+            RedisConnectionFactory connections = driver.to(server.port());
+            try (RespConnection operator = server.connect();
+                    LockTemplate template = LockTemplate.builder(
+                                    new RedisLockStore(connections, RedisLockStore.Options.defaults()))
+                            .build()) {
+                template.run("name", lease -> {});
+                operator.command("CONFIG", "SET", "requirepass", "secret");
+                operator.command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
+                assertThatExceptionOfType(LockStoreException.class).isThrownBy(() -> template.acquire("name"));
+                Connections.restart(connections, "secret");
+                Awaitility.await()
+                        .ignoreExceptionsInstanceOf(LockStoreException.class)
+                        .until(() -> template.tryRun("name", lease -> {}));
+                // Over each of the connections.
+                for (int i = 0; i < 20; i++) {
+                    template.run("name " + i, lease -> {});
+                }
             } finally {
                 Connections.close(connections);
             }

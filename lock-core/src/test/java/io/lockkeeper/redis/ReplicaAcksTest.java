@@ -18,6 +18,7 @@ import io.lockkeeper.testing.FaultProxy;
 import io.lockkeeper.testing.LockRecord;
 import io.lockkeeper.testing.RedisRequest;
 import io.lockkeeper.testing.RedisServer;
+import io.lockkeeper.testing.RespConnection;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -260,6 +261,23 @@ class ReplicaAcksTest {
                         template.run("stock", lease -> {});
                         return true;
                     });
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aPasswordThatIsSetLaterIsUsed(Connections driver) {
+        RedisConnectionFactory connections = driver.to(master.port());
+        try (RespConnection operator = master.connect();
+                LockTemplate template = template(connections, "1")) {
+            // The connection of the replica stays.
+            operator.command("CONFIG", "SET", "requirepass", "secret");
+            operator.command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
+            assertThatThrownBy(() -> template.acquire("stock")).isInstanceOf(LockStoreException.class);
+            Connections.restart(connections, "secret");
+            Awaitility.await()
+                    .ignoreExceptionsInstanceOf(LockStoreException.class)
+                    .until(() -> template.tryRun("stock", lease -> {}));
         }
     }
 

@@ -196,16 +196,17 @@ final class JedisPipeline implements ScriptRunner {
     }
 
     private void readReplies(Link open, Batch current) {
-        boolean demoted = false;
+        boolean isOfNoUse = false;
         for (Command command = current.next(); command != null; command = current.next()) {
             Object reply = open.read();
-            demoted |= Failures.says(reply, "READONLY");
+            isOfNoUse |= Failures.says(reply, "READONLY") || Failures.isOfPassword(reply);
             answered(command, reply);
             // Not sooner: what an error leaves unanswered is sent again.
             current.answered++;
         }
-        if (demoted) {
-            // Whatever has this address now, this connection leads to a server that was a master once.
+        if (isOfNoUse) {
+            // Whatever has this address now, this connection leads to a server that was a master once; or has no
+            // password.
             drop();
         }
     }

@@ -165,7 +165,7 @@ public final class ReplicatedCommands implements ScriptRunner {
 
         private void connectionFailed(List<Command> batch, Throwable failure) {
             leave();
-            if (Failures.says(failure, "WRONGPASS")) {
+            if (Failures.isOfPassword(failure)) {
                 // The next factory has the password of now.
                 connection.close();
             }
@@ -258,8 +258,8 @@ public final class ReplicatedCommands implements ScriptRunner {
         /** The server has refused a command before it ran: it is sent again where that helps. */
         private void refused(Command command, Throwable refusal) {
             Matcher redirection = REDIRECTION.matcher(Failures.rootMessage(refusal));
-            if (Failures.says(refusal, "READONLY")) {
-                // It was the master once.
+            if (Failures.says(refusal, "READONLY") || Failures.isOfPassword(refusal)) {
+                // It was the master once, or the connection was made without a password.
                 connectionFailed(List.of(command), refusal);
             } else if (Failures.says(refusal, "NOSCRIPT")) {
                 command.words = ScriptRunner.toText(command.script, command.words);
