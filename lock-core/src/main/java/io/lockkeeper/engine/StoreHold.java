@@ -70,8 +70,8 @@ final class StoreHold {
 
     private volatile ClockReading deadline;
 
-    /** Whether the deadline was seen to have passed: no renewal brings the hold back. */
-    private volatile boolean expired;
+    /** Why its deadline has ended it, once that was seen to have passed: no renewal brings the hold back. Null: it was not. */
+    private volatile @Nullable String expired;
 
     /** Null while the hold is renewed. */
     private volatile @Nullable ClockReading fixedEnd;
@@ -214,10 +214,12 @@ final class StoreHold {
     }
 
     boolean isExpired(ClockReading now) {
-        if (!expired && deadline.hasPassedAt(now)) {
-            expired = true;
+        if (expired == null && deadline.hasPassedAt(now)) {
+            ClockReading end = fixedEnd;
+            // One that came by a message ends too early where the store does not give it the rest of its time.
+            expired = end == null || !end.hasPassedAt(now) ? NOT_RENEWED : TIME_OVER;
         }
-        return expired;
+        return expired != null;
     }
 
     /** Moves the deadline forward, at most to a fixed end. What has expired stays so. */
@@ -277,7 +279,7 @@ final class StoreHold {
     /** Returns why it has ended, or does where its deadline has passed. */
     String endReason() {
         String known = ended;
-        return known != null ? known : fixedEnd == null ? NOT_RENEWED : TIME_OVER;
+        return known != null ? known : Objects.requireNonNullElse(expired, NOT_RENEWED);
     }
 
     /** Returns why it ends, now that the store says so: its deadline may have come first, unseen by a suspended machine. */

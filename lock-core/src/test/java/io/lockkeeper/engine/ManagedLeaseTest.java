@@ -304,6 +304,20 @@ class ManagedLeaseTest {
     }
 
     // ---- verify and extend ----
+    @Test
+    void aFixedLeaseThatCameByAMessageIsLostWhereTheStoreDoesNotGiveTheRestOfItsTime() {
+        PendingRequest caller = fixture.begin(REQUEST.withLeaseTime(Duration.ofSeconds(20)));
+        fixture.queued();
+        fixture.granted(100);
+        ManagedLease lease = fixture.received(caller);
+        lease.onLost(told::add);
+
+        time.pass(Duration.ofMillis(EngineFixture.GRANT_MILLIS));
+
+        assertThat(told).extracting(LockLostException::reason).containsExactly(StoreHold.NOT_RENEWED);
+        assertThat(lease.hasEndedAsAsked()).isFalse();
+    }
+
 
     @Test
     void aLeaseThatTheStoreDoesNotConfirmIsLost() {

@@ -208,6 +208,17 @@ final class SimulationChecker {
         return time.now() - since - instance.pausedBetween(since, time.now());
     }
 
+    /** A fixed lease ends as asked, or before its time, for want of an answer. */
+    private void reason(SimulatedCaller caller, StoreHold hold) {
+        ClockReading end = hold.fixedEnd();
+        String reason = hold.endReason();
+        if (hold.deadline().equals(end) && reason.equals(StoreHold.NOT_RENEWED)) {
+            fault("a lease that ended as asked is said not to have been renewed: " + caller);
+        } else if (end != null && !end.hasPassedAt(caller.instance.now()) && reason.equals(StoreHold.TIME_OVER)) {
+            fault("a lease that ended before its time is said to have ended as asked: " + caller);
+        }
+    }
+
     void lost(SimulatedCaller caller) {
         if (!caller.instance.runsForUsers()) {
             fault("the callback of " + caller + " does not run on the callbacks' executor");
@@ -225,10 +236,8 @@ final class SimulationChecker {
         if (lease != null && lease.isHeld()) {
             fault("a lease is held whose loss was told: " + caller);
         }
-        if (lease != null
-                && lease.hold().fixedEnd() != null
-                && lease.hold().endReason().equals(StoreHold.NOT_RENEWED)) {
-            fault("a lease that ended as asked is said not to have been renewed: " + caller);
+        if (lease != null) {
+            reason(caller, lease.hold());
         }
         if (lease != null && !caller.extended && !lease.isReleased()) {
             keptInStore(caller, lease.hold());
