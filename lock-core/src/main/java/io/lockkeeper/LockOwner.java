@@ -112,7 +112,9 @@ final class LockOwner {
         return hold == null || !hold.lease().isHeld()
                 ? 0
                 : (int) levels.stream()
-                        .filter(level -> level.isIn(hold) && level.reads() == (mode == LockMode.READ))
+                        .filter(level -> level.isIn(hold)
+                                && level.names().contains(name)
+                                && level.reads() == (mode == LockMode.READ))
                         .count();
     }
 

@@ -105,6 +105,20 @@ public abstract class RequestedViewContract extends StoreContract {
     }
 
     @Test
+    void eachNameIsCountedByItself() {
+        LockTemplate one = instance();
+        DistributedLock both = one.lock(both());
+        both.lock();
+        one.run(b(), lease -> {
+            assertThat(both.getHoldCount()).isOne();
+            assertThat(one.lock(a()).getHoldCount()).isOne();
+            assertThat(one.lock(b()).getHoldCount()).isEqualTo(2);
+        });
+        both.unlock();
+        assertThat(both.getHoldCount()).isZero();
+    }
+
+    @Test
     void aNameThatIsNotHadLeavesTheOthersAsTheyWere() {
         LockTemplate one = instance();
         LockTemplate two = instance();
