@@ -121,6 +121,17 @@ public interface LockManager extends AutoCloseable {
             Executor executor,
             LockListener listener) {
 
+        /** Takes 100 years for a longer time, which fits into no unit and clock. */
+        public Settings {
+            leaseTime = bounded(leaseTime);
+            maxPassTime = bounded(maxPassTime);
+            shutdownWait = bounded(shutdownWait);
+        }
+
+        private static Duration bounded(Duration time) {
+            return time.compareTo(DelegatingLease.FOREVER) > 0 ? DelegatingLease.FOREVER : time;
+        }
+
         /** Returns where the callbacks of losses run: where it can be helped, before all that waits on the executor. */
         public Executor urgent() {
             return executor instanceof CallbackExecutor ours ? ours.urgent() : executor;

@@ -372,7 +372,10 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
             refuseAll();
             int held = registry.leases.get();
             if (held > 0) {
-                log.info("Waiting up to {} ms until locks are released that are held: {}", waitMillis(), held);
+                log.info(
+                        "Waiting up to {} ms until locks are released that are held: {}",
+                        settings.shutdownWait().toMillis(),
+                        held);
             }
             atMost(settings.shutdownWait(), timer, registry.drained(waiting))
                     .thenCompose(
@@ -401,7 +404,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
             log.warn(
                     "Released although their holders have not ended within {} ms, so that others may have them now:"
                             + " {} held, {}",
-                    waitMillis(),
+                    settings.shutdownWait().toMillis(),
                     left.size(),
                     left.stream()
                             .limit(MOST_NAMED)
@@ -411,10 +414,6 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
         refusesAll = true;
         refuseAll();
         return CompletableFuture.allOf(placesGone.toArray(CompletableFuture<?>[]::new));
-    }
-
-    private long waitMillis() {
-        return AcquireSpec.bounded(settings.shutdownWait()).toMillis();
     }
 
     private CompletableFuture<?> releaseHeld() {
@@ -428,9 +427,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
     }
 
     private static CompletableFuture<?> atMost(Duration time, Scheduler timer, CompletableFuture<?> awaited) {
-        return time.isZero()
-                ? PendingAnswers.DONE
-                : timer.atMost(AcquireSpec.bounded(time).toNanos(), awaited);
+        return time.isZero() ? PendingAnswers.DONE : timer.atMost(time.toNanos(), awaited);
     }
 
     @Override

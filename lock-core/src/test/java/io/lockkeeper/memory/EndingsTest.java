@@ -28,6 +28,8 @@ class EndingsTest {
 
     private static final Set<Thread.State> WAITING = Set.of(Thread.State.WAITING, Thread.State.TIMED_WAITING);
 
+    private static final Duration LONG = Duration.ofDays(30_000);
+
     private final MemoryLockStore store = new MemoryLockStore();
     private final RecordingListener events = new RecordingListener();
     private final LockTemplate template = LockTemplate.builder(store)
@@ -111,6 +113,20 @@ class EndingsTest {
         first.join(20_000);
         second.join(20_000);
         assertThat(order).containsExactly("first interrupted", "second");
+    }
+
+    @Test
+    void aTemplateTakesTimesWithoutLimit() {
+        Duration forever = Duration.ofSeconds(Long.MAX_VALUE);
+        try (LockTemplate endless = LockTemplate.builder(store.peer())
+                .leaseTime(forever)
+                .handover(16, forever)
+                .shutdownWait(forever)
+                .waitTime(forever)
+                .retryDelay(forever)
+                .build()) {
+            endless.run("x", lease -> assertThat(lease.remaining()).isBetween(LONG, forever));
+        }
     }
 
     private Thread waitingFor(String name, List<String> order) {
