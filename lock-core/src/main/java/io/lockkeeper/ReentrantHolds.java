@@ -108,7 +108,7 @@ class ReentrantHolds {
             Entry entry = new Entry(request, true, List.of());
             manager.check(request);
             if (entry.keeper == null) {
-                manager.acquireAsync(request, false, result, received, false);
+                manager.acquireAsync(request, entry.isNested(), result, received, false);
                 return;
             }
             // Held on at once where the lock is there, so that this thread enters it again from now on.

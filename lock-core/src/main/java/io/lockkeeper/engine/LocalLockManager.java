@@ -123,7 +123,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
         armLook();
         calls.begin();
         try {
-            if (refuses(request.nested)) {
+            if (refuses(request)) {
                 request.completeExceptionally(closing());
             } else {
                 enter(request, waitNanos);
@@ -165,7 +165,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
                 retired(lock);
             }
         } while (!entered);
-        if (refuses(request.nested)) {
+        if (refuses(request)) {
             refuseAll();
         }
     }
@@ -343,13 +343,18 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
 
     // ---- the end ----
 
-    private boolean refuses(boolean nested) {
-        return nested ? refusesAll : refusesNew;
+    private boolean refuses(PendingRequest request) {
+        return refusesAll || (refusesNew && !request.nested && !isOfHolder(request));
+    }
+
+    /** Returns whether a thread waits that has leases, which it may not be able to end before it goes on. */
+    private boolean isOfHolder(PendingRequest request) {
+        return request.isOfThread() && registry.held().stream().anyMatch(lease -> lease.thread.equals(request.thread));
     }
 
     private void refuseAll() {
         registry.forEachPending((request, lock) -> {
-            if (refuses(request.nested) && request.completeExceptionally(closing())) {
+            if (refuses(request) && request.completeExceptionally(closing())) {
                 placesGone.add(executor.leave(request));
             }
         });

@@ -133,6 +133,11 @@ final class PendingRequest extends CompletableFuture<ManagedLease> {
         return result != null && result.isDone();
     }
 
+    /** Returns whether a thread waits for it, which goes on with its lease. */
+    boolean isOfThread() {
+        return result == null;
+    }
+
     /** Returns whether the caller shares the local lock of its name: all others have one of their own. */
     boolean isPlain() {
         return (request.mode() == LockMode.EXCLUSIVE || request.mode() == LockMode.READ)

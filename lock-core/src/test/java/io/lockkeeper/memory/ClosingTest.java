@@ -9,9 +9,12 @@ import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import io.lockkeeper.LockLease;
+import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockTemplate;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -52,13 +55,52 @@ class ClosingTest {
 
     @Test
     void aThreadDoesNotWaitForItsOwnLease() {
-        LockTemplate patient = LockTemplate.builder(new MemoryLockStore())
-                .shutdownWait(Duration.ofMinutes(5))
-                .build();
+        LockTemplate patient = patient();
         LockLease lease = patient.acquire("stock");
         assertTimeout(Duration.ofSeconds(20), patient::close);
         assertThat(lease.isHeld()).isFalse();
         assertThat(warnings()).singleElement().asString().contains("'stock'");
+    }
+
+    @Test
+    void aBodyMayLockOnInAnyFormWhileItsTemplateCloses() {
+        LockTemplate patient = patient();
+        CompletableFuture<Void> closed = patient.execute("stock", lease -> {
+            CompletableFuture<Void> closing = closing(patient);
+            patient.run("other", inner -> {});
+            patient.acquireAsync(LockRequest.of("other"))
+                    .thenAccept(LockLease::close)
+                    .join();
+            patient.executeAsync(LockRequest.of("other"), inner -> null).join();
+            return closing;
+        });
+        assertThat(closed).succeedsWithin(Duration.ofSeconds(20));
+    }
+
+    @Test
+    void whoHoldsALeaseMayLockOnWhileTheTemplateCloses() {
+        LockTemplate patient = patient();
+        LockLease lease = patient.acquire("stock");
+        CompletableFuture<Void> closed = closing(patient);
+        patient.acquire("other").close();
+        assertThat(closed).isNotDone();
+        lease.close();
+        assertThat(closed).succeedsWithin(Duration.ofSeconds(20));
+    }
+
+    private static LockTemplate patient() {
+        return LockTemplate.builder(new MemoryLockStore())
+                .shutdownWait(Duration.ofMinutes(5))
+                .build();
+    }
+
+    /** Closes a template on another thread; it refuses those who hold nothing when this returns. */
+    private static CompletableFuture<Void> closing(LockTemplate template) {
+        CompletableFuture<Void> closed = CompletableFuture.runAsync(template::close);
+        Awaitility.await().until(() -> CompletableFuture.supplyAsync(() -> template.tryAcquire("refused"))
+                .handle((refused, failure) -> failure != null)
+                .join());
+        return closed;
     }
 
     @Test
