@@ -86,8 +86,8 @@ public interface LockManager extends AutoCloseable {
             return CompletableFuture.completedFuture(release());
         }
 
-        /** Extends as {@link #extend}, but without waiting for the store. */
-        default CompletableFuture<Boolean> extendAsync(Duration leaseTime) {
+        /** Extends as {@link #extend}, but without waiting for the store, which has the time that a request waits. */
+        default CompletableFuture<Boolean> extendAsync(Duration leaseTime, LockRequest request) {
             return CompletableFuture.completedFuture(extend(leaseTime));
         }
 

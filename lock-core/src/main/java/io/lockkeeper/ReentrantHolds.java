@@ -6,8 +6,8 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -27,6 +27,9 @@ class ReentrantHolds {
 
     /** Up to so many threads, none is looked for that has ended. */
     private static final int FEW_THREADS = 16;
+
+    /** A wait of zero would be no wait. */
+    private static final Duration SHORTEST_WAIT = Duration.ofNanos(1);
 
     final LockManager manager;
     private final @Nullable AcquisitionInterceptor interceptor;
@@ -161,6 +164,9 @@ class ReentrantHolds {
         /** Receives a lease that holds the lock on; null: nothing does. */
         private final @Nullable Consumer<LockLease> keeper;
 
+        /** How long it took to extend what is held already; null: it was not extended. */
+        private volatile @Nullable Duration extendedFor;
+
         Entry(LockRequest request, boolean body, Collection<? extends LockLease> enclosing) {
             this.request = request;
             this.level = new NestedLease(ReentrantHolds.this, request, body);
@@ -250,16 +256,38 @@ class ReentrantHolds {
             return true;
         }
 
-        /** Returns the leases with a fixed end that the request wants to hold for longer. */
-        private List<LockManager.Lease> shorter(List<ReentrantHold> held) {
+        /** Enters what is held, and has its fixed ends extended that the request wants later; null: there are none. */
+        private @Nullable CompletableFuture<?> extend(List<ReentrantHold> held) {
+            held.forEach(level::enter);
             Duration leaseTime = request.leaseTime();
-            return leaseTime == null
-                    ? List.of()
-                    : held.stream()
-                            .map(ReentrantHold::lease)
-                            .filter(lease ->
-                                    lease.isFixed() && lease.remaining().compareTo(leaseTime) < 0)
-                            .toList();
+            if (held.isEmpty() || leaseTime == null) {
+                return null;
+            }
+            long begunNanos = System.nanoTime();
+            CompletableFuture<?>[] extensions = level.leases().stream()
+                    .filter(lease -> lease.isFixed() && lease.remaining().compareTo(leaseTime) < 0)
+                    .map(lease -> lease.extendAsync(leaseTime, request))
+                    .toArray(CompletableFuture<?>[]::new);
+            return extensions.length == 0
+                    ? null
+                    : CompletableFuture.allOf(extensions)
+                            .thenRun(() -> extendedFor = Duration.ofNanos(System.nanoTime() - begunNanos));
+        }
+
+        /** Returns a request for what is not held yet, with the time that extensions have left; null: nothing is missing. */
+        private @Nullable LockRequest missing() {
+            LockRequest missing = level.missing();
+            Duration extended = extendedFor;
+            if (extended == null) {
+                return missing;
+            }
+            level.ensureHeld();
+            Duration wait = request.waitTime();
+            if (missing == null || wait == null || wait.isZero()) {
+                return missing;
+            }
+            Duration left = wait.minus(extended);
+            return missing.withWaitTime(left.compareTo(SHORTEST_WAIT) < 0 ? SHORTEST_WAIT : left);
         }
 
         // ---- entering ----
@@ -268,14 +296,12 @@ class ReentrantHolds {
         NestedLease enter(boolean interruptibly) {
             manager.check(request);
             List<ReentrantHold> held = held();
-            for (LockManager.Lease shorter : shorter(held)) {
-                if (!shorter.extend(Objects.requireNonNull(request.leaseTime()))) {
-                    shorter.ensureHeld();
-                }
-            }
             try {
-                held.forEach(level::enter);
-                LockRequest missing = level.missing();
+                CompletableFuture<?> extended = extend(held);
+                if (extended != null) {
+                    await(extended);
+                }
+                LockRequest missing = missing();
                 if (missing != null) {
                     level.begin(manager.acquire(missing, isNested(), interruptibly));
                 }
@@ -287,36 +313,43 @@ class ReentrantHolds {
             }
         }
 
+        private void await(CompletableFuture<?> extended) {
+            try {
+                level.leases().get(0).join(extended);
+            } catch (CompletionException failure) {
+                throw notExtended(failure);
+            }
+        }
+
         /** Enters without blocking; a result that the caller has ended gives up the level. */
         CompletableFuture<LockLease> enterAsync() {
             manager.check(request);
             boolean nested = isNested();
             List<ReentrantHold> held = held();
-            CompletableFuture<?>[] extensions = shorter(held).stream()
-                    .map(lease -> lease.extendAsync(Objects.requireNonNull(request.leaseTime())))
-                    .toArray(CompletableFuture<?>[]::new);
             CompletableFuture<LockLease> result = new CompletableFuture<>();
             result.handle((done, failure) -> done == null ? level.closeAsync() : null);
-            if (extensions.length == 0) {
-                enterAsync(held, nested, result);
-                return result;
-            }
-            CompletableFuture.allOf(extensions)
-                    .whenComplete((done, failure) -> manager.execute(() -> {
+            try {
+                CompletableFuture<?> extended = extend(held);
+                if (extended == null) {
+                    enterAsync(nested, result);
+                } else {
+                    extended.whenComplete((done, failure) -> manager.execute(() -> {
                         if (failure == null) {
-                            enterAsync(held, nested, result);
+                            enterAsync(nested, result);
                         } else {
                             result.completeExceptionally(notExtended(failure));
                         }
                     }));
+                }
+            } catch (Throwable failure) {
+                result.completeExceptionally(failure);
+            }
             return result;
         }
 
-        private void enterAsync(List<ReentrantHold> held, boolean nested, CompletableFuture<LockLease> result) {
+        private void enterAsync(boolean nested, CompletableFuture<LockLease> result) {
             try {
-                held.forEach(hold -> hold.lease().ensureHeld());
-                held.forEach(level::enter);
-                LockRequest missing = level.missing();
+                LockRequest missing = missing();
                 if (missing != null) {
                     manager.acquireAsync(missing, nested, result, this::begin, true);
                 } else {

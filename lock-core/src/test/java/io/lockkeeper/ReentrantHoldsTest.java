@@ -8,7 +8,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import io.lockkeeper.engine.LeaseManager;
+import io.lockkeeper.memory.DelegatingStore;
 import io.lockkeeper.memory.MemoryLockStore;
+import io.lockkeeper.store.LockStore;
+import io.lockkeeper.store.RenewCommand;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -28,7 +31,7 @@ class ReentrantHoldsTest {
     private final LockManager manager = manager(store);
     private final ReentrantHolds holds = new ReentrantHolds(manager, null);
 
-    private static LockManager manager(MemoryLockStore store) {
+    private static LockManager manager(LockStore store) {
         return LeaseManager.create(
                 store,
                 new LockManager.Settings(
@@ -360,6 +363,32 @@ class ReentrantHoldsTest {
         assertThat(first.getStackTrace()[0].getMethodName()).isEqualTo("ensureHeld");
         both.close();
         outer.close();
+    }
+
+    @Test
+    void aHoldGoesOnThatIsExtendedForAnotherLevelWhileItsOwnEnds() {
+        CompletableFuture<Boolean> answered = new CompletableFuture<>();
+        LockManager slow = manager(new DelegatingStore(store.peer()) {
+            @Override
+            public List<CompletableFuture<Boolean>> renew(List<RenewCommand> commands) {
+                super.renew(commands);
+                return List.of(answered);
+            }
+        });
+        ReentrantHolds others = new ReentrantHolds(slow, null);
+        NestedLease outer = others.enter(REQUEST.withLeaseTime(Duration.ofSeconds(5)), true, true);
+        CompletableFuture<LockLease> inner =
+                others.enterAsync(REQUEST.withLeaseTime(Duration.ofSeconds(60)), List.of());
+
+        outer.close();
+        assertThat(inner).isNotDone();
+        answered.complete(true);
+
+        assertThat(inner).succeedsWithin(Duration.ofSeconds(20)).satisfies(lease -> assertThat(lease.remaining())
+                .isGreaterThan(Duration.ofSeconds(30)));
+        inner.join().close();
+        assertThat(isTaken()).isFalse();
+        slow.close();
     }
 
     @Test

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.engine;
 
+import io.lockkeeper.LockRequest;
 import io.lockkeeper.ReleaseResult;
 import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.ClaimMode;
@@ -110,9 +111,9 @@ record LeaseOperations(
         }
 
         @Override
-        public CompletableFuture<Boolean> extendAsync(Duration leaseTime) {
+        public CompletableFuture<Boolean> extendAsync(Duration leaseTime, LockRequest asked) {
             Duration checked =
-                    Objects.requireNonNull(request.withLeaseTime(leaseTime).leaseTime());
+                    Objects.requireNonNull(asked.withLeaseTime(leaseTime).leaseTime());
             StoreHold hold = hold();
             boolean held = isHeld();
             if (held && hold.unconfirmed != null) {
@@ -136,7 +137,22 @@ record LeaseOperations(
                 hold.limit(end, sent);
             }
             renewer.watch(hold);
-            return renewer.renew(hold, millis).thenApply(yes -> extended(hold, yes, end, sent));
+            return inTime(renewer.renew(hold, millis), asked).thenApply(yes -> extended(hold, yes, end, sent));
+        }
+
+        /** An answer that comes after the wait of a request has no effect: its caller has gone. */
+        private CompletableFuture<Boolean> inTime(CompletableFuture<Boolean> answer, LockRequest asked) {
+            Duration wait = asked.waitTime();
+            if (asked.retryCount() > 0 || wait == null || wait.isZero() || answer.isDone()) {
+                return answer;
+            }
+            long nanos = AcquireSpec.bounded(wait).toNanos() + PendingRequest.GRACE_NANOS;
+            return context.scheduler().atMost(nanos, answer).thenCompose(told -> answer.isDone() ? answer : silence());
+        }
+
+        private CompletableFuture<Boolean> silence() {
+            return CompletableFuture.failedFuture(
+                    new StoreException("the store has not answered before the wait was over", null));
         }
 
         private boolean extended(StoreHold hold, boolean held, ClockReading end, ClockReading sent) {

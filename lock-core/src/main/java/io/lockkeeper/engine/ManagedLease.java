@@ -230,7 +230,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     @Override
     public boolean extend(Duration leaseTime) {
         StackRoom.requireToEnd();
-        return PendingAnswers.answer(name(), extendAsync(leaseTime));
+        return PendingAnswers.answer(name(), extendAsync(leaseTime, request.withoutWaiting()));
     }
 
     @Override

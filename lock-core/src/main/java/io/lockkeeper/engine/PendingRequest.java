@@ -20,7 +20,7 @@ final class PendingRequest extends CompletableFuture<ManagedLease> {
     private static final Duration WITHOUT_LIMIT = Duration.ofNanos(Long.MAX_VALUE / 2);
 
     /** How long a caller whose time is up still waits for an answer that the store owes. */
-    private static final long GRACE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+    static final long GRACE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
     /** The part of it that is left also where the end of the wait came late: what came meanwhile must be heard first. */
     private static final long LEAST_GRACE_NANOS = TimeUnit.MILLISECONDS.toNanos(25);

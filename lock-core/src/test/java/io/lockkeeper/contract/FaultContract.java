@@ -2,12 +2,15 @@
 package io.lockkeeper.contract;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.lockkeeper.DistributedLock;
 import io.lockkeeper.LockException;
 import io.lockkeeper.LockLease;
 import io.lockkeeper.LockListener;
 import io.lockkeeper.LockMode;
 import io.lockkeeper.LockRequest;
+import io.lockkeeper.LockStoreException;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.contract.FaultyStore.Fault;
 import io.lockkeeper.contract.FaultyStore.Method;
@@ -179,6 +182,33 @@ public abstract class FaultContract {
         assertThat(lease.isHeld()).isTrue();
         lease.close();
         isFreeInTheEnd(template, List.of(name));
+    }
+
+    @Test
+    void anInnerLeaseTimeThatIsNotAnsweredEndsWithTheWait() {
+        FaultyStore store = new FaultyStore(store());
+        LockTemplate template = template(store);
+        String second = name + "-2";
+        LockRequest longer = LockRequest.of(name, second).withWaitTime(WAIT).withLeaseTime(LEASE.multipliedBy(9));
+        assertThat(CompletableFuture.runAsync(() -> {
+                    DistributedLock outer = template.lock(name);
+                    outer.lock(LEASE);
+                    store.failNext(Integer.MAX_VALUE, Method.RENEW, Fault.NEVER_ANSWERS);
+
+                    assertThatThrownBy(() -> template.lock(longer).tryLock(WAIT))
+                            .isInstanceOf(LockStoreException.class);
+                    assertThat(template.executeStage(longer, lease -> null))
+                            .failsWithin(BOUND)
+                            .withThrowableThat()
+                            .withCauseInstanceOf(LockStoreException.class);
+
+                    assertThat(outer.getHoldCount()).isOne();
+                    assertThat(outer.remaining()).isBetween(Duration.ofMillis(1), LEASE);
+                    assertThat(template.lock(second).isLocked()).isFalse();
+                    outer.unlock();
+                }))
+                .succeedsWithin(BOUND);
+        isFreeInTheEnd(template, List.of(name, second));
     }
 
     /** The refusal names the holder's instance, if that can be found out. */

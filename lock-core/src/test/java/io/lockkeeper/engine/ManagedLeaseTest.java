@@ -25,6 +25,7 @@ import io.lockkeeper.ReleaseResult;
 import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.ReleaseCommand;
 import io.lockkeeper.store.ReleaseReply;
+import io.lockkeeper.store.StoreException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -303,7 +304,6 @@ class ManagedLeaseTest {
         }
     }
 
-    // ---- verify and extend ----
     @Test
     void aFixedLeaseThatCameByAMessageIsLostWhereTheStoreDoesNotGiveTheRestOfItsTime() {
         PendingRequest caller = fixture.begin(REQUEST.withLeaseTime(Duration.ofSeconds(20)));
@@ -318,6 +318,7 @@ class ManagedLeaseTest {
         assertThat(lease.hasEndedAsAsked()).isFalse();
     }
 
+    // ---- verify and extend ----
 
     @Test
     void aLeaseThatTheStoreDoesNotConfirmIsLost() {
@@ -368,6 +369,22 @@ class ManagedLeaseTest {
 
         assertThat(lease.isHeld()).isTrue();
         assertThat(lease.hold().fixedEnd()).isNull();
+    }
+
+    @Test
+    void anExtensionThatIsAnsweredAfterTheWaitOfItsCallerHasNoEffect() {
+        ManagedLease lease = fixture.holds(REQUEST.withLeaseTime(Duration.ofSeconds(5)), 100);
+        LockRequest impatient = REQUEST.withWaitTime(Duration.ofMillis(50));
+        CompletableFuture<Boolean> extended = lease.extendAsync(Duration.ofSeconds(60), impatient);
+        time.pass(Duration.ofMillis(99));
+        assertThat(extended).isNotDone();
+
+        time.pass(Duration.ofMillis(1));
+        EngineFixture.assertFailure(extended, StoreException.class);
+        last(store.renewals).answer(true);
+
+        assertThat(lease.isHeld()).isTrue();
+        assertThat(lease.remaining()).isEqualTo(Duration.ofMillis(4_900));
     }
 
     @Test

@@ -309,7 +309,7 @@ final class SimulatedCaller {
         ManagedLease held = lease;
         if (state == State.HOLDS && held != null) {
             extended = true;
-            held.extendAsync(Duration.ofMillis(millis));
+            held.extendAsync(Duration.ofMillis(millis), held.request.withoutWaiting());
         }
     }
 
