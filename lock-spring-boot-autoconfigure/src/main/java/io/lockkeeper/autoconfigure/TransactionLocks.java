@@ -9,6 +9,7 @@ import io.lockkeeper.autoconfigure.LockkeeperProperties.InsideTransaction;
 import io.lockkeeper.interceptor.CommitGuard;
 import io.lockkeeper.interceptor.DistributedLockedValidator.GivenObjects;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.Deque;
@@ -31,13 +32,17 @@ import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.context.ApplicationListener;
+import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Role;
+import org.springframework.context.event.ContextRefreshedEvent;
 import org.springframework.transaction.ConfigurableTransactionManager;
 import org.springframework.transaction.TransactionExecution;
 import org.springframework.transaction.TransactionExecutionListener;
 import org.springframework.transaction.TransactionManager;
+import org.springframework.transaction.interceptor.TransactionAspectSupport;
 import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
@@ -245,11 +250,15 @@ final class TransactionLocks implements TransactionSynchronization {
 
     /**
      * Lets no transaction commit that must not without its lock. A bean, so that Boot adds it to its managers; adds itself to
-     * every other one: when it is made, or where it was made too early, at the start.
+     * every other one: when it is made, or where it was made too early, or is no bean, at the start. Those of a child are used
+     * by beans that the advisor of this context locks.
      */
     // No record: Spring compares post-processors, and a record's equals is made when it is first called, at some cost.
     static final class TransactionGuard
-            implements TransactionExecutionListener, BeanPostProcessor, SmartInitializingSingleton {
+            implements TransactionExecutionListener,
+                    BeanPostProcessor,
+                    SmartInitializingSingleton,
+                    ApplicationListener<ContextRefreshedEvent> {
 
         private final ConfigurableListableBeanFactory beans;
 
@@ -266,20 +275,47 @@ final class TransactionLocks implements TransactionSynchronization {
 
         @Override
         public Object postProcessAfterInitialization(Object bean, String beanName) {
-            if (bean instanceof ConfigurableTransactionManager manager
-                    && manager.getTransactionExecutionListeners().stream()
-                            .noneMatch(TransactionGuard.class::isInstance)) {
-                manager.addListener(this);
-            }
+            guard(bean);
             return bean;
         }
 
         @Override
         public void afterSingletonsInstantiated() {
-            Arrays.stream(BeanFactoryUtils.beanNamesForTypeIncludingAncestors(
-                            beans, TransactionManager.class, false, false))
-                    .filter(name -> beans.containsSingleton(name) || !beans.containsLocalBean(name))
-                    .forEach(name -> postProcessAfterInitialization(beans.getBean(name), name));
+            guardAll(beans);
+        }
+
+        @Override
+        public void onApplicationEvent(ContextRefreshedEvent event) {
+            if (event.getApplicationContext() instanceof ConfigurableApplicationContext context
+                    && context.getBeanFactory() != beans) {
+                guardAll(context.getBeanFactory());
+                context.getBeanFactory().addBeanPostProcessor(this);
+            }
+        }
+
+        private void guardAll(ConfigurableListableBeanFactory factory) {
+            made(factory, TransactionManager.class).forEach(this::guard);
+            made(factory, TransactionAspectSupport.class)
+                    .map(TransactionAspectSupport::getTransactionManager)
+                    .forEach(this::guard);
+        }
+
+        private static <T> Stream<T> made(ConfigurableListableBeanFactory factory, Class<T> type) {
+            return Arrays.stream(BeanFactoryUtils.beanNamesForTypeIncludingAncestors(factory, type, false, false))
+                    .filter(name -> factory.containsSingleton(name) || !factory.containsLocalBean(name))
+                    .map(name -> factory.getBean(name, type));
+        }
+
+        /** The listeners of a manager may be a list that cannot be added to. */
+        private void guard(@Nullable Object bean) {
+            if (bean instanceof ConfigurableTransactionManager manager
+                    && manager.getTransactionExecutionListeners().stream()
+                            .noneMatch(TransactionGuard.class::isInstance)) {
+                List<TransactionExecutionListener> listeners =
+                        new ArrayList<>(manager.getTransactionExecutionListeners());
+                listeners.add(this);
+                manager.setTransactionExecutionListeners(listeners);
+            }
         }
     }
 

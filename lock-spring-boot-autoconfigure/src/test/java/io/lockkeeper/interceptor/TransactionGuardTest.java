@@ -11,6 +11,7 @@ import io.lockkeeper.annotation.DistributedLocked;
 import io.lockkeeper.annotation.LossPolicy;
 import io.lockkeeper.interceptor.SalesDatabase.Sales;
 import java.time.Duration;
+import java.util.List;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 import javax.sql.DataSource;
@@ -18,12 +19,15 @@ import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.springframework.aop.config.AopConfigUtils;
 import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.boot.LazyInitializationBeanFactoryPostProcessor;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Lazy;
 import org.springframework.context.annotation.Primary;
 import org.springframework.core.Ordered;
 import org.springframework.core.PriorityOrdered;
@@ -33,6 +37,7 @@ import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.TransactionExecutionListener;
 import org.springframework.transaction.TransactionStatus;
 import org.springframework.transaction.annotation.EnableTransactionManagement;
+import org.springframework.transaction.annotation.TransactionManagementConfigurer;
 import org.springframework.transaction.annotation.Transactional;
 import org.springframework.transaction.support.AbstractPlatformTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
@@ -87,6 +92,36 @@ class TransactionGuardTest {
                     assertRollback(context.getBean(Shop.class), context.getBean(Sales.class));
                     assertGuardedOnce(context.getBean(PlatformTransactionManager.class));
                 });
+    }
+
+    @Test
+    void aManagerOfAChildIsGuarded() {
+        LockedApplication.runner().run(parent -> {
+            try (AnnotationConfigApplicationContext child = new AnnotationConfigApplicationContext()) {
+                child.setParent(parent);
+                child.register(SalesDatabase.class, Transactions.class, Late.class, Shop.class);
+                AopConfigUtils.registerAspectJAnnotationAutoProxyCreatorIfNecessary(child);
+                child.refresh();
+                assertRollback(child.getBean(Shop.class), child.getBean(Sales.class));
+                assertGuardedOnce(child.getBean("transactions", PlatformTransactionManager.class));
+                assertGuardedOnce(child.getBean("late", PlatformTransactionManager.class));
+            }
+        });
+    }
+
+    @Test
+    void aManagerThatIsNoBeanIsGuardedWhereAnnotationsNameNoOther() {
+        runner.withUserConfiguration(OfAnnotations.class)
+                .withBean(Shop.class)
+                .run(context -> assertRollback(context.getBean(Shop.class), context.getBean(Sales.class)));
+    }
+
+    @Test
+    void aManagerWithAListOfListenersThatCannotBeAddedToIsGuarded() {
+        runner.withUserConfiguration(Listening.class).withBean(Shop.class).run(context -> {
+            assertThat(context).hasNotFailed();
+            assertRollback(context.getBean(Shop.class), context.getBean(Sales.class));
+        });
     }
 
     @Test
@@ -256,6 +291,31 @@ class TransactionGuardTest {
         @Primary
         PlatformTransactionManager delegating(DataSourceTransactionManager manager) {
             return new Delegating(manager);
+        }
+    }
+
+    static class Late {
+        @Lazy
+        @Bean(defaultCandidate = false)
+        PlatformTransactionManager late(DataSource dataSource) {
+            return new DataSourceTransactionManager(dataSource);
+        }
+    }
+
+    record OfAnnotations(DataSource dataSource) implements TransactionManagementConfigurer {
+        @Override
+        public PlatformTransactionManager annotationDrivenTransactionManager() {
+            return new DataSourceTransactionManager(dataSource);
+        }
+    }
+
+    static class Listening {
+        @Bean
+        @Primary
+        PlatformTransactionManager listening(DataSource dataSource) {
+            DataSourceTransactionManager manager = new DataSourceTransactionManager(dataSource);
+            manager.setTransactionExecutionListeners(List.of(new TransactionExecutionListener() {}));
+            return manager;
         }
     }
 
