@@ -22,10 +22,10 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.aop.Pointcut;
+import org.springframework.aop.SpringProxy;
 import org.springframework.aop.TargetClassAware;
 import org.springframework.aop.config.AopConfigUtils;
 import org.springframework.aop.framework.Advised;
-import org.springframework.aop.framework.AopInfrastructureBean;
 import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
 import org.springframework.aop.support.AopUtils;
@@ -33,8 +33,8 @@ import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.AutowireCapableBeanFactory;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
-import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.beans.factory.config.InstantiationAwareBeanPostProcessor;
 import org.springframework.beans.factory.support.AbstractBeanDefinition;
 import org.springframework.context.ApplicationListener;
 import org.springframework.context.ConfigurableApplicationContext;
@@ -49,7 +49,9 @@ import org.springframework.util.CollectionUtils;
  * and creates no bean for it. All faults of all methods come in one exception.
  */
 public final class DistributedLockedValidator
-        implements SmartInitializingSingleton, BeanPostProcessor, ApplicationListener<ContextRefreshedEvent> {
+        implements SmartInitializingSingleton,
+                InstantiationAwareBeanPostProcessor,
+                ApplicationListener<ContextRefreshedEvent> {
 
     private static final Logger log = LoggerFactory.getLogger(DistributedLocked.class);
 
@@ -65,6 +67,10 @@ public final class DistributedLockedValidator
     private final Set<DistributedLockedFault> wrong = ConcurrentHashMap.newKeySet();
 
     private final Set<List<Class<?>>> harmless = ConcurrentHashMap.newKeySet();
+
+    /** Classes of which objects were named that are no beans, or need not be, because the factory makes them itself. */
+    private final Set<Class<?>> bare = ConcurrentHashMap.newKeySet();
+
     private Set<String> given = Set.of();
     private volatile boolean started;
     private volatile int methods;
@@ -187,7 +193,8 @@ public final class DistributedLockedValidator
                         || all.stream().flatMap(each -> each.names().stream()).allMatch(proxies::isAttached),
                 "no auto-proxy creator puts proxies around beans.",
                 "Do not remove or replace the bean '" + AopConfigUtils.AUTO_PROXY_CREATOR_BEAN_NAME
-                        + "', or add @EnableAspectJAutoProxy.");
+                        + "', or add @EnableAspectJAutoProxy. Let Lockkeeper's auto-configuration run in a child context,"
+                        + " too.");
         requirePart(
                 !woven
                         || all.stream()
@@ -311,6 +318,52 @@ public final class DistributedLockedValidator
                 "Write the annotation on a method of another bean, or use LockTemplate");
     }
 
+    @Override
+    public @Nullable Object postProcessBeforeInstantiation(Class<?> type, String name) {
+        if (name.equals(type.getName()) && advisor.isCandidate(type)) {
+            bare.add(type);
+        }
+        return null;
+    }
+
+    /** An object of which only the fields are set has the name of its class, and was not announced before. */
+    @Override
+    public boolean postProcessAfterInstantiation(Object bean, String name) {
+        if (name.equals(bean.getClass().getName()) && !beans.containsBeanDefinition(name) && isBare(bean)) {
+            warnOfBare(bean.getClass(), "an object of it was autowired, and is itself no bean");
+        }
+        return true;
+    }
+
+    private boolean isBare(@Nullable Object object) {
+        return object != null
+                && !woven
+                && !(object instanceof SpringProxy)
+                && hasAnnotatedMethods(object.getClass())
+                && !switchedOff.getAsBoolean();
+    }
+
+    private void warnOfBare(Class<?> type, String reason) {
+        if (bare.add(type)) {
+            log.warn(
+                    "The methods with @DistributedLocked of {} are not locked: {}. Define a bean for it, or let"
+                            + " AutowireCapableBeanFactory.createBean make it. Said once for each class",
+                    type.getName(),
+                    reason);
+        }
+    }
+
+    /** Returns what is inside of a collection, a map or an array, of a kind that has its elements at hand. */
+    private static Object[] elements(Object bean) {
+        if (bean instanceof Object[] array) {
+            return array;
+        }
+        Object values = bean instanceof Map<?, ?> map ? map.values() : bean;
+        return bean.getClass().getName().startsWith("java.util.") && values instanceof Collection<?> collection
+                ? collection.toArray()
+                : new Object[0];
+    }
+
     /**
      * Checks a bean of which the class is known only when it is made: lazy and prototype beans that are declared by an
      * interface, and what factories make.
@@ -322,6 +375,13 @@ public final class DistributedLockedValidator
     public Object postProcessAfterInitialization(Object bean, String beanName) {
         if (started) {
             transactions.made(bean);
+        }
+        for (Object element : elements(bean)) {
+            if (isBare(element)) {
+                warnOfBare(
+                        element.getClass(),
+                        "the bean '" + beanName + "' has an object of it inside, which is itself no bean");
+            }
         }
         List<DistributedLockedFault> faults = new ArrayList<>(0);
         if (started || !isSeenAtStart(beanName)) {
@@ -382,7 +442,7 @@ public final class DistributedLockedValidator
         boolean isByInterfaces = AopUtils.isJdkDynamicProxy(bean);
         // Only methods of its interfaces can be called on a proxy that has nothing else.
         if ((!woven && isByInterfaces)
-                || bean instanceof AopInfrastructureBean
+                || ProxyCheck.isScoped(bean)
                 // A factory of proxies tells the class of their target for its own.
                 || (bean instanceof TargetClassAware && !AopUtils.isAopProxy(bean))
                 || name.endsWith(AutowireCapableBeanFactory.ORIGINAL_INSTANCE_SUFFIX)) {

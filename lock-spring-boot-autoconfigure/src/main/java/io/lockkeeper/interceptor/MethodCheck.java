@@ -18,6 +18,7 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.springframework.beans.factory.Aware;
 import org.springframework.beans.factory.DisposableBean;
 import org.springframework.beans.factory.InitializingBean;
 import org.springframework.core.annotation.MergedAnnotations;
@@ -36,8 +37,10 @@ record MethodCheck(MethodLockSpecs specs, boolean woven) {
     private static final Logger log = LoggerFactory.getLogger(DistributedLocked.class);
 
     /** By name, because the annotations may not be there. */
-    private static final List<String> CALLBACKS =
-            List.of("jakarta.annotation.PostConstruct", "jakarta.annotation.PreDestroy");
+    private static final List<String> CALLBACKS = List.of(
+            "jakarta.annotation.PostConstruct",
+            "jakarta.annotation.PreDestroy",
+            "org.springframework.beans.factory.annotation.Autowired");
 
     /** Annotations of which a fallback must not be deprived without a word. By name, because they may not be there. */
     private static final List<String> ADVISED = List.of(
@@ -144,22 +147,20 @@ record MethodCheck(MethodLockSpecs specs, boolean woven) {
     /** Warns where the container calls a method on the bean itself, where no proxy is yet, or none any more. */
     void warnOfCallback(AnnotatedMethod annotated, Set<String> callbacks) {
         Method method = annotated.method();
-        Class<?> type = annotated.targetClass();
         boolean isCallback = (callbacks.contains(method.getName()) && method.getParameterCount() == 0)
                 || CALLBACKS.stream().anyMatch(MergedAnnotations.from(method)::isPresent)
-                || isOf(InitializingBean.class, "afterPropertiesSet", method, type)
-                || isOf(DisposableBean.class, "destroy", method, type)
-                || isOf(AutoCloseable.class, "close", method, type);
+                || AnnotatedMethod.implementedBy(method, annotated.targetClass())
+                        .map(Method::getDeclaringClass)
+                        .anyMatch(each -> Aware.class.isAssignableFrom(each)
+                                || each == InitializingBean.class
+                                || each == DisposableBean.class
+                                || each == AutoCloseable.class);
         if (isCallback && !woven) {
             log.warn(
                     "{} runs without its lock when the container calls it, because it calls the bean itself and not the"
                             + " proxy: let it call a method of another bean that has the annotation, or use LockTemplate",
                     annotated);
         }
-    }
-
-    private static boolean isOf(Class<?> callback, String name, Method method, Class<?> type) {
-        return method.getName().equals(name) && method.getParameterCount() == 0 && callback.isAssignableFrom(type);
     }
 
     private void warnOfSchedule(AnnotatedMethod annotated, MethodLockSpec spec) {

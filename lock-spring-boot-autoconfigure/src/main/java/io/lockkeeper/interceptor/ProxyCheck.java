@@ -34,6 +34,7 @@ import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
 import org.springframework.util.ClassUtils;
+import org.springframework.util.ReflectionUtils;
 
 /** Foretells how beans are proxied, and finds methods that no such proxy locks, and beans that exist without locks. */
 record ProxyCheck(ConfigurableListableBeanFactory beans) {
@@ -96,6 +97,8 @@ record ProxyCheck(ConfigurableListableBeanFactory beans) {
             }
         } else if (Modifier.isFinal(modifiers)) {
             faults.add("is final, and no proxy can lock it", "Remove final");
+        } else if (ReflectionUtils.isEqualsMethod(method) || ReflectionUtils.isHashCodeMethod(method)) {
+            faults.add("is answered by the proxy itself, without a lock", "Write the annotation on another method");
         } else if (!isVisible(method, type)) {
             boolean sameName = method.getDeclaringClass().getPackageName().equals(type.getPackageName());
             faults.add(
@@ -128,7 +131,8 @@ record ProxyCheck(ConfigurableListableBeanFactory beans) {
 
     /** Returns whether Spring puts no proxy around any bean of a class, because it takes part in making proxies. */
     static boolean isNeverProxied(Class<?> beanClass) {
-        return Advice.class.isAssignableFrom(beanClass)
+        return AopInfrastructureBean.class.isAssignableFrom(beanClass)
+                || Advice.class.isAssignableFrom(beanClass)
                 || Advisor.class.isAssignableFrom(beanClass)
                 || Pointcut.class.isAssignableFrom(beanClass)
                 || MergedAnnotations.from(beanClass, SearchStrategy.TYPE_HIERARCHY)
@@ -156,10 +160,16 @@ record ProxyCheck(ConfigurableListableBeanFactory beans) {
     /** Returns whether a bean is there, and no call of it can ever be locked; false where that cannot be seen. */
     boolean isMissing(String name) {
         Object bean = existing(name);
-        return bean != null
-                && !(bean instanceof AopInfrastructureBean)
-                && !isAdvised(bean)
-                && (bean instanceof Advised || wasProxied(name) == null);
+        if (bean == null || isScoped(bean) || isAdvised(bean)) {
+            return false;
+        }
+        Class<?> proxied = wasProxied(name);
+        return bean instanceof Advised || proxied == null || proxied == bean.getClass();
+    }
+
+    /** Returns whether a proxy passes calls to the bean of a scope, which has its lock itself. */
+    static boolean isScoped(Object bean) {
+        return bean instanceof AopInfrastructureBean && bean instanceof SpringProxy;
     }
 
     /** Returns a bean without making it: the product of a factory is sure to be there where another bean has it. */

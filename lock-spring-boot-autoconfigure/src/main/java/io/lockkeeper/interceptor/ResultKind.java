@@ -134,7 +134,7 @@ final class ResultKind {
         } else if (goesOn(returnType)) {
             faults.add(
                     "returns a " + returnType.getSimpleName()
-                            + ", which ends after the method, and of whose end nothing tells",
+                            + ", which goes on after the method, and for which no lock can be held",
                     remedy());
         }
         return new LockedCall.BlockingExecution(open);

@@ -91,7 +91,7 @@ class MethodLockSpecTest {
                 "skipsPrimitive | skipWhenLocked | cannot return int",
                 "skipsWithFallback | skipWhenLocked | does not go together with fallbackMethod",
                 "unknownTemplate | lockTemplate | there is no bean 'elsewhere'",
-                "ownFuture | `` | returns a Promise",
+                "ownFuture | `` | returns a Promise, which goes on after the method, and for which no lock can be held",
                 "plainFuture | `` | returns a Future",
                 "ownPublisher | `` | returns a ConnectableFlux",
                 "deferred | `` | returns a Deferred"

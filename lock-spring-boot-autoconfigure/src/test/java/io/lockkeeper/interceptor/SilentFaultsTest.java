@@ -15,6 +15,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -22,12 +23,15 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.aop.aspectj.AspectJExpressionPointcut;
 import org.springframework.aop.interceptor.AsyncExecutionInterceptor;
 import org.springframework.aop.support.DefaultPointcutAdvisor;
+import org.springframework.beans.factory.BeanNameAware;
 import org.springframework.beans.factory.InitializingBean;
+import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.Ordered;
 import org.springframework.core.annotation.AliasFor;
+import org.springframework.core.env.Environment;
 import org.springframework.core.task.SimpleAsyncTaskExecutor;
 import org.springframework.scheduling.annotation.Async;
 import org.springframework.scheduling.annotation.EnableAsync;
@@ -48,6 +52,11 @@ class SilentFaultsTest {
                 .singleElement()
                 .asString()
                 .contains("hidden(): is only visible in its package");
+    }
+
+    @Test
+    void aMethodThatTheProxyAnswersItselfIsAFault() {
+        assertThat(faults(Equal.class)).hasSize(2).allMatch(fault -> fault.contains("answered by the proxy itself"));
     }
 
     @Test
@@ -111,9 +120,11 @@ class SilentFaultsTest {
     void callbacksOfTheContainerAreWarnedOf() {
         assertThat(faults(Callbacks.class)).isEmpty();
         assertThat(log.lines())
-                .hasSize(2)
+                .hasSize(4)
                 .allMatch(line -> line.startsWith("WARN") && line.contains("runs without its lock when the container"))
                 .anyMatch(line -> line.contains("Callbacks.begin()"))
+                .anyMatch(line -> line.contains("Callbacks.inject(Environment)"))
+                .anyMatch(line -> line.contains("Callbacks.setBeanName(String)"))
                 .anyMatch(line -> line.contains("Callbacks.afterPropertiesSet()"));
     }
 
@@ -384,7 +395,21 @@ class SilentFaultsTest {
         }
     }
 
-    static class Callbacks implements InitializingBean {
+    static class Equal {
+        @Override
+        @DistributedLocked("equal")
+        public boolean equals(@Nullable Object other) {
+            return super.equals(other);
+        }
+
+        @Override
+        @DistributedLocked("equal")
+        public int hashCode() {
+            return super.hashCode();
+        }
+    }
+
+    static class Callbacks implements InitializingBean, BeanNameAware {
         @PostConstruct
         @DistributedLocked("begin")
         public void begin() {}
@@ -392,6 +417,14 @@ class SilentFaultsTest {
         @Override
         @DistributedLocked("set")
         public void afterPropertiesSet() {}
+
+        @Autowired
+        @DistributedLocked("inject")
+        public void inject(Environment environment) {}
+
+        @Override
+        @DistributedLocked("name")
+        public void setBeanName(String name) {}
 
         @DistributedLocked("other")
         public void other() {}

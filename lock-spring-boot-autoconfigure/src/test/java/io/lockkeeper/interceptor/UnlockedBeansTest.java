@@ -9,7 +9,10 @@ import io.lockkeeper.LockContext;
 import io.lockkeeper.LockLease;
 import io.lockkeeper.annotation.DistributedLocked;
 import java.util.List;
+import java.util.Map;
+import java.util.function.Supplier;
 import org.aspectj.lang.annotation.Aspect;
+import org.assertj.core.api.InstanceOfAssertFactories;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -17,17 +20,21 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.mockito.Mockito;
 import org.springframework.aop.config.AopConfigUtils;
+import org.springframework.aop.framework.AopInfrastructureBean;
+import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.aop.framework.ProxyFactoryBean;
 import org.springframework.beans.factory.BeanCreationException;
 import org.springframework.beans.factory.FactoryBean;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.annotation.Qualifier;
+import org.springframework.beans.factory.config.AutowireCapableBeanFactory;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.config.RuntimeBeanReference;
 import org.springframework.beans.factory.support.RootBeanDefinition;
 import org.springframework.boot.test.context.assertj.AssertableApplicationContext;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.ApplicationContextInitializer;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
@@ -100,9 +107,10 @@ class UnlockedBeansTest {
         ((GenericApplicationContext) context).registerBeanDefinition("made", definition);
     }
 
-    @Test
-    void aBeanThatSpringNeverProxiesIsReported() {
-        runner().withBean(Advising.class)
+    @ParameterizedTest
+    @ValueSource(classes = {Advising.class, Infrastructure.class})
+    void aBeanThatSpringNeverProxiesIsReported(Class<?> type) {
+        runner().withBean(type)
                 .run(context -> assertThat(faults(context)).singleElement().satisfies(fault -> {
                     assertThat(fault.problem())
                             .startsWith("is not locked, because Spring puts no proxy around the bean [");
@@ -129,6 +137,60 @@ class UnlockedBeansTest {
         });
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"list", "map", "array"})
+    void objectsInsideOfABeanAreNamedOnceForEachClass(String name) {
+        Map<String, Supplier<Object>> beans = Map.of(
+                "list", () -> List.of("text", new Shop(), new Shop()),
+                "map", () -> Map.of("shop", new Shop()),
+                "array", () -> new Stock[] {new Shop()});
+        ApplicationContextRunner runner =
+                runner().withBean(name, Object.class, beans.get(name), definition -> definition.setScope("prototype"));
+        runner.run(context -> {
+            assertThat(context.getBean(name)).isNotSameAs(context.getBean(name));
+            assertThat(log.lines())
+                    .containsExactly("WARN The methods with @DistributedLocked of " + Shop.class.getName()
+                            + " are not locked: the bean '" + name + "' has an object of it inside, which is itself no"
+                            + " bean. Define a bean for it, or let AutowireCapableBeanFactory.createBean make it."
+                            + " Said once for each class");
+        });
+        runner.withPropertyValues("lockkeeper.enabled=false").run(context -> {
+            context.getBean(name);
+            assertThat(log.lines()).hasSize(1);
+        });
+    }
+
+    @Test
+    void anObjectThatIsOnlyAutowiredIsNamedOnce() {
+        runner().run(context -> {
+            AutowireCapableBeanFactory beans = context.getAutowireCapableBeanFactory();
+            for (int i = 0; i < 2; i++) {
+                beans.autowireBean(new Shop());
+            }
+            assertThat(log.lines())
+                    .singleElement()
+                    .asString()
+                    .contains("WARN", "of " + Shop.class.getName() + " are not locked: an object of it was autowired");
+        });
+        runner().run(context -> {
+            Shop made = context.getAutowireCapableBeanFactory().createBean(Shop.class);
+            assertThat(made.held()).containsExactly("shop");
+            assertThat(log.lines()).hasSize(1);
+        });
+    }
+
+    @Test
+    void lockedBeansInsideOfABeanAreNoAlarm() {
+        runner().withBean("shop", Shop.class)
+                .withUserConfiguration(ListOfBeans.class)
+                .run(context -> {
+                    assertThat(context.getBean("shops"))
+                            .asInstanceOf(InstanceOfAssertFactories.LIST)
+                            .hasSize(1);
+                    assertThat(log.lines()).isEmpty();
+                });
+    }
+
     @Test
     void whatTheDefinitionOfABeanLetsTheContainerCallIsNamed() {
         runner().withUserConfiguration(Initialized.class).run(context -> {
@@ -140,6 +202,18 @@ class UnlockedBeansTest {
                     .anyMatch(line -> line.contains("Lifecycle.end()"))
                     .anyMatch(line -> line.contains("Closing.close()"));
         });
+    }
+
+    static class Infrastructure implements AopInfrastructureBean {
+        @DistributedLocked("infrastructure")
+        public void work() {}
+    }
+
+    static class ListOfBeans {
+        @Bean
+        List<Object> shops(Shop shop) {
+            return List.of(shop);
+        }
     }
 
     static class HandingIn {
@@ -219,6 +293,21 @@ class UnlockedBeansTest {
             assertThat(context.getBeanNamesForType(Shop.class)).hasSize(5);
             assertThat(log.lines()).isEmpty();
         });
+    }
+
+    @Test
+    void aBeanOfWhichAPostProcessorOfTheApplicationTakesTheProxyOffIsReported() {
+        BeanPostProcessor unwrapping = new BeanPostProcessor() {
+            @Override
+            public @Nullable Object postProcessAfterInitialization(Object bean, String name) {
+                return bean instanceof Shop ? AopProxyUtils.getSingletonTarget(bean) : bean;
+            }
+        };
+        runner().withBean("unwrapping", BeanPostProcessor.class, () -> unwrapping)
+                .withBean("shop", Shop.class)
+                .run(context -> assertThat(faults(context))
+                        .singleElement()
+                        .satisfies(fault -> assertThat(fault.problem()).contains("the bean [shop]")));
     }
 
     @ParameterizedTest

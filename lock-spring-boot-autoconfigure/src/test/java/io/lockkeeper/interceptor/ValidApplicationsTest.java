@@ -212,7 +212,8 @@ class ValidApplicationsTest {
                 child.register(Shop.class);
                 assertThatExceptionOfType(LockingMissingException.class)
                         .isThrownBy(child::refresh)
-                        .withMessageContaining("no auto-proxy creator");
+                        .withMessageContaining("no auto-proxy creator")
+                        .satisfies(missing -> assertThat(missing.remedy()).contains("run in a child context, too"));
             }
         });
     }
