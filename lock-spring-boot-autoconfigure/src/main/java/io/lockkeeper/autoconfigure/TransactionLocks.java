@@ -266,11 +266,16 @@ final class TransactionLocks implements TransactionSynchronization {
             this.beans = beans;
         }
 
-        /** Called as late as can be: an exception from here makes the manager roll back. */
+        /**
+         * Called as late as can be: an exception from here makes the manager roll back. After a nested transaction, which may
+         * end with a savepoint, the one around it goes on.
+         */
         @Override
         public void beforeCommit(TransactionExecution transaction) {
             CommitGuard.ensureHeld();
-            TransactionLocks.beforeCommit();
+            if (!transaction.isNested()) {
+                TransactionLocks.beforeCommit();
+            }
         }
 
         @Override

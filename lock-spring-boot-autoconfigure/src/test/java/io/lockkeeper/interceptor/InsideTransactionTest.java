@@ -233,6 +233,34 @@ class InsideTransactionTest {
     }
 
     @Test
+    void aTransactionIsOpenAfterTheEndOfANestedOne() {
+        runner.withPropertyValues("lockkeeper.inside-transaction=fail").run(context -> {
+            Shop shop = context.getBean(Shop.class);
+            context.getBean(TransactionTemplate.class).executeWithoutResult(status -> {
+                addInNested(context);
+                assertThatIllegalStateException().isThrownBy(shop::sell);
+            });
+        });
+        runner.withPropertyValues("lockkeeper.inside-transaction=release-after-completion")
+                .run(context -> {
+                    Shop shop = context.getBean(Shop.class);
+                    context.getBean(TransactionTemplate.class).executeWithoutResult(status -> {
+                        addInNested(context);
+                        shop.sell();
+                        assertThat(isFree(context)).isFalse();
+                    });
+                    assertThat(isFree(context)).isTrue();
+                });
+    }
+
+    private static void addInNested(ApplicationContext context) {
+        TransactionTemplate nested = new TransactionTemplate(
+                context.getBean(PlatformTransactionManager.class),
+                new DefaultTransactionDefinition(TransactionDefinition.PROPAGATION_NESTED));
+        nested.executeWithoutResult(status -> context.getBean(Shop.class).add());
+    }
+
+    @Test
     void aTransactionThatBeginsAfterTheCommitOfAnotherIsOneOfItsOwn() {
         runner.withPropertyValues("lockkeeper.inside-transaction=fail").run(context -> {
             Shop shop = context.getBean(Shop.class);
