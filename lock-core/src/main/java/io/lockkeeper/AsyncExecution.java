@@ -36,23 +36,30 @@ final class AsyncExecution<T extends @Nullable Object> {
 
     CompletableFuture<T> run(CompletableFuture<LockLease> acquisition) {
         Thread caller = Thread.currentThread();
-        Runnable body = () -> work(acquisition.join());
+        Runnable body = () -> begin(acquisition);
         Runnable elsewhere = acquisition.isDone() ? body : decorated(body);
         acquisition.whenComplete((lease, failure) -> {
-            if (lease == null) {
-                result.completeExceptionally(failure);
-            } else if (result.isDone()) {
-                // The caller has cancelled or completed the result, and the lease would stay held.
-                release(lease, () -> {});
-            } else {
+            if (!result.isDone()) {
                 // In the call itself without the copy of its context, which could clear the context at its end.
                 run(Thread.currentThread() == caller && !returned ? body : elsewhere, lease);
+            } else if (lease != null) {
+                // The caller has cancelled or completed the result, and the lease would stay held.
+                release(lease, () -> {});
             }
         });
         returned = true;
         // A caller that ends the result gives up the place in the queue, too.
         result.whenComplete((value, failure) -> acquisition.cancel(false));
         return result;
+    }
+
+    /** Does the work, or fails, in the context of the caller: what then runs instead of the work needs it as well. */
+    private void begin(CompletableFuture<LockLease> acquisition) {
+        if (acquisition.isCompletedExceptionally()) {
+            acquisition.whenComplete((none, failure) -> result.completeExceptionally(failure));
+        } else {
+            work(acquisition.join());
+        }
     }
 
     private Runnable decorated(Runnable body) {
@@ -64,12 +71,17 @@ final class AsyncExecution<T extends @Nullable Object> {
         }
     }
 
-    private void run(Runnable body, LockLease lease) {
+    private void run(Runnable body, @Nullable LockLease lease) {
         try {
             body.run();
         } catch (Throwable failure) {
             // That of a decorator, which may not have come to the body.
-            release(lease, () -> result.completeExceptionally(failure));
+            Runnable end = () -> result.completeExceptionally(failure);
+            if (lease == null) {
+                end.run();
+            } else {
+                release(lease, end);
+            }
         }
     }
 

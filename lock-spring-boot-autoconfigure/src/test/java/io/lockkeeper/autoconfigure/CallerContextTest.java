@@ -126,6 +126,18 @@ class CallerContextTest {
                         LockRequest.of("stock"), lease -> CompletableFuture.completedFuture(MDC.get(USER))))
                 .succeedsWithin(SOON)
                 .isEqualTo("ann");
+        assertContextOfFallbacks(context);
+    }
+
+    private static void assertContextOfFallbacks(ApplicationContext context) {
+        Shop shop = context.getBean(Shop.class);
+        MemoryLockStore store = context.getBean(MemoryLockStore.class).peer();
+        try (LockTemplate elsewhere = LockTemplate.builder(store).build();
+                LockLease lease = elsewhere.acquire("stock")) {
+            assertThat(shop.sellOrReserve()).succeedsWithin(SOON).isEqualTo("reserved for ann");
+            assertThat(shop.laterOrReserve().toFuture()).succeedsWithin(SOON).isEqualTo("reserved for ann");
+            assertThat(lease.isHeld()).isTrue();
+        }
     }
 
     /** Asks while another instance holds the lock, which is free when the caller has gone on. */
@@ -180,6 +192,24 @@ class CallerContextTest {
         @DistributedLocked("stock")
         public Mono<String> later() {
             return Mono.just("sold to " + MDC.get(USER));
+        }
+
+        @DistributedLocked(name = "stock", waitTime = "50ms", fallbackMethod = "reserve")
+        public CompletableFuture<String> sellOrReserve() {
+            return sell();
+        }
+
+        @DistributedLocked(name = "stock", waitTime = "50ms", fallbackMethod = "reserveLater")
+        public Mono<String> laterOrReserve() {
+            return later();
+        }
+
+        CompletableFuture<String> reserve() {
+            return CompletableFuture.completedFuture("reserved for " + MDC.get(USER));
+        }
+
+        Mono<String> reserveLater() {
+            return Mono.just("reserved for " + MDC.get(USER));
         }
 
         @DistributedLocked("stock")
