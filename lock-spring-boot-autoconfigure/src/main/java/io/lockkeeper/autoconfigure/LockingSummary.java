@@ -10,9 +10,11 @@ import io.lockkeeper.memory.MemoryLockStore;
 import io.lockkeeper.store.LockStore;
 import java.time.Duration;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.BeanFactoryUtils;
+import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.context.ApplicationListener;
 import org.springframework.context.ConfigurableApplicationContext;
@@ -46,20 +48,35 @@ final class LockingSummary implements ApplicationListener<ContextRefreshedEvent>
         }
         warnOfCaches(context.getEnvironment());
         if (!LockConfigurations.isSwitchedOff(beans)) {
-            int methods = beans.getBeanProvider(DistributedLockedValidator.class).stream()
+            int count = beans.getBeanProvider(DistributedLockedValidator.class).stream()
                     .mapToInt(DistributedLockedValidator::methods)
                     .sum();
+            String methods = count == 1 ? "1 method" : count + " methods";
             for (String name : beans.getBeanNamesForType(LockOperations.class, true, false)) {
-                describe(name, methods);
+                Object operations = beans.containsSingleton(name) && beans.isFactoryBean(name)
+                        ? beans.getBean(name)
+                        : beans.getSingleton(name);
+                describe(name, operations, methods);
+                if (operations == null) {
+                    describeLater(name, methods);
+                }
             }
         }
     }
 
-    private void describe(String name, int count) {
-        String methods = count == 1 ? "1 method" : count + " methods";
-        Object operations = beans.containsSingleton(name) && beans.isFactoryBean(name)
-                ? beans.getBean(name)
-                : beans.getSingleton(name);
+    private void describeLater(String name, String methods) {
+        beans.addBeanPostProcessor(new BeanPostProcessor() {
+            @Override
+            public Object postProcessAfterInitialization(Object bean, String beanName) {
+                if (beanName.equals(name) && bean instanceof LockOperations) {
+                    describe(name, bean, methods);
+                }
+                return bean;
+            }
+        });
+    }
+
+    private void describe(String name, @Nullable Object operations, String methods) {
         boolean own = !beans.containsLocalBean(Template.NAME);
         if (operations != null && isMock(operations)) {
             log.warn(

@@ -163,6 +163,24 @@ class LockingSummaryTest {
                 .containsExactly(warning);
     }
 
+    @Test
+    void whatRunsWithoutLockingIsAWarningAtItsFirstUseWhereItIsLazy() {
+        try (LogRecorder log = new LogRecorder(LockkeeperAutoConfiguration.class)) {
+            application
+                    .withBean("own", LockTemplate.class, LockTemplate::withoutLocking)
+                    .withInitializer(context ->
+                            context.addBeanFactoryPostProcessor(new LazyInitializationBeanFactoryPostProcessor()))
+                    .run(context -> {
+                        assertThat(log.lines()).containsExactly(INSTEAD + "what its first use opens" + METHODS);
+                        context.getBean(LockTemplate.class);
+                        assertThat(log.lines())
+                                .last()
+                                .asString()
+                                .startsWith("WARN The bean 'own' of the application runs everything unlocked");
+                    });
+        }
+    }
+
     @ParameterizedTest
     @ValueSource(classes = {LockTemplate.class, LockOperations.class})
     void aMockIsAWarning(Class<? extends LockOperations> type) {
