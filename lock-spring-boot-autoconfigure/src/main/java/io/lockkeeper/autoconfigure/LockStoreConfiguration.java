@@ -58,7 +58,8 @@ final class LockStoreConfiguration {
                     List.of(BeanFactoryUtils.beanNamesForTypeIncludingAncestors(beans, RedisConnectionFactory.class));
             String remedy = "Set lockkeeper.redis.connection-factory to the name of one of these beans: " + names;
             if (name != null) {
-                if (!names.contains(name)) {
+                // May be another name of the bean.
+                if (!beans.containsBean(name) || !beans.isTypeMatch(name, RedisConnectionFactory.class)) {
                     throw new LockingMissingException(
                             "lockkeeper.redis.connection-factory is '" + name
                                     + "', but there is no RedisConnectionFactory bean of this name.",

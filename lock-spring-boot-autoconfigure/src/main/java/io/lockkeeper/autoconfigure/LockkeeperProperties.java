@@ -3,6 +3,7 @@ package io.lockkeeper.autoconfigure;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Locale;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.ConfigurationProperties;
@@ -53,9 +54,15 @@ public record LockkeeperProperties(
     private static final String NO_REPLICAS = "0";
     private static final Duration LONGEST_COMMAND = Duration.ofSeconds(2);
 
-    /** Takes an empty text for an unset one, as Spring Boot does with all other types. */
+    /** Takes an empty text for an unset one, and drops blanks around it, as Spring Boot does with all other types. */
     public LockkeeperProperties {
-        instanceName = StringUtils.hasText(instanceName) ? instanceName : null;
+        // A trailing blank is easily overlooked, and instances with different prefixes do not exclude each other.
+        keyPrefix = keyPrefix.strip();
+        instanceName = orNull(instanceName);
+    }
+
+    private static @Nullable String orNull(@Nullable String text) {
+        return StringUtils.hasText(text) ? text.strip() : null;
     }
 
     @Override
@@ -153,8 +160,8 @@ public record LockkeeperProperties(
 
         /** Takes empty texts for unset ones. */
         public Redis {
-            connectionFactory = StringUtils.hasText(connectionFactory) ? connectionFactory : null;
-            replicaAcks = StringUtils.hasText(replicaAcks) ? replicaAcks : NO_REPLICAS;
+            connectionFactory = orNull(connectionFactory);
+            replicaAcks = StringUtils.hasText(replicaAcks) ? replicaAcks.strip().toLowerCase(Locale.ROOT) : NO_REPLICAS;
         }
     }
 
@@ -180,8 +187,9 @@ public record LockkeeperProperties(
             Duration lease = properties.leaseTime();
             Redis redis = properties.redis();
             reject(
-                    properties.keyPrefix().isBlank(),
+                    properties.keyPrefix().isEmpty(),
                     "key-prefix",
+                    properties.keyPrefix(),
                     "must not be blank: choose a prefix such as lockkeeper");
             atLeast("wait-time", properties.waitTime(), 0, "choose 0 to try once");
             atLeast("lease-time", lease, 1_000, "it is renewed every third of it");
@@ -190,6 +198,7 @@ public record LockkeeperProperties(
             reject(
                     passes < 0 || passes > MAX_PASSES,
                     "handover.max-passes",
+                    passes,
                     "must be between 0 and 9999: choose 0 to pass no lock on within this instance");
             atLeast("handover.max-time", properties.handover().maxTime(), 0, "choose a time such as 50ms");
             notForEver("handover.max-time", properties.handover().maxTime());
@@ -197,7 +206,12 @@ public record LockkeeperProperties(
             Duration command = redis.commandTimeout();
             atLeast("redis.command-timeout", command, 1, "choose a time such as 2s");
             atMost("redis.command-timeout", command, lease.dividedBy(3), "a third of lockkeeper.lease-time");
-            atMost("redis.command-timeout", command, redis.tombstoneTime(), "lockkeeper.redis.tombstone-time");
+            // Also where it is not set: a tombstone may be shorter than what follows from the lease.
+            atMost(
+                    "redis.command-timeout",
+                    properties.commandTimeout(),
+                    redis.tombstoneTime(),
+                    "lockkeeper.redis.tombstone-time");
             atLeast("redis.grant-time", redis.grantTime(), 300, "choose a time such as 3s");
             atMost("redis.grant-time", redis.grantTime(), lease, "lockkeeper.lease-time");
             atLeast("redis.poll-interval", redis.pollInterval(), 1, "choose a time such as 5s");
@@ -208,12 +222,16 @@ public record LockkeeperProperties(
         }
 
         private void checkReplication(Redis redis) {
-            String acks = redis.replicaAcks().strip();
+            String acks = redis.replicaAcks();
             List<String> nodes = redis.quorum().nodes();
             boolean counted = acks.matches("\\d{1,4}|all");
-            reject(!counted, "redis.replica-acks", "must be a number of replicas or all: choose 0 to wait for none");
+            reject(
+                    !counted,
+                    "redis.replica-acks",
+                    acks,
+                    "must be a number of replicas or all: choose 0 to wait for none");
             if (counted && !acks.matches("0+")) {
-                reject(!nodes.isEmpty(), "redis.replica-acks", NOT_WITH_QUORUM);
+                reject(!nodes.isEmpty(), "redis.replica-acks", acks, NOT_WITH_QUORUM);
                 // One command may wait for the acks of those before it, and then for its own.
                 atMost(
                         "redis.replica-ack-timeout",
@@ -224,21 +242,13 @@ public record LockkeeperProperties(
             if (nodes.isEmpty()) {
                 return;
             }
-            reject(redis.connectionFactory() != null, "redis.connection-factory", NOT_WITH_QUORUM);
+            reject(
+                    redis.connectionFactory() != null,
+                    "redis.connection-factory",
+                    redis.connectionFactory(),
+                    NOT_WITH_QUORUM);
             String fault = QuorumNode.fault(nodes);
-            if (fault != null) {
-                // Spring Boot shows the rejected value, and it may have passwords in it.
-                String[] codes = {"lockkeeper"};
-                ((BindingResult) errors)
-                        .addError(new FieldError(
-                                errors.getObjectName(),
-                                "redis.quorum.nodes",
-                                QuorumNode.masked(nodes),
-                                false,
-                                codes,
-                                null,
-                                fault));
-            }
+            reject(fault != null, "redis.quorum.nodes", QuorumNode.masked(nodes), String.valueOf(fault));
         }
 
         private void atLeast(String property, @Nullable Duration time, int millis, String advice) {
@@ -249,7 +259,7 @@ public record LockkeeperProperties(
                         ? ""
                         : "; " + time.toMillis() + " without a unit is " + time.toMillis() + " ms, write "
                                 + time.toMillis() + "s";
-                reject(true, property, "must " + limit + ": " + advice + unit);
+                reject(true, property, time, "must " + limit + ": " + advice + unit);
             }
             if (millis > 0) {
                 notForEver(property, time);
@@ -257,18 +267,30 @@ public record LockkeeperProperties(
         }
 
         private void notForEver(String property, @Nullable Duration time) {
-            reject(time != null && time.compareTo(LONGEST) > 0, property, "must be at most 100 years: shorten it");
+            reject(
+                    time != null && time.compareTo(LONGEST) > 0,
+                    property,
+                    time,
+                    "must be at most 100 years: shorten it");
         }
 
         private void atMost(String property, @Nullable Duration time, Duration most, String limit) {
             if (time != null && time.compareTo(most) > 0 && time.compareTo(LONGEST) <= 0) {
-                reject(true, property, "must be at most " + limit + ", which is " + most.toMillis() + "ms: shorten it");
+                reject(
+                        true,
+                        property,
+                        time,
+                        "must be at most " + limit + ", which is " + most.toMillis()
+                                + "ms: shorten it, or lengthen that");
             }
         }
 
-        private void reject(boolean isWrong, String property, String message) {
+        /** With the value: Spring Boot knows none of those that are not set, and would show passwords. */
+        private void reject(boolean isWrong, String property, @Nullable Object value, String message) {
             if (isWrong) {
-                errors.rejectValue(property, "lockkeeper", message);
+                String[] codes = {"lockkeeper"};
+                ((BindingResult) errors)
+                        .addError(new FieldError(errors.getObjectName(), property, value, false, codes, null, message));
             }
         }
     }

@@ -21,6 +21,7 @@ record QuorumNode(
         boolean encrypted) {
 
     private static final int DEFAULT_PORT = 6379;
+    private static final int MAX_PORT = 65_535;
     private static final int FEWEST = 3;
 
     /** Reads a URI, {@code rediss://} for TLS. Messages contain nothing of it: it may have a password in it. */
@@ -37,6 +38,9 @@ record QuorumNode(
         }
         if (uri.getHost() == null) {
             throw new IllegalArgumentException("has no valid host");
+        }
+        if (uri.getPort() == 0 || uri.getPort() > MAX_PORT) {
+            throw new IllegalArgumentException("has a port that is not between 1 and " + MAX_PORT);
         }
         String path = String.valueOf(uri.getPath()).replaceFirst("^/", "");
         if (!path.matches("\\d{0,6}") || uri.getQuery() != null || uri.getFragment() != null) {
@@ -88,6 +92,8 @@ record QuorumNode(
     static String masked(List<String> nodes) {
         return String.join(
                 ",",
-                nodes.stream().map(node -> node.replaceAll("//.*@", "//***@")).toList());
+                nodes.stream()
+                        .map(node -> node.replaceAll("^(.*//)?.*@", "$1***@"))
+                        .toList());
     }
 }

@@ -66,6 +66,9 @@ class LockkeeperAutoConfigurationTest {
         two.withPropertyValues("lockkeeper.redis.connection-factory=wrong")
                 .run(context -> assertThat(analysis(context.getStartupFailure()).getDescription())
                         .contains("'wrong'", "no RedisConnectionFactory bean of this name"));
+        two.withInitializer(context -> context.getBeanFactory().registerAlias("orders", "alsoOrders"))
+                .withPropertyValues("lockkeeper.redis.connection-factory=alsoOrders")
+                .run(context -> assertThat(context).hasNotFailed().hasSingleBean(RedisLockStore.class));
         two.withPropertyValues("lockkeeper.redis.connection-factory=orders")
                 .run(context -> assertThat(context).hasNotFailed().hasSingleBean(RedisLockStore.class));
     }

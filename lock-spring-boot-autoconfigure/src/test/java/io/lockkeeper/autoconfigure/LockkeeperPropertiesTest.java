@@ -9,12 +9,14 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.context.properties.bind.validation.BindValidationException;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.core.env.MapPropertySource;
 
 class LockkeeperPropertiesTest {
 
@@ -87,12 +89,15 @@ class LockkeeperPropertiesTest {
                 "redis.grant-time | 31s | must be at most lockkeeper.lease-time, which is 30000ms",
                 "redis.poll-interval | 31s | must be at most lockkeeper.lease-time, which is 30000ms: shorten it",
                 "redis.tombstone-time | 0 | must be 1ms or more",
+                "redis.tombstone-time | -1s | must be 1ms or more",
                 "redis.replica-acks | most | must be a number of replicas or all: choose 0 to wait for none",
                 "redis.replica-ack-timeout | 0 | must be 1ms or more",
                 "redis.quorum.nodes | redis://a,redis://b | must name three or more masters, and an odd number of them: there are 2",
                 "redis.quorum.nodes | redis://a,redis://b,c:6379 | must be URIs such as redis://user:password@host:6379/0: number 3 does not begin with redis://",
                 "redis.quorum.nodes | redis://a,redis://b_2,redis://c | must be URIs such as redis://user:password@host:6379/0: number 2 has no valid host",
                 "redis.quorum.nodes | redis://a,redis://b,redis://c/x | must be URIs such as redis://user:password@host:6379/0: number 3 has something else than",
+                "redis.quorum.nodes | redis://a,redis://b,redis://c:65536 | must be URIs such as redis://user:password@host:6379/0: number 3 has a port that is not between 1 and 65535",
+                "redis.quorum.nodes | redis://a:0,redis://b,redis://c | must be URIs such as redis://user:password@host:6379/0: number 1 has a port that is not",
                 "redis.quorum.nodes | redis://a,redis://b,redis://c d | must be URIs such as redis://user:password@host:6379/0: number 3 is not a URI",
                 "redis.quorum.nodes | redis://a,redis://b,rediss://A:6379/1 | must be independent masters: number 3 is the same server as number 1, replace it by another one"
             })
@@ -128,6 +133,48 @@ class LockkeeperPropertiesTest {
     }
 
     @Test
+    void theCommandTimeoutFitsIntoAShortTombstoneAlsoWhereItIsNotSet() {
+        runner.withPropertyValues("lockkeeper.redis.tombstone-time=1s")
+                .run(context -> assertThat(describe(context.getStartupFailure()))
+                        .contains(
+                                "Property: lockkeeper.redis.command-timeout",
+                                "Value: \"PT2S\"",
+                                "must be at most lockkeeper.redis.tombstone-time, which is 1000ms: shorten it"));
+        runner.withPropertyValues("lockkeeper.redis.tombstone-time=1s", "lockkeeper.redis.command-timeout=1s")
+                .run(context -> assertThat(context).hasNotFailed());
+        runner.withPropertyValues("lockkeeper.redis.tombstone-time=1s", "lockkeeper.lease-time=3s")
+                .run(context -> assertThat(context).hasNotFailed());
+    }
+
+    @Test
+    void aDefaultThatDoesNotFitIsShown() {
+        runner.withPropertyValues("lockkeeper.redis.replica-acks=1", "lockkeeper.redis.command-timeout=900ms")
+                .run(context -> assertThat(describe(context.getStartupFailure()))
+                        .contains("Property: lockkeeper.redis.replica-ack-timeout", "Value: \"PT0.5S\""));
+    }
+
+    /** A blank at the end of a line is not seen: with another prefix, instances would not exclude each other. */
+    @Test
+    void blanksAroundATextAreNoPartOfIt() {
+        runner.withInitializer(context -> context.getEnvironment()
+                        .getPropertySources()
+                        .addFirst(new MapPropertySource(
+                                "blanks",
+                                Map.of(
+                                        "lockkeeper.key-prefix", " shop ",
+                                        "lockkeeper.instance-name", "till 1 ",
+                                        "lockkeeper.redis.connection-factory", "mine ",
+                                        "lockkeeper.redis.replica-acks", " ALL "))))
+                .run(context -> {
+                    LockkeeperProperties properties = context.getBean(LockkeeperProperties.class);
+                    assertThat(properties.keyPrefix()).isEqualTo("shop");
+                    assertThat(properties.instanceName()).isEqualTo("till 1");
+                    assertThat(properties.redis().connectionFactory()).isEqualTo("mine");
+                    assertThat(properties.redis().replicaAcks()).isEqualTo("all");
+                });
+    }
+
+    @Test
     void aConnectionFactoryTogetherWithAQuorumIsRefused() {
         runner.withPropertyValues(
                         "lockkeeper.redis.connection-factory=mine",
@@ -141,6 +188,10 @@ class LockkeeperPropertiesTest {
         runner.withPropertyValues("lockkeeper.redis.quorum.nodes=redis://me:secret@a,redis://b")
                 .run(context -> assertThat(describe(context.getStartupFailure()))
                         .contains("there are 2", "redis://***@a,redis://b")
+                        .doesNotContain("secret"));
+        runner.withPropertyValues("lockkeeper.redis.quorum.nodes=me:secret@a,redis://b,redis://c")
+                .run(context -> assertThat(describe(context.getStartupFailure()))
+                        .contains("number 1 does not begin with redis://", "***@a,redis://b,redis://c")
                         .doesNotContain("secret"));
     }
 
