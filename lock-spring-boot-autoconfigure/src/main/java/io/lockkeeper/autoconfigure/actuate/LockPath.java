@@ -7,7 +7,6 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.actuate.endpoint.EndpointId;
-import org.springframework.boot.actuate.endpoint.InvalidEndpointRequestException;
 import org.springframework.boot.actuate.endpoint.web.PathMappedEndpoints;
 import org.springframework.http.HttpHeaders;
 import org.springframework.http.MediaType;
@@ -32,21 +31,22 @@ final class LockPath {
 
     private LockPath() {}
 
-    /** Returns the name in the path of the servlet request that this thread serves; without one, what Spring Boot made of it. */
+    /** Returns the name in the path of the servlet request that this thread serves; without one, its segments joined. */
     static String exactName(String... segments) {
         RequestAttributes request = RequestContextHolder.getRequestAttributes();
-        if (request == null
-                || !(request.getAttribute(ServletRequestPathUtils.PATH_ATTRIBUTE, RequestAttributes.SCOPE_REQUEST)
-                        instanceof RequestPath path)
-                || !(request.getAttribute(PATTERN, RequestAttributes.SCOPE_REQUEST) instanceof String pattern)) {
+        if (request == null) {
             return LocksEndpoint.name(segments);
         }
         // The pattern ends with that of all remaining segments.
-        String exact = nameAfter(pattern.substring(0, pattern.lastIndexOf('/')), path.pathWithinApplication());
+        String exact = request.getAttribute(ServletRequestPathUtils.PATH_ATTRIBUTE, RequestAttributes.SCOPE_REQUEST)
+                                instanceof RequestPath path
+                        && request.getAttribute(PATTERN, RequestAttributes.SCOPE_REQUEST) instanceof String pattern
+                ? nameAfter(pattern.substring(0, pattern.lastIndexOf('/')), path.pathWithinApplication())
+                : null;
         if (exact == null) {
-            // Never the segments, which may be the name of another lock.
-            throw new InvalidEndpointRequestException(
-                    "the name of a lock cannot be read from " + path.value(), "Give it as the parameter name");
+            // Never the segments, which may be the name of another lock; Jersey keeps nothing else.
+            throw LocksEndpoint.refused(
+                    "The name of a lock cannot be read from this path: give it as the parameter name");
         }
         return exact;
     }
@@ -90,18 +90,18 @@ final class LockPath {
             String name = endpoint == null
                     ? null
                     : LockPath.nameAfter(endpoint, request.getPath().pathWithinApplication());
-            if (name == null) {
+            if (endpoint == null || name == null) {
                 return exchange;
             }
-            String root = request.getPath().contextPath().value() + endpoint;
+            String root =
+                    request.getPath().contextPath().value() + UriUtils.encodePath(endpoint, StandardCharsets.UTF_8);
             return exchange.mutate()
                     .request(request.mutate()
                             .headers(LockPath.ReactiveFilter::withoutPage)
                             .uri(UriComponentsBuilder.fromUri(request.getURI())
                                     .replacePath(root)
-                                    .replaceQueryParam("name", "{name}")
-                                    .encode()
-                                    .buildAndExpand(name)
+                                    .replaceQueryParam("name", UriUtils.encode(name, StandardCharsets.UTF_8))
+                                    .build(true)
                                     .toUri())
                             .build())
                     .build();

@@ -42,6 +42,12 @@ public final class LockkeeperEndpointAutoConfiguration {
         return new LocksEndpoint(inspectors, primary(beans, inspectors), isForceReleaseOn(environment));
     }
 
+    @Bean
+    @ConditionalOnAvailableEndpoint(endpoint = LocksEndpoint.class, exposure = EndpointExposure.JMX)
+    LocksJmxExtension locksJmxExtension(LocksEndpoint endpoint) {
+        return new LocksJmxExtension(endpoint);
+    }
+
     private static boolean isForceReleaseOn(Environment environment) {
         return Binder.get(environment)
                 .bind("lockkeeper.actuator.force-release.enabled", Boolean.class)

@@ -149,10 +149,8 @@ public class LocksEndpoint {
             if (first.isPresent()) {
                 return first.get();
             }
-            throw new InvalidEndpointRequestException(
-                    "several templates have a lock of this name",
-                    "Several templates have a lock of this name: give the parameter template, one of "
-                            + known.stream().map(Lock::template).toList());
+            throw refused("Several templates have a lock of this name: give the parameter template, one of "
+                    + known.stream().map(Lock::template).toList());
         }
         return known.isEmpty() ? null : known.get(0);
     }
@@ -200,9 +198,8 @@ public class LocksEndpoint {
 
     private <T> List<T> each(@Nullable String template, Question<T> question) {
         if (template != null && !inspectors.containsKey(template)) {
-            throw new InvalidEndpointRequestException(
-                    "there is no template of this name",
-                    "Give as the parameter template one of " + inspectors.keySet());
+            throw refused("There is no template '" + template + "': give as the parameter template one of "
+                    + inspectors.keySet());
         }
         return inspectors.entrySet().stream()
                 .filter(known -> template == null || known.getKey().equals(template))
@@ -214,8 +211,12 @@ public class LocksEndpoint {
         try {
             return request.get();
         } catch (IllegalArgumentException nonsense) {
-            throw new InvalidEndpointRequestException(
-                    "the request makes no sense", String.valueOf(nonsense.getMessage()), nonsense);
+            throw refused(String.valueOf(nonsense.getMessage()));
         }
+    }
+
+    /** Over JMX the message is all that is seen, over HTTP the reason. */
+    static InvalidEndpointRequestException refused(String reason) {
+        return new InvalidEndpointRequestException(reason, reason);
     }
 }

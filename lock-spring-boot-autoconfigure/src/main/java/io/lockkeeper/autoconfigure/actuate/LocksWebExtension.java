@@ -60,8 +60,7 @@ class LocksWebExtension {
         }
         return answer(type, () -> {
             if (name != null && pattern != null) {
-                throw new InvalidEndpointRequestException(
-                        "name and pattern were both given", "Give a name or a pattern, not both");
+                throw LocksEndpoint.refused("Give a name or a pattern, not both");
             }
             if (name != null) {
                 return endpoint.one(name.only(), template);
@@ -122,8 +121,7 @@ class LocksWebExtension {
             if (sent instanceof String text) {
                 return text;
             }
-            throw new InvalidEndpointRequestException(
-                    "a parameter was given several times", "Give one name or pattern: there were " + sent);
+            throw LocksEndpoint.refused("Give one name or pattern: there were " + sent);
         }
 
         /** Keeps what was sent as it is. */

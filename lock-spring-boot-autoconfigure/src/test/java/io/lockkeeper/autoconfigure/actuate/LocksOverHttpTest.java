@@ -185,6 +185,14 @@ class LocksOverHttpTest {
 
     @ParameterizedTest
     @EnumSource(mode = Mode.EXCLUDE, names = "NONE")
+    void otherParametersBesideANameInThePathAreReadAsTheyWereSent(WebApplicationType type) throws Exception {
+        String body = request(shop(type), "GET", "/m//n?template=a%20%C3%A4%2Bb%25", null)
+                .body();
+        assertThat(JsonPath.<String>read(body, "$.reason")).contains("no template 'a \u00e4+b%'", "[lockTemplate]");
+    }
+
+    @ParameterizedTest
+    @EnumSource(mode = Mode.EXCLUDE, names = "NONE")
     void aLockInThePathHasNoPage(WebApplicationType type) throws Exception {
         for (String name : List.of("k/l", "k//l")) {
             try (LockLease lease = shop(type).getBean(LockTemplate.class).acquire(name)) {
