@@ -301,7 +301,7 @@ final class LockConfigurations {
         }
     }
 
-    /** Gives each of several templates an inspector, named after it; not where the name is that of another bean. */
+    /** Gives each template an inspector, named after it, where there is no other; not where the name is that of another bean. */
     static final class InspectorRegistrar implements ImportBeanDefinitionRegistrar {
 
         private static final String INSPECTOR = "Inspector";

@@ -44,7 +44,7 @@ final class LockStoreConfiguration {
 
         // The template closes its store.
         @Bean(destroyMethod = "")
-        RedisLockStore redisLockStore(LockkeeperProperties properties, ConfigurableListableBeanFactory beans) {
+        RedisLockStore lockkeeperStore(LockkeeperProperties properties, ConfigurableListableBeanFactory beans) {
             if (!properties.redis().quorum().nodes().isEmpty()) {
                 throw chosenOtherwise(NODES, "empty", "set");
             }
@@ -104,7 +104,7 @@ final class LockStoreConfiguration {
 
         // The template closes its store.
         @Bean(destroyMethod = "")
-        MemoryLockStore memoryLockStore(LockkeeperProperties properties) {
+        MemoryLockStore lockkeeperStore(LockkeeperProperties properties) {
             if (properties.store() != StoreType.MEMORY) {
                 throw chosenOtherwise("lockkeeper.store", "memory", "redis");
             }
@@ -118,7 +118,7 @@ final class LockStoreConfiguration {
 
         // Destroyed after the store and the template, which depend on it.
         @Bean(destroyMethod = "close")
-        QuorumConnections quorumConnections(LockkeeperProperties properties, ResourceLoader resources) {
+        QuorumConnections lockkeeperConnections(LockkeeperProperties properties, ResourceLoader resources) {
             if (properties.redis().quorum().nodes().isEmpty()) {
                 throw chosenOtherwise(NODES, "set", "empty");
             }
@@ -133,7 +133,7 @@ final class LockStoreConfiguration {
 
         // The template closes its store.
         @Bean(destroyMethod = "")
-        QuorumLockStore quorumLockStore(LockkeeperProperties properties, QuorumConnections connections) {
+        QuorumLockStore lockkeeperStore(LockkeeperProperties properties, QuorumConnections connections) {
             RedisLockStore.Options options = Redis.options(properties).withRestartGuard(true);
             return new QuorumLockStore(connections.factories().stream()
                     .map(factory -> new RedisLockStore(factory, options))
@@ -146,7 +146,7 @@ final class LockStoreConfiguration {
     static class MissingQuorum {
 
         @Bean
-        LockStore quorumLockStore() {
+        LockStore lockkeeperStore() {
             throw new LockingMissingException(
                     "lockkeeper.redis.quorum.nodes needs the module lock-quorum: add the dependency"
                             + " io.lockkeeper:lock-quorum.",

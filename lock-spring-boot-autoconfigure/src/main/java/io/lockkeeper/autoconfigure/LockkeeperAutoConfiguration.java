@@ -31,17 +31,17 @@ import org.springframework.context.annotation.Import;
 public final class LockkeeperAutoConfiguration {
 
     @Bean
-    LockConfigurations.Shutdown lockTemplateShutdown(ConfigurableApplicationContext context) {
+    LockConfigurations.Shutdown lockkeeperShutdown(ConfigurableApplicationContext context) {
         return new LockConfigurations.Shutdown(context);
     }
 
     @Bean
-    LockingSummary lockingSummary(ConfigurableListableBeanFactory beans, LockkeeperProperties properties) {
+    LockingSummary lockkeeperSummary(ConfigurableListableBeanFactory beans, LockkeeperProperties properties) {
         return new LockingSummary(beans, properties);
     }
 
     @Bean
-    @ConditionalOnMissingBean
+    @ConditionalOnMissingBean(value = LockInspector.class, name = "lockInspector")
     @ConditionalOnSingleCandidate(LockTemplate.class)
     LockInspector lockInspector(ObjectProvider<LockTemplate> templates) {
         // A later auto-configuration may have added templates behind the one that was the only candidate.

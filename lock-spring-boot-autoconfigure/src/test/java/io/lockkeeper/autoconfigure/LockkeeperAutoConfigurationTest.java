@@ -5,17 +5,27 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.mockito.Mockito.mock;
 
 import io.lockkeeper.LockInspector;
+import io.lockkeeper.LockLease;
 import io.lockkeeper.LockListener;
 import io.lockkeeper.LockOperations;
+import io.lockkeeper.LockStatus;
 import io.lockkeeper.LockTemplate;
+import io.lockkeeper.autoconfigure.actuate.LockkeeperEndpointAutoConfiguration;
+import io.lockkeeper.autoconfigure.actuate.LockkeeperHealthAutoConfiguration;
+import io.lockkeeper.autoconfigure.actuate.LocksEndpoint;
+import io.lockkeeper.autoconfigure.observation.LockkeeperObservationAutoConfiguration;
 import io.lockkeeper.memory.MemoryLockStore;
 import io.lockkeeper.redis.RedisLockStore;
 import io.lockkeeper.store.LockStore;
 import io.lockkeeper.testing.RedisServer;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 import org.springframework.boot.test.context.FilteredClassLoader;
@@ -54,6 +64,42 @@ class LockkeeperAutoConfigurationTest {
                                     .contains("spring-data-redis is not on the class path");
                             assertThat(analysis.getAction()).contains("spring-boot-starter-data-redis");
                         }));
+    }
+
+    /** Classes of applications have such names, and Spring names their beans after them. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "lockInspector",
+                "lockingSummary",
+                "lockTemplateShutdown",
+                "lockHealth",
+                "lockMetrics",
+                "flightRecorderListener",
+                "memoryLockStore",
+                "redisLockStore"
+            })
+    void aBeanOfTheApplicationMayHaveTheName(String name) {
+        runner.withConfiguration(AutoConfigurations.of(
+                        LockkeeperEndpointAutoConfiguration.class,
+                        LockkeeperHealthAutoConfiguration.class,
+                        LockkeeperObservationAutoConfiguration.class))
+                .withPropertyValues("lockkeeper.store=memory", "management.endpoints.web.exposure.include=locks")
+                .withBean(MeterRegistry.class, SimpleMeterRegistry::new)
+                .withBean(name, StringBuilder.class)
+                .run(context -> {
+                    assertThat(context)
+                            .hasNotFailed()
+                            .hasSingleBean(LockInspector.class)
+                            .hasSingleBean(LocksEndpoint.class)
+                            .hasBean("lockkeeperHealthIndicator");
+                    LockTemplate template = context.getBean(LockTemplate.class);
+                    try (LockLease lease = template.acquire("a")) {
+                        assertThat(context.getBean(LockInspector.class).heldHere())
+                                .extracting(LockStatus::name)
+                                .containsExactly(lease.name());
+                    }
+                });
     }
 
     @Test

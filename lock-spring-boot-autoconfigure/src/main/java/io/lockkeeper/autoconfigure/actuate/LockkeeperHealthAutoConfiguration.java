@@ -56,7 +56,7 @@ public final class LockkeeperHealthAutoConfiguration {
     static class HealthConfiguration {
 
         @Bean
-        LockHealth lockHealth(ListableBeanFactory beans) {
+        LockHealth lockkeeperHealth(ListableBeanFactory beans) {
             return new LockHealth(beans);
         }
 
@@ -86,7 +86,7 @@ public final class LockkeeperHealthAutoConfiguration {
                         "T(org.springframework.boot.actuate.health.Health).status(status).withDetails(details).build()");
 
         @Bean
-        LockHealth lockHealth(ListableBeanFactory beans) {
+        LockHealth lockkeeperHealth(ListableBeanFactory beans) {
             return new LockHealth(beans);
         }
 

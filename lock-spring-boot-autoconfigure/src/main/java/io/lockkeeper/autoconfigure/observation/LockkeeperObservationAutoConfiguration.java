@@ -104,7 +104,7 @@ public final class LockkeeperObservationAutoConfiguration {
         }
 
         @Bean
-        LockMetrics lockMetrics(
+        LockMetrics lockkeeperMetrics(
                 ObjectProvider<MeterRegistry> registries, ObjectProvider<LockObservations> observations) {
             // Where none of several is primary, Spring Boot makes one over all of them that is.
             MeterRegistry registry = registries.getIfUnique(() ->
@@ -119,7 +119,7 @@ public final class LockkeeperObservationAutoConfiguration {
 
         @Bean
         @ConditionalOnMissingBean
-        FlightRecorderListener flightRecorderListener() {
+        FlightRecorderListener lockkeeperFlightRecorder() {
             return new FlightRecorderListener();
         }
     }

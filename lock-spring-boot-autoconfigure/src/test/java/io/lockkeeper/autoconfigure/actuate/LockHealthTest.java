@@ -203,7 +203,7 @@ class LockHealthTest {
                 .run(context -> assertThat(context)
                         .hasNotFailed()
                         .doesNotHaveBean("lockkeeperHealthIndicator")
-                        .doesNotHaveBean("lockHealth")
+                        .doesNotHaveBean("lockkeeperHealth")
                         .doesNotHaveBean("locksEndpoint"));
     }
 

@@ -267,7 +267,7 @@ class LockMetricsTest {
     void withoutMicrometerEverythingWorks() {
         locks.runner().withClassLoader(new FilteredClassLoader("io.micrometer")).run(context -> assertThat(context)
                 .hasNotFailed()
-                .doesNotHaveBean("lockMetrics")
+                .doesNotHaveBean("lockkeeperMetrics")
                 .doesNotHaveBean("lockObservations")
                 .satisfies(locked -> template(locked).run("x", lease -> {})));
     }
