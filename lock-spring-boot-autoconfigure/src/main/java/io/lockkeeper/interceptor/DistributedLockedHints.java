@@ -2,8 +2,11 @@
 package io.lockkeeper.interceptor;
 
 import io.lockkeeper.annotation.DistributedLocked;
-import java.util.Arrays;
+import java.lang.reflect.Method;
 import java.util.Collection;
+import java.util.Objects;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aot.hint.BindingReflectionHintsRegistrar;
 import org.springframework.aot.hint.ExecutableMode;
@@ -11,6 +14,7 @@ import org.springframework.aot.hint.MemberCategory;
 import org.springframework.aot.hint.ReflectionHints;
 import org.springframework.aot.hint.RuntimeHints;
 import org.springframework.aot.hint.RuntimeHintsRegistrar;
+import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.aot.BeanRegistrationAotContribution;
 import org.springframework.beans.factory.aot.BeanRegistrationAotProcessor;
 import org.springframework.beans.factory.support.RegisteredBean;
@@ -22,11 +26,17 @@ import org.springframework.util.ClassUtils;
 /** Keeps in a native image what is read by reflection, the scripts and the page of the endpoint. */
 final class DistributedLockedHints implements RuntimeHintsRegistrar, BeanRegistrationAotProcessor {
 
+    /** A bean in an expression; the name of one that is no word is quoted. */
+    private static final Pattern BEAN = Pattern.compile("@(\\w+|['\"][^'\"]+)");
+
     @Override
     public void registerHints(RuntimeHints hints, @Nullable ClassLoader classLoader) {
         hints.reflection()
                 .registerType(DistributedLocked.class, MemberCategory.INVOKE_DECLARED_METHODS)
-                .registerType(LockNames.Root.class, MemberCategory.INVOKE_PUBLIC_METHODS);
+                // What #root is, and what its properties are.
+                .registerType(LockNames.Root.class, MemberCategory.INVOKE_PUBLIC_METHODS)
+                .registerType(Method.class, MemberCategory.INVOKE_PUBLIC_METHODS)
+                .registerType(Class.class, MemberCategory.INVOKE_PUBLIC_METHODS);
         hints.proxies().registerJdkProxy(DistributedLocked.class);
         hints.resources().registerPattern("io/lockkeeper/redis/*.lua");
         hints.resources().registerPattern("io/lockkeeper/autoconfigure/actuate/locks.html");
@@ -47,11 +57,11 @@ final class DistributedLockedHints implements RuntimeHintsRegistrar, BeanRegistr
                     for (Class<?> each = type; each != null && each != Object.class; each = each.getSuperclass()) {
                         hints.registerType(each, MemberCategory.INVOKE_DECLARED_METHODS);
                     }
-                    methods.forEach(method -> register(method, hints));
+                    methods.forEach(method -> register(method, bean.getBeanFactory(), hints));
                 };
     }
 
-    private static void register(AnnotatedMethod annotated, ReflectionHints hints) {
+    private static void register(AnnotatedMethod annotated, BeanFactory beans, ReflectionHints hints) {
         hints.registerMethod(annotated.method(), ExecutableMode.INVOKE);
         hints.registerMethod(annotated.declaration(), ExecutableMode.INVOKE);
         // The annotation on the method, and all that lead from it to ours.
@@ -64,9 +74,20 @@ final class DistributedLockedHints implements RuntimeHintsRegistrar, BeanRegistr
         if (fallback != null) {
             fallback.candidates().forEach(candidate -> hints.registerMethod(candidate.method(), ExecutableMode.INVOKE));
         }
-        if (Arrays.stream(annotated.annotation().name()).anyMatch(name -> name.contains("#{"))) {
+        String names = String.join(" ", annotated.annotation().name());
+        if (names.contains("#{")) {
             new BindingReflectionHintsRegistrar()
                     .registerReflectionHints(hints, annotated.method().getGenericParameterTypes());
+            // Expressions call any method of a parameter or a bean.
+            Stream.concat(
+                            Stream.of(annotated.method().getParameterTypes()),
+                            BEAN.matcher(names)
+                                    .results()
+                                    .map(found -> found.group(1).replaceAll("^['\"]", ""))
+                                    .filter(beans::containsBean)
+                                    .map(beans::getType)
+                                    .filter(Objects::nonNull))
+                    .forEach(type -> hints.registerType(type, MemberCategory.INVOKE_PUBLIC_METHODS));
         }
     }
 }

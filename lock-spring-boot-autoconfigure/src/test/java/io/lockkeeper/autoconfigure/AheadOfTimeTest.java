@@ -6,11 +6,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lockkeeper.LockMode;
 import io.lockkeeper.LockNotAcquiredException;
 import io.lockkeeper.annotation.DistributedLocked;
+import io.lockkeeper.autoconfigure.actuate.LockkeeperEndpointAutoConfiguration;
+import io.lockkeeper.autoconfigure.actuate.LocksDescription;
 import io.lockkeeper.redis.RedisLockStore;
 import java.io.IOException;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.reflect.Method;
+import java.lang.reflect.RecordComponent;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.function.Predicate;
@@ -22,10 +25,10 @@ import org.springframework.aot.hint.RuntimeHints;
 import org.springframework.aot.hint.TypeHint;
 import org.springframework.aot.hint.predicate.RuntimeHintsPredicates;
 import org.springframework.aot.test.generate.TestGenerationContext;
+import org.springframework.boot.autoconfigure.ImportAutoConfiguration;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
-import org.springframework.context.annotation.Import;
 import org.springframework.context.aot.ApplicationContextAotGenerator;
 import org.springframework.core.annotation.AliasFor;
 import org.springframework.core.env.MapPropertySource;
@@ -70,6 +73,20 @@ class AheadOfTimeTest {
     void whatAnExpressionReadsIsKept() {
         assertInvocable(method(Order.class, "getCustomer"));
         assertInvocable(method(Customer.class, "id"));
+        for (Class<?> called : new Class<?>[] {Order.class, Tenants.class, String.class, Method.class, Class.class}) {
+            assertKept(RuntimeHintsPredicates.reflection()
+                    .onType(called)
+                    .withMemberCategory(MemberCategory.INVOKE_PUBLIC_METHODS));
+        }
+    }
+
+    @Test
+    void everyAnswerOfTheEndpointIsKept() {
+        for (Class<?> answer : LocksDescription.class.getPermittedSubclasses()) {
+            for (RecordComponent component : answer.getRecordComponents()) {
+                assertInvocable(component.getAccessor());
+            }
+        }
     }
 
     /** Without the predicate for methods, whose name depends on the version of Spring. */
@@ -97,7 +114,13 @@ class AheadOfTimeTest {
         try (AnnotationConfigApplicationContext context = new AnnotationConfigApplicationContext()) {
             context.getEnvironment()
                     .getPropertySources()
-                    .addFirst(new MapPropertySource("test", Map.of("lockkeeper.store", "memory")));
+                    .addFirst(new MapPropertySource(
+                            "test",
+                            Map.of(
+                                    "lockkeeper.store",
+                                    "memory",
+                                    "management.endpoints.web.exposure.include",
+                                    "locks")));
             context.register(Application.class);
             new ApplicationContextAotGenerator().processAheadOfTime(context, generation);
         }
@@ -106,8 +129,13 @@ class AheadOfTimeTest {
     }
 
     @Configuration(proxyBeanMethods = false)
-    @Import(LockkeeperAutoConfiguration.class)
+    @ImportAutoConfiguration({LockkeeperAutoConfiguration.class, LockkeeperEndpointAutoConfiguration.class})
     static class Application {
+        @Bean("tenants")
+        Tenants tenants() {
+            return new Tenants();
+        }
+
         @Bean
         Shop shop() {
             return new Shop();
@@ -146,8 +174,8 @@ class AheadOfTimeTest {
 
         private void privateFallback(Order order, LockNotAcquiredException held) {}
 
-        @Direct(key = "composed")
-        public void composed() {}
+        @Direct(key = "#{@tenants.current()}:#{#root.method.name}:#{#name.toLowerCase()}")
+        public void composed(String name) {}
 
         @Nightly
         public void nightly() {}
@@ -159,6 +187,12 @@ class AheadOfTimeTest {
 
         @DistributedLocked(name = "inherited", fallbackMethod = "inheritedFallback")
         public void inherited() {}
+    }
+
+    static class Tenants {
+        public String current() {
+            return "t";
+        }
     }
 
     static class Order {

@@ -22,6 +22,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.springframework.aot.hint.annotation.RegisterReflectionForBinding;
 import org.springframework.boot.actuate.endpoint.InvalidEndpointRequestException;
 import org.springframework.boot.actuate.endpoint.annotation.DeleteOperation;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
@@ -35,6 +36,7 @@ import org.springframework.util.MimeTypeUtils;
  * by a pattern of their names. Takes one away from its holder, where that is switched on.
  */
 @Endpoint(id = "locks")
+@RegisterReflectionForBinding({Here.class, Found.class, LocksDescription.Refused.class})
 public class LocksEndpoint {
 
     private static final Logger log = LoggerFactory.getLogger(LocksEndpoint.class);
