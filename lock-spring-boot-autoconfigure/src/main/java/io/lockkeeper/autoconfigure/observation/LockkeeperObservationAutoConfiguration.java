@@ -147,9 +147,14 @@ public final class LockkeeperObservationAutoConfiguration {
             Binder properties = Binder.get(environment);
             return METERS
                     && isOfBoot(registry, beans)
-                    && Stream.of("key-values", "enable").noneMatch(name -> properties
-                            .bind("management.observations." + name, Bindable.mapOf(String.class, String.class))
-                            .isBound())
+                    && Stream.of(
+                                    "observations.key-values",
+                                    "observations.enable",
+                                    "observations.long-task-timer",
+                                    "metrics.observations")
+                            .noneMatch(name -> properties
+                                    .bind("management." + name, Bindable.mapOf(String.class, String.class))
+                                    .isBound())
                     && Stream.concat(
                                     Stream.of(
                                             ObservationHandler.class,

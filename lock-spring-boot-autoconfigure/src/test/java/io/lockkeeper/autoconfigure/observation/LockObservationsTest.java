@@ -26,6 +26,8 @@ import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.util.ClassUtils;
@@ -222,10 +224,40 @@ class LockObservationsTest {
                 .isTrue();
     }
 
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "management.metrics.observations.ignored-meters=long-task-timer",
+                "management.observations.long-task-timer.enabled=false"
+            })
+    void timersOfWhatIsUnderWayAreLeftToSpringBootWhereItsPropertiesNameThem(String property) {
+        runner(locks).withPropertyValues(property).run(context -> assertThat(
+                        context.getBean(LockObservations.class).isObserving())
+                .isTrue());
+    }
+
     /** Returns whether locks are observed in an application with what Spring Boot makes, and what is added to it. */
     private static boolean observes(UnaryOperator<ApplicationContextRunner> addition) {
         MeteredLocks metered = new MeteredLocks();
         boolean[] observes = new boolean[1];
+        addition.apply(runner(metered)).run(context -> {
+            template(context).run(REQUEST, lease -> assertThat(metered.active("lockkeeper.hold.active"))
+                    .isEqualTo(1));
+            assertThat(metered.active("lockkeeper.acquire.active")).isZero();
+            assertThat(metered.active("lockkeeper.hold.active")).isZero();
+            observes[0] = context.getBean(LockObservations.class).isObserving();
+            assertThat(metered.acquired("acquired")).isEqualTo(1);
+            assertThat(metered.held("released")).isEqualTo(1);
+            for (String timer : List.of("lockkeeper.acquire", "lockkeeper.hold")) {
+                assertThat(metered.registry.get(timer).tag("error", "none").timers())
+                        .hasSize(1);
+            }
+        });
+        metered.other.close();
+        return observes[0];
+    }
+
+    private static ApplicationContextRunner runner(MeteredLocks metered) {
         Class<?>[] boot = Stream.of(
                         "org.springframework.boot.micrometer.observation.autoconfigure.ObservationAutoConfiguration",
                         "org.springframework.boot.micrometer.metrics.autoconfigure.MetricsAutoConfiguration",
@@ -233,25 +265,7 @@ class LockObservationsTest {
                 .filter(name -> ClassUtils.isPresent(name, null))
                 .map(name -> ClassUtils.resolveClassName(name, null))
                 .toArray(Class[]::new);
-        addition.apply(metered.runner().withConfiguration(AutoConfigurations.of(boot)))
-                .run(context -> {
-                    template(context).run(REQUEST, lease -> assertThat(metered.active("lockkeeper.hold.active"))
-                            .isEqualTo(1));
-                    assertThat(metered.active("lockkeeper.acquire.active")).isZero();
-                    assertThat(metered.active("lockkeeper.hold.active")).isZero();
-                    observes[0] = context.getBean(LockObservations.class).isObserving();
-                    assertThat(metered.acquired("acquired")).isEqualTo(1);
-                    assertThat(metered.held("released")).isEqualTo(1);
-                    for (String timer : List.of("lockkeeper.acquire", "lockkeeper.hold")) {
-                        assertThat(metered.registry
-                                        .get(timer)
-                                        .tag("error", "none")
-                                        .timers())
-                                .hasSize(1);
-                    }
-                });
-        metered.other.close();
-        return observes[0];
+        return metered.runner().withConfiguration(AutoConfigurations.of(boot));
     }
 
     @Test
