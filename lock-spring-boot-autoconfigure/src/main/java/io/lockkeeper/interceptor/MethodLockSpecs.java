@@ -269,7 +269,12 @@ final class MethodLockSpecs {
             } catch (IllegalArgumentException unresolved) {
                 reason = "'" + written + "' cannot be resolved (" + unresolved.getMessage() + ")";
             }
-            faults.add(attribute, reason, "Set the property, or give a default as in ${some.property:default}");
+            faults.add(
+                    attribute,
+                    reason,
+                    written.contains("${#")
+                            ? "Write " + written.replace("${#", "#{#")
+                            : "Set the property, or give a default as in ${some.property:default}");
             return null;
         }
 

@@ -15,6 +15,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
+import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -54,10 +55,10 @@ record NameParser(
 
     private static final String ATTRIBUTE = "name";
     private static final String WORD = "\\p{javaJavaIdentifierStart}\\p{javaJavaIdentifierPart}*";
-    private static final Pattern VARIABLE = Pattern.compile("#(" + WORD + ")((?:\\??\\." + WORD + "(?:\\(\\))?)*)");
 
-    /** An expression without its hash. */
-    private static final Pattern BRACED = Pattern.compile("\\{(#" + WORD + "[^{}]*)}");
+    /** A path from a variable: in braces, as the first group, whose hash is missing, or bare; its name is the next group. */
+    private static final Pattern VARIABLE = Pattern.compile("\\{\\s*(#(" + WORD + ")[^{}]*?)\\s*}|#(" + WORD
+            + ")(?:\\??\\." + WORD + "(?:\\([^()]*\\))?|\\[[^\\[\\]]*])*");
 
     private static final Pattern EXPRESSION = Pattern.compile("#\\{([^}]*)}");
 
@@ -134,7 +135,7 @@ record NameParser(
         parts.stream()
                 .filter(NamePart::isLiteral)
                 .flatMap(part -> VARIABLE.matcher(part.text()).results())
-                .map(variable -> variable.group(1))
+                .map(NameParser::variable)
                 .filter(parameters::isMeantAsVariable)
                 .findFirst()
                 .ifPresent(name -> faults.add(
@@ -148,12 +149,16 @@ record NameParser(
 
     private static String asExpressions(NamePart part, ParameterNames parameters) {
         return part.isLiteral()
-                ? VARIABLE.matcher(BRACED.matcher(part.text()).replaceAll("$1"))
+                ? VARIABLE.matcher(part.text())
                         .replaceAll(found -> Matcher.quoteReplacement(
-                                parameters.isMeantAsVariable(found.group(1))
-                                        ? "#{" + found.group() + "}"
+                                parameters.isMeantAsVariable(variable(found))
+                                        ? "#{" + Objects.requireNonNullElse(found.group(1), found.group()) + "}"
                                         : found.group()))
                 : part.text();
+    }
+
+    private static String variable(MatchResult found) {
+        return Objects.requireNonNullElse(found.group(2), found.group(3));
     }
 
     /** Finds in a parsed expression what would be null, or fail, at every call. */
@@ -215,6 +220,10 @@ record NameParser(
                     ? parameters.typeOf(variable.toStringAST().substring(1))
                     : ResolvableType.NONE;
             for (int i = 1; type != null && i < path.getChildCount(); i++) {
+                if (path.getChild(i) instanceof Indexer) {
+                    type = elementOf(type);
+                    continue;
+                }
                 // Expressions box primitives, unwrap an Optional, and read static members of a class.
                 Class<?> known = ClassUtils.resolvePrimitiveIfNecessary(type.resolve(Object.class));
                 if (!Modifier.isFinal(known.getModifiers())
@@ -241,6 +250,14 @@ record NameParser(
                     return;
                 }
             }
+        }
+
+        private static ResolvableType elementOf(ResolvableType type) {
+            if (type.isArray()) {
+                return type.getComponentType();
+            }
+            ResolvableType map = type.asMap();
+            return map.hasGenerics() ? map.getGeneric(1) : type.asCollection().getGeneric();
         }
 
         private void missing(CompoundExpression path, String kind, String name, Class<?> type, Stream<String> known) {
@@ -332,6 +349,9 @@ record NameParser(
         }
 
         ResolvableType typeOf(String name) {
+            if (name.equals("root")) {
+                return ResolvableType.forClass(LockNames.Root.class);
+            }
             Integer index = indexes.get(name);
             return index == null ? ResolvableType.NONE : types.get(index);
         }

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import io.lockkeeper.LockContext;
 import io.lockkeeper.annotation.DistributedLocked;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -33,7 +34,13 @@ class MessagesTest {
                 "text | #{#text.lenght()} uses #text.lenght(), but String has no method 'lenght', did you mean length?"
                         + " | Write the name of a method of String",
                 "nullSafe | #{#order?.idd} uses #order?.idd, but Order has no property 'idd', did you mean id?"
-                        + " | Write the name of a property of Order"
+                        + " | Write the name of a property of Order",
+                "element | #{#orders[0].idd} uses #orders[0].idd, but Order has no property 'idd', did you mean id?"
+                        + " | Write the name of a property of Order",
+                "value | #{#orders['a'].buyer.nam} uses #orders['a'].buyer.nam, but Buyer has no property 'nam', did you"
+                        + " mean name? | Write the name of a property of Buyer",
+                "root | #{#root.methd.name} uses #root.methd.name, but Root has no property 'methd', did you mean method?"
+                        + " | Write the name of a property of Root"
             })
     void aMisspeltPartOfAKnownTypeIsFoundAtTheStart(String method, String problem, String remedy) {
         assertThat(fixture.faults(Paths.class, method)).singleElement().satisfies(fault -> {
@@ -53,6 +60,8 @@ class MessagesTest {
                 "optional",
                 "generic",
                 "array",
+                "elements",
+                "ofTheCall",
                 "selection",
                 "className",
                 "kind"
@@ -69,6 +78,21 @@ class MessagesTest {
         assertThat(fixture.faults(Paths.class, "hashForgottenTwice"))
                 .singleElement()
                 .satisfies(fault -> assertThat(fault.remedy()).isEqualTo("Write #{#order.id}:#{#order.buyer.name}!"));
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "blanks | Write order:#{#order.id}",
+                "index | Write order:#{#orders[0].id}",
+                "bareIndex | Write order:#{#orders[0].id}",
+                "arguments | Write order:#{#text.substring(0, 2)}",
+                "dollar | Write order:#{#order.id}"
+            })
+    void theWholePathIsAdvisedAsAnIsland(String method, String remedy) {
+        assertThat(fixture.faults(Paths.class, method)).singleElement().satisfies(fault -> assertThat(fault.remedy())
+                .isEqualTo(remedy));
     }
 
     @Test
@@ -143,6 +167,38 @@ class MessagesTest {
 
         @DistributedLocked("#{#order?.idd}")
         void nullSafe(Order order) {}
+
+        @DistributedLocked("#{#orders[0].idd}")
+        void element(List<Order> orders) {}
+
+        @DistributedLocked("#{#orders['a'].buyer.nam}")
+        void value(Map<String, Order> orders) {}
+
+        @DistributedLocked("#{#root.methd.name}")
+        void root() {}
+
+        @DistributedLocked(
+                "#{#raw[0].anything}-#{#any['a'].anything}-#{#open[0].anything}-#{#text[0]}-#{#orders[0].id}")
+        void elements(List<?> raw, Map<String, ?> any, Extensible[] open, String text, Order[] orders) {}
+
+        @DistributedLocked(
+                "#{#root.args[0].anything}-#{#root.method.name}-#{#root.targetClass.simpleName}-#{#root.target.a}")
+        void ofTheCall(Extensible argument) {}
+
+        @DistributedLocked("order:{ #order.id }")
+        void blanks(Order order) {}
+
+        @DistributedLocked("order:{#orders[0].id}")
+        void index(List<Order> orders) {}
+
+        @DistributedLocked("order:#orders[0].id")
+        void bareIndex(List<Order> orders) {}
+
+        @DistributedLocked("order:{#text.substring(0, 2)}")
+        void arguments(String text) {}
+
+        @DistributedLocked("order:${#order.id}")
+        void dollar(Order order) {}
 
         @DistributedLocked("#{#order.id}-#{#order.buyer.name()}-#{#order.id.length()}")
         void right(Order order) {}
