@@ -7,11 +7,11 @@ package io.lockkeeper.engine;
  */
 final class StackRoom {
 
-    /** Some 5 KB of compiled code, and more where code is interpreted, as the steps need more then. */
-    private static final int LEVELS = 64;
+    /** Some 8 KB of compiled code, and more where code is interpreted, as the steps need more then. */
+    private static final int LEVELS = 96;
 
     /** What begins must find room for its end, too, which may be called from a few frames further down. */
-    private static final int LEVELS_TO_BEGIN = 112;
+    private static final int LEVELS_TO_BEGIN = 144;
 
     private StackRoom() {}
 
