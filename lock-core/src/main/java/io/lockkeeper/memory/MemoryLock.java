@@ -26,6 +26,7 @@ final class MemoryLock {
 
     final Map<String, Place> queue = new LinkedHashMap<>();
     private ClaimMode mode = ClaimMode.EXCLUSIVE;
+
     /** The first of the tokens of the holder; a reader has that of the last writer. */
     private long first;
 
@@ -198,7 +199,9 @@ final class MemoryLock {
         serve();
         long left = remaining();
         if (left > 0 && (left < before || reply == ReleaseReply.LEFT_QUEUE)) {
-            queue.keySet().stream().limit(1).forEach(next -> heap.send(next, listener -> listener.freeIn(next, left)));
+            queue.keySet().stream()
+                    .findFirst()
+                    .ifPresent(next -> heap.send(next, listener -> listener.freeIn(next, left)));
         }
         return reply;
     }

@@ -43,6 +43,7 @@ public class MemoryLockStore implements LockStore {
 
     private static final Logger log = LoggerFactory.getLogger(MemoryLockStore.class);
     private static final int ALIVE_POLLS = 4;
+    private static final int CLIENT_ID_LENGTH = 12;
 
     private final Heap heap;
     private volatile @Nullable Client client;
@@ -71,7 +72,7 @@ public class MemoryLockStore implements LockStore {
         }
 
         static String clientOf(String attempt) {
-            return attempt.substring(0, 12);
+            return attempt.substring(0, CLIENT_ID_LENGTH);
         }
 
         void send(String attempt, Consumer<StoreListener> message) {

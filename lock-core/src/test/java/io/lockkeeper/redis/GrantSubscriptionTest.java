@@ -4,8 +4,6 @@ package io.lockkeeper.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lockkeeper.LockTemplate;
-import io.lockkeeper.store.Grant;
-import io.lockkeeper.store.StoreListener;
 import io.lockkeeper.testing.Connections;
 import io.lockkeeper.testing.RedisServer;
 import java.time.Duration;
@@ -42,7 +40,7 @@ class GrantSubscriptionTest {
     private void over(Connections driver, Duration silence, Scenario scenario) throws Exception {
         RedisConnectionFactory connections = driver.to(server.port(), "locks", "old");
         GrantSubscription subscription = new GrantSubscription(
-                new Clients(connections, SHORT), new RedisNames("test"), "me", new Nobody(), () -> 0, silence);
+                new Clients(connections, SHORT), new RedisNames("test"), "me", new IgnoredMessages(), () -> 0, silence);
         try {
             subscription.start();
             Awaitility.await().until(() -> subscription.since() != null);
@@ -129,21 +127,5 @@ class GrantSubscriptionTest {
         } finally {
             Connections.close(connections);
         }
-    }
-
-    /** Is told of nothing here. */
-    private static final class Nobody implements StoreListener {
-
-        @Override
-        public void granted(Grant grant) {}
-
-        @Override
-        public void revoked(String attempt) {}
-
-        @Override
-        public void freeIn(String attempt, long remainingMillis) {}
-
-        @Override
-        public void channelRestored() {}
     }
 }
