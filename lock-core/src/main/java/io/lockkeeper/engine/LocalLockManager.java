@@ -385,6 +385,8 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
             atMost(settings.shutdownWait(), timer, registry.drained(waiting))
                     .thenCompose(
                             waited -> atMost(traits.commandTimeout().multipliedBy(LAST_COMMANDS), timer, end(timer)))
+                    // A process that stood still meanwhile has no time left, and may have given nothing back.
+                    .thenCompose(ended -> atMost(traits.commandTimeout(), timer, inBackground(this::releaseHeld)))
                     .whenComplete((done, failure) -> closed.complete(null));
         }
         return closed;

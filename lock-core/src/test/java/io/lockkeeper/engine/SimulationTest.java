@@ -344,6 +344,32 @@ class SimulationTest {
         }
     }
 
+    /** All the times of its steps are over when it goes on, and nothing has gone back yet. */
+    @Test
+    void whatIsHeldGoesBackWhenAnInstanceStandsStillWhileItCloses() {
+        List<SimulationPlan.Step> steps = List.of(
+                ask(4_510_166, 2, 23, LockMode.WRITE, 0, 2_035_551),
+                new SimulationPlan.Close(4_604_898, 2),
+                new SimulationPlan.Pause(4_605_165, 2, 7_531, false),
+                new SimulationPlan.Pause(7_495_311, 2, 5_996, false));
+        SimulationPlan plan = new SimulationPlan(81_160_046, 3, 6_000, 16, 5, List.of(0, 0, -138), steps);
+
+        assertThat(Simulation.run(plan).faults()).isEmpty();
+    }
+
+    /** Its lease was to be extended for an inner body, and ended first, as it was asked to. */
+    @Test
+    void whoLocksAnewWhileABodyIsAboutToBeginIsToldOfTheLoss() {
+        List<SimulationPlan.Step> steps = List.of(
+                ask(1_693, 0, 0, LockMode.EXCLUSIVE, 1_489, 6_176),
+                ask(113_942, 0, 1, LockMode.WRITE, 0, 129),
+                new SimulationPlan.Reenter(1_324_178, 0, 3_329, 33_533),
+                new SimulationPlan.Jump(1_324_458, 0, 12_073));
+        SimulationPlan plan = new SimulationPlan(81_189_903, 2, 2_000, 1, 0, List.of(0, 0), steps);
+
+        assertThat(Simulation.run(plan).faults()).isEmpty();
+    }
+
     private static Ask ask(long at, int instance, int id, LockMode mode, long fixedMillis, long holdMicros) {
         return new Ask(
                 at,
