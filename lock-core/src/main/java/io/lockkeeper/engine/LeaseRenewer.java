@@ -86,7 +86,8 @@ final class LeaseRenewer {
         ClockReading fixedEnd = hold.fixedEnd();
         long remaining = deadline.nanosFrom(now);
         // What follows a downgrade is renewed when the store has taken that.
-        boolean renews = hold.unconfirmed == null && (fixedEnd == null || fixedEnd.isAfter(deadline));
+        // After a suspension one clock alone may say that it ends before.
+        boolean renews = hold.unconfirmed == null && !deadline.equals(fixedEnd);
         due(hold, renews, now, !renews ? remaining : remaining < SHORT_NANOS ? 0 : remaining / 3);
         if (hold.spec.isShared()) {
             hold.leases().stream()

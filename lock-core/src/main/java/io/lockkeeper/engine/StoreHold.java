@@ -230,7 +230,7 @@ final class StoreHold {
         // By both clocks: one of a grant before a suspension, of which the monotonic clock knows nothing, seems later.
         long gain = next.nanosFrom(now) - deadline.nanosFrom(now);
         // Within one millisecond of the wall clock: a hold that never got to its fixed end would be renewed on and on.
-        boolean later = gain > 0 || (gain == 0 && next.isAfter(deadline));
+        boolean later = gain > 0 || (gain == 0 && (next.isAfter(deadline) || next.equals(end)));
         if (counts && !isExpired(now) && later) {
             deadline = next;
         }

@@ -347,14 +347,15 @@ class SimulationTest {
     /** All the times of its steps are over when it goes on, and nothing has gone back yet. */
     @Test
     void whatIsHeldGoesBackWhenAnInstanceStandsStillWhileItCloses() {
-        List<SimulationPlan.Step> steps = List.of(
-                ask(4_510_166, 2, 23, LockMode.WRITE, 0, 2_035_551),
-                new SimulationPlan.Close(4_604_898, 2),
-                new SimulationPlan.Pause(4_605_165, 2, 7_531, false),
-                new SimulationPlan.Pause(7_495_311, 2, 5_996, false));
-        SimulationPlan plan = new SimulationPlan(81_160_046, 3, 6_000, 16, 5, List.of(0, 0, -138), steps);
+        for (long at = 4_604_800; at < 4_607_000; at += 20) {
+            List<SimulationPlan.Step> steps = List.of(
+                    ask(4_510_166, 2, 23, LockMode.WRITE, 0, 30_000_000),
+                    new SimulationPlan.Close(4_604_898, 2),
+                    new SimulationPlan.Pause(at, 2, 13_500, false));
+            SimulationPlan plan = new SimulationPlan(81_160_046, 3, 60_000, 16, 5, List.of(0, 0, 0), steps);
 
-        assertThat(Simulation.run(plan).faults()).isEmpty();
+            assertThat(Simulation.run(plan).faults()).as("paused at %d", at).isEmpty();
+        }
     }
 
     /** Its lease was to be extended for an inner body, and ended first, as it was asked to. */
@@ -366,6 +367,30 @@ class SimulationTest {
                 new SimulationPlan.Reenter(1_324_178, 0, 3_329, 33_533),
                 new SimulationPlan.Jump(1_324_458, 0, 12_073));
         SimulationPlan plan = new SimulationPlan(81_189_903, 2, 2_000, 1, 0, List.of(0, 0), steps);
+
+        assertThat(Simulation.run(plan).faults()).isEmpty();
+    }
+
+    /** It was suspended while it waited, so that the end of its grant seems later on the monotonic clock. */
+    @Test
+    void aFixedLeaseThatCameByAMessageLastsAfterASuspension() {
+        List<SimulationPlan.Step> steps = List.of(
+                new Ask(
+                        5_186_785,
+                        0,
+                        65,
+                        List.of("a"),
+                        LockMode.EXCLUSIVE,
+                        SimulationPlan.WITHOUT_LIMIT,
+                        0,
+                        0,
+                        253,
+                        3_135_418,
+                        OnLoss.THROW),
+                ask(5_781_338, 1, 66, LockMode.EXCLUSIVE, 2_384, 25_861),
+                new SimulationPlan.Pause(6_283_022, 1, 1_885, true),
+                new SimulationPlan.ServerStep(6_423_286, 249));
+        SimulationPlan plan = new SimulationPlan(81_309_303, 2, 3_000, 2, 50, List.of(244, -90), steps);
 
         assertThat(Simulation.run(plan).faults()).isEmpty();
     }
