@@ -198,7 +198,7 @@ final class HistoryChecker {
 
         private final String name;
         private final List<String> violations = new ArrayList<>();
-        private final List<Hold> writers = new ArrayList<>();
+        private final List<Hold> earlier = new ArrayList<>();
         private final List<Hold> believers = new ArrayList<>();
         private long writersToken;
         private long readersToken;
@@ -225,16 +225,19 @@ final class HistoryChecker {
         }
 
         private void token(Hold hold) {
-            long token = hold.tokens().getOrDefault(name, 0L);
+            long token = tokenOf(hold);
             long least = hold.isShared() ? writersToken : Math.max(writersToken, readersToken) + 1;
-            if (token < least && !(hold.isShared() && knowsLessWriters(hold, token))) {
+            boolean may = token >= least
+                    || (hold.isShared() && knowsLessWriters(hold, token))
+                    || isOfAnOldMaster(hold, token);
+            if (!may) {
                 violations.add(
                         "The token of '%s' is %d, but must be at least %d: %s".formatted(name, token, least, hold));
             }
+            earlier.add(hold);
             if (hold.isShared()) {
                 readersToken = Math.max(readersToken, token);
             } else {
-                writers.add(hold);
                 writersToken = Math.max(writersToken, token);
             }
         }
@@ -242,9 +245,27 @@ final class HistoryChecker {
         /** A reader has the token of the last writer that the server knows: of those before lost data it may know none. */
         private boolean knowsLessWriters(Hold hold, long token) {
             return excuses(
-                    losses.stream().filter(loss -> loss.from() <= hold.start()).anyMatch(loss -> writers.stream()
-                            .filter(writer -> !isKnownBefore(writer, loss.to()))
-                            .allMatch(writer -> writer.tokens().getOrDefault(name, 0L) <= token)));
+                    losses.stream().filter(loss -> loss.from() <= hold.start()).anyMatch(loss -> earlier.stream()
+                            .filter(writer -> !writer.isShared() && !isKnownBefore(writer, loss.to()))
+                            .allMatch(writer -> tokenOf(writer) <= token)));
+        }
+
+        /**
+         * A master that was replaced gives tokens until it knows, as the new one does, both by their clocks: which of two
+         * answers comes first says nothing. What was given before the loss has less.
+         */
+        private boolean isOfAnOldMaster(Hold hold, long token) {
+            return excuses(losses.stream()
+                    .filter(loss -> loss.is(Harm.LOCKS_ARE_GIVEN_TWICE)
+                            && loss.from() <= hold.start()
+                            && isKnownBefore(hold, loss.to()))
+                    .anyMatch(loss -> earlier.stream()
+                            .filter(other -> tokenOf(other) >= token)
+                            .allMatch(other -> other.start() >= loss.from())));
+        }
+
+        private long tokenOf(Hold hold) {
+            return hold.tokens().getOrDefault(name, 0L);
         }
     }
 }

@@ -217,6 +217,29 @@ class HistoryCheckerTest {
     }
 
     @Test
+    void twoMastersGiveTokensInAnyOrderUntilTheOldOneKnows() {
+        loss(500, 800, Harm.LOCKS_ARE_GIVEN_TWICE);
+        held(600, "w0/1/1", "EXCLUSIVE", "a:9", 1_500);
+        ending(650, "w0/1/1", 1_500);
+        held(700, "w1/1/1", "EXCLUSIVE", "a:7", 1_750);
+        ending(750, "w1/1/1", 1_750);
+        assertThat(checker().violations()).isEmpty();
+        held(900, "w1/1/2", "EXCLUSIVE", "a:8", 1_900);
+        ending(950, "w1/1/2", 1_900);
+        assertThat(checker().violations()).singleElement().asString().contains("must be at least 10");
+    }
+
+    @Test
+    void noMasterGivesATokenBelowOneFromBeforeTheLoss() {
+        held(100, "w0/1/1", "EXCLUSIVE", "a:9", 1_100);
+        ending(150, "w0/1/1", 1_100);
+        loss(500, 800, Harm.LOCKS_ARE_GIVEN_TWICE);
+        held(700, "w1/1/1", "EXCLUSIVE", "a:7", 1_750);
+        ending(750, "w1/1/1", 1_750);
+        assertThat(checker().violations()).singleElement().asString().contains("must be at least 10");
+    }
+
+    @Test
     void aReaderKnowsFewerWritersOnlyOfThoseBeforeALoss() {
         held(0, "w0/1/1", "EXCLUSIVE", "a:5", 900);
         ending(100, "w0/1/1", 900);
