@@ -46,6 +46,7 @@ final class SimulatedInstance implements Scheduler, Consumer<Runnable> {
     private boolean dead;
     private long pausedUntil;
     private long jumpMillis;
+    private long mostJumpMillis;
     private long jumpedAt;
     private @Nullable VirtualExecutor running;
 
@@ -144,8 +145,14 @@ final class SimulatedInstance implements Scheduler, Consumer<Runnable> {
         return WALL_MILLIS + 7_000L * number + jumpMillis + (now + now / MILLION * driftPpm) / MILLION;
     }
 
+    /** Returns the present as clocks say it, or said it before they were set back. */
+    ClockReading latest() {
+        return new ClockReading(nanoTime(), currentTimeMillis() - jumpMillis + mostJumpMillis);
+    }
+
     void jump(long millis) {
         jumpMillis += millis;
+        mostJumpMillis = Math.max(mostJumpMillis, jumpMillis);
         jumpedAt = time.now();
     }
 

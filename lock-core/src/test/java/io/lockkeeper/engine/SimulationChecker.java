@@ -217,7 +217,7 @@ final class SimulationChecker {
         String reason = hold.endReason();
         if (hold.deadline().equals(end) && reason.equals(StoreHold.NOT_RENEWED)) {
             fault("a lease that ended as asked is said not to have been renewed: " + caller);
-        } else if (end != null && !end.hasPassedAt(caller.instance.now()) && reason.equals(StoreHold.TIME_OVER)) {
+        } else if (end != null && !end.hasPassedAt(caller.instance.latest()) && reason.equals(StoreHold.TIME_OVER)) {
             fault("a lease that ended before its time is said to have ended as asked: " + caller);
         }
     }

@@ -395,6 +395,19 @@ class SimulationTest {
         assertThat(Simulation.run(plan).faults()).isEmpty();
     }
 
+    /** The wall clock is set back before the end is told. */
+    @Test
+    void aFixedLeaseEndsAsAskedByAClockThatIsAheadForAWhile() {
+        List<SimulationPlan.Step> steps = List.of(
+                ask(1_338_151, 1, 11, LockMode.READ, 147, 1_340_510),
+                new SimulationPlan.Jump(1_343_360, 1, 4_918),
+                new SimulationPlan.Look(1_353_482),
+                new SimulationPlan.Jump(1_416_791, 1, -15_040));
+        SimulationPlan plan = new SimulationPlan(85_182_152, 2, 3_000, 2, 0, List.of(8_653, 179), steps);
+
+        assertThat(Simulation.run(plan).faults()).isEmpty();
+    }
+
     private static Ask ask(long at, int instance, int id, LockMode mode, long fixedMillis, long holdMicros) {
         return new Ask(
                 at,
