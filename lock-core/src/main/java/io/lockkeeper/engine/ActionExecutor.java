@@ -251,7 +251,8 @@ final class ActionExecutor {
         Thread caller = Thread.currentThread();
         long wait = waitNanos;
         for (LockAction action : actions) {
-            if (action instanceof LockAction.Cancel cancel) {
+            // One that was held is known until the answer to its release.
+            if (action instanceof LockAction.Cancel cancel && cancel.attempt().hold() == null) {
                 registry.untrack(cancel.attempt().id);
             }
             boolean ends = action instanceof LockAction.Command && !(action instanceof LockAction.Ask);

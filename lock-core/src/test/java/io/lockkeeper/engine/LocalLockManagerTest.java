@@ -327,6 +327,23 @@ class LocalLockManagerTest {
     }
 
     @Test
+    void theNewsOfAGrantAfterALateAnswerDoesNotEndAMinimumHoldTimeEither() {
+        PendingRequest caller = fixture.begin(REQUEST.withMinHoldTime(Duration.ofSeconds(2)));
+        fixture.queued();
+        time.pass(RecordingStore.TRAITS.pollInterval().plusSeconds(1));
+        Grant grant = fixture.grant(100);
+        manager.granted(grant);
+        fixture.received(caller).closeAsync();
+        fixture.acquired(100);
+
+        manager.granted(grant);
+
+        assertThat(store.releases)
+                .hasSize(2)
+                .allSatisfy(sent -> assertThat(sent.command().keepMillis()).isEqualTo(2_000));
+    }
+
+    @Test
     void aGrantForAnAttemptThatHasEndedIsGivenBack() {
         manager.granted(new Grant("CLIENT00000000000009", "stock", 100, 3_000));
 
