@@ -34,8 +34,8 @@ import org.springframework.transaction.support.DefaultTransactionStatus;
 import reactor.core.publisher.Mono;
 
 /**
- * Runs in a JVM of its own, and prints what each call of an annotated method holds. In the package that the documentation
- * lets AspectJ weave.
+ * Runs in a JVM of its own, and prints what each call of an annotated method holds. In the package that the
+ * documentation lets AspectJ weave.
  */
 public final class WovenApplication {
 

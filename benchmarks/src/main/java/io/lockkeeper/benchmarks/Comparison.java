@@ -17,8 +17,8 @@ import java.util.stream.Collectors;
 
 /**
  * Compares all peers, one after the other in each round, in JVMs that stay and are warm. Arguments, all optional:
- * {@code --millis} of a peer in a round, {@code --warm} milliseconds before for each JVM, {@code --rounds}, {@code --peers} and
- * {@code --cells} by parts of their names, {@code --out} a folder.
+ * {@code --millis} of a peer in a round, {@code --warm} milliseconds before for each JVM, {@code --rounds},
+ * {@code --peers} and {@code --cells} by parts of their names, {@code --out} a folder.
  */
 final class Comparison implements AutoCloseable {
 

@@ -15,9 +15,9 @@ import java.util.Map;
 import java.util.stream.Collectors;
 
 /**
- * What the starter adds to an application with spring-boot-starter-data-redis over Jedis. Arguments: {@code --plain} a file with
- * a class path, {@code --starter} the folder where the starter was built, {@code --classes} a folder with the application,
- * {@code --rounds}, {@code --out}.
+ * What the starter adds to an application with spring-boot-starter-data-redis over Jedis. Arguments: {@code --plain} a
+ * file with a class path, {@code --starter} the folder where the starter was built, {@code --classes} a folder with the
+ * application, {@code --rounds}, {@code --out}.
  */
 final class Footprint {
 

@@ -11,7 +11,10 @@ import redis.clients.jedis.ConnectionPoolConfig;
 import redis.clients.jedis.JedisPooled;
 import redis.clients.jedis.params.SetParams;
 
-/** The least that a lock on Redis can be: SET NX PX, and a script that deletes what is still ours. No caller can wait for it. */
+/**
+ * The least that a lock on Redis can be: SET NX PX, and a script that deletes what is still ours. No caller can wait
+ * for it.
+ */
 final class RawPeers {
 
     private static final String DELETE =

@@ -7,8 +7,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * What it costs to keep many locks. Arguments, all optional: {@code --locks} in one JVM, {@code --seconds} of the measurement,
- * {@code --lease} in s, {@code --rounds}, {@code --peers} by parts of their names, {@code --out} a folder.
+ * What it costs to keep many locks. Arguments, all optional: {@code --locks} in one JVM, {@code --seconds} of the
+ * measurement, {@code --lease} in s, {@code --rounds}, {@code --peers} by parts of their names, {@code --out} a folder.
  */
 final class Renewals {
 

@@ -33,8 +33,8 @@ import redis.clients.jedis.params.SetParams;
 
 /**
  * What each step of the protocol costs Redis when commands come in batches: {@code --operations} of each in a round,
- * {@code --rounds}, {@code --only} paths by parts of their names, {@code --out} a folder. In each round all paths have their
- * turn, and a lock without queue, tokens or memory beside them.
+ * {@code --rounds}, {@code --only} paths by parts of their names, {@code --out} a folder. In each round all paths have
+ * their turn, and a lock without queue, tokens or memory beside them.
  */
 final class ScriptCosts {
 

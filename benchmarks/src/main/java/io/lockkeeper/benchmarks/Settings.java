@@ -31,7 +31,9 @@ record Settings(List<String> arguments) {
                 .toList();
     }
 
-    /** Returns whether one of the parts that a setting names is a part of a title; where it is not set, all are wanted. */
+    /**
+     * Returns whether one of the parts that a setting names is a part of a title; where it is not set, all are wanted.
+     */
     boolean takes(String name, String title) {
         return Arrays.stream(text(name, "").split(",")).anyMatch(title::contains);
     }

@@ -13,8 +13,8 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 
 /**
- * Memory that all processes of a measurement share, outside Redis: who is in the section, how often two were, and when it
- * was left last. {@link System#nanoTime()} is one clock for all processes of a machine here.
+ * Memory that all processes of a measurement share, outside Redis: who is in the section, how often two were, and when
+ * it was left last. {@link System#nanoTime()} is one clock for all processes of a machine here.
  */
 final class SharedPage {
 

@@ -23,8 +23,9 @@ import java.util.stream.Stream;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 
 /**
- * Many instances that take turns with one lock. To Redis they are what they would be in as many processes: each has a client
- * id and a connection of its own that has subscribed to its grants. Their commands go through one store of the library.
+ * Many instances that take turns with one lock. To Redis they are what they would be in as many processes: each has a
+ * client id and a connection of its own that has subscribed to its grants. Their commands go through one store of the
+ * library.
  */
 final class WaitingInstances implements AutoCloseable {
 
@@ -123,7 +124,9 @@ final class WaitingInstances implements AutoCloseable {
         } while (!message.contains("grant " + instance.attempt));
     }
 
-    /** An instance that has released the lock asks again: it joins the end of the queue, or gets a lock without waiters. */
+    /**
+     * An instance that has released the lock asks again: it joins the end of the queue, or gets a lock without waiters.
+     */
     void askAgain() {
         if (!queue.isEmpty()) {
             queue.add(holder);

@@ -17,7 +17,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Collectors;
 
-/** One JVM of a comparison: locks with one peer as it is told on its standard input, and answers with what it counted. */
+/**
+ * One JVM of a comparison: locks with one peer as it is told on its standard input, and answers with what it counted.
+ */
 final class Worker {
 
     private static final int TOLD = 2_000;

@@ -10,7 +10,9 @@ import java.nio.file.Path;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
-/** The reference of all properties says what their metadata say. With -Dlockkeeper.docs.write=true it is written anew. */
+/**
+ * The reference of all properties says what their metadata say. With -Dlockkeeper.docs.write=true it is written anew.
+ */
 class ConfigurationReferenceTest {
 
     private static final String HEAD = """

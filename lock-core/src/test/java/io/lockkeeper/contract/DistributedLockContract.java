@@ -24,8 +24,9 @@ import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
 
 /**
- * A {@link DistributedLock} is owned as {@link java.util.concurrent.locks.Lock} says: hold counts, unlocking by strangers,
- * and what is only said of a lock that may be lost. The cases follow those of the JSR-166 TCK for ReentrantLock.
+ * A {@link DistributedLock} is owned as {@link java.util.concurrent.locks.Lock} says: hold counts, unlocking by
+ * strangers, and what is only said of a lock that may be lost. The cases follow those of the JSR-166 TCK for
+ * ReentrantLock.
  */
 public abstract class DistributedLockContract extends LockViews {
 

@@ -18,8 +18,8 @@ import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 
 /**
- * A {@link DistributedLock} is waited for as {@link java.util.concurrent.locks.Lock} says: timed waits, interrupts at each
- * point, and nothing left behind by those who leave. The cases follow those of the JSR-166 TCK for ReentrantLock.
+ * A {@link DistributedLock} is waited for as {@link java.util.concurrent.locks.Lock} says: timed waits, interrupts at
+ * each point, and nothing left behind by those who leave. The cases follow those of the JSR-166 TCK for ReentrantLock.
  */
 public abstract class DistributedLockWaitContract extends LockViews {
 

@@ -39,8 +39,8 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Errors in the middle of everything: whoever asks is answered, later callers get the lock or end at their wait, and in the
- * end nothing is left behind.
+ * Errors in the middle of everything: whoever asks is answered, later callers get the lock or end at their wait, and in
+ * the end nothing is left behind.
  */
 @Execution(ExecutionMode.CONCURRENT)
 @Timeout(240)
@@ -300,8 +300,8 @@ public abstract class FaultContract {
     }
 
     /**
-     * Uses everything once. A class whose initialization has no room can never be used again, whatever its users do; that is
-     * the platform's way, and not what is tried here.
+     * Uses everything once. A class whose initialization has no room can never be used again, whatever its users do;
+     * that is the platform's way, and not what is tried here.
      */
     private void warmUp(LockTemplate template) {
         LockTemplate other = template(store());

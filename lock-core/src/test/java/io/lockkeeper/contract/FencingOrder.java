@@ -20,11 +20,11 @@ import org.junit.jupiter.api.extension.ExtensionContext;
 
 /**
  * Fails a test in which a fencing token did not rise: that of an exclusive hold must be above all tokens that were used
- * before of the same name, local passes included, and that of a reader not below them. Sees the commands and answers of all
- * stores of the test.
+ * before of the same name, local passes included, and that of a reader not below them. Sees the commands and answers of
+ * all stores of the test.
  *
- * <p>A hold is noted before the engine hears of it, and its end before the store does: so they are noted in the order in
- * which the store had them, unless a hold ends by itself before the news of it has come.
+ * <p>A hold is noted before the engine hears of it, and its end before the store does: so they are noted in the order
+ * in which the store had them, unless a hold ends by itself before the news of it has come.
  */
 public final class FencingOrder implements AfterEachCallback {
 

@@ -28,7 +28,9 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** What a request may ask for beyond a lock: a lease that ends by itself, and attempts instead of a place in the queue. */
+/**
+ * What a request may ask for beyond a lock: a lease that ends by itself, and attempts instead of a place in the queue.
+ */
 @Timeout(120)
 public abstract class RequestContract {
 

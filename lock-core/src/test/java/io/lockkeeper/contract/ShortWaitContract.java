@@ -29,7 +29,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Many callers wait for a short time for a lock that another instance holds: the store is well, and they are told so. */
+/**
+ * Many callers wait for a short time for a lock that another instance holds: the store is well, and they are told so.
+ */
 @Timeout(60)
 public abstract class ShortWaitContract {
 
@@ -132,8 +134,8 @@ public abstract class ShortWaitContract {
     }
 
     /**
-     * Another caller of the instance gets answers all the time, so nobody may be told that the store is silent. Where that
-     * caller has none for a while, the machine has no processor for them.
+     * Another caller of the instance gets answers all the time, so nobody may be told that the store is silent. Where
+     * that caller has none for a while, the machine has no processor for them.
      */
     private static void assertThatAllAreRefused(LockTemplate waiting, Call call) throws Exception {
         AtomicBoolean over = new AtomicBoolean();

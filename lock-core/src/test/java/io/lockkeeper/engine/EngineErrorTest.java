@@ -389,7 +389,10 @@ class EngineErrorTest {
         return EngineFixture.manager(store, events, context);
     }
 
-    /** A release that keeps the lock taken is followed by a question for those who wait: that is no one's time but theirs. */
+    /**
+     * A release that keeps the lock taken is followed by a question for those who wait: that is no one's time but
+     * theirs.
+     */
     @Test
     void aThreadThatReleasesWaitsForOneCommandOnly() {
         Queue<Runnable> background = new ArrayDeque<>();

@@ -17,7 +17,10 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
-/** An engine with everything around it in the hands of a test: the clocks, the timer, the threads, and the store's answers. */
+/**
+ * An engine with everything around it in the hands of a test: the clocks, the timer, the threads, and the store's
+ * answers.
+ */
 final class EngineFixture {
 
     static final int MAX_PASSES = 2;

@@ -12,16 +12,17 @@ import org.jetbrains.lincheck.datastructures.verifier.EpsilonVerifier;
 import org.junit.jupiter.api.Test;
 
 /**
- * Explores what several threads do to one local lock: at most one of them holds, whoever waits is woken up, each is granted
- * or refused, those who wait are served in order, and nothing is left behind. The operations have no results that could
- * be put in a line; what must hold is checked while they run and when they have ended.
+ * Explores what several threads do to one local lock: at most one of them holds, whoever waits is woken up, each is
+ * granted or refused, those who wait are served in order, and nothing is left behind. The operations have no results
+ * that could be put in a line; what must hold is checked while they run and when they have ended.
  */
 @Param(name = "caller", gen = IntGen.class, conf = "0:2")
 public class LocalLockLincheckTest {
 
     /**
-     * Lincheck's threads spin while they wait for each other, which takes seconds where they have no core of their own: the
-     * build does little of it. More by -Dlockkeeper.test.lincheck-invocations=1000 -Dlockkeeper.test.lincheck-threads=3.
+     * Lincheck's threads spin while they wait for each other, which takes seconds where they have no core of their own:
+     * the build does little of it. More by -Dlockkeeper.test.lincheck-invocations=1000
+     * -Dlockkeeper.test.lincheck-threads=3.
      */
     private static final int STRESS = Integer.getInteger("lockkeeper.test.lincheck-invocations", 200);
 

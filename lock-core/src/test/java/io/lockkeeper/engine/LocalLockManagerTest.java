@@ -294,7 +294,9 @@ class LocalLockManagerTest {
 
     // ---- messages ----
 
-    /** Its tokens stay given out: where the news is old they were used, and the true release may come after this one. */
+    /**
+     * Its tokens stay given out: where the news is old they were used, and the true release may come after this one.
+     */
     @Test
     void aLateAnswerThatTheLockIsHeldDoesNotEndAMinimumHoldTime() {
         PendingRequest caller = fixture.begin(REQUEST.withMinHoldTime(Duration.ofSeconds(2)));

@@ -19,7 +19,9 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** What callers, the timer, the store and another instance do to the local lock of one name, and what must hold then. */
+/**
+ * What callers, the timer, the store and another instance do to the local lock of one name, and what must hold then.
+ */
 final class LocalLockScenario {
 
     private static final LockRequest REQUEST = EngineFixture.REQUEST;

@@ -700,7 +700,9 @@ class LocalLockTest {
                 .contains(grant(next, fixture.hold(), 200, Way.ANSWER));
     }
 
-    /** The poll crossed the grant. To cancel its attempt would end, in the store, the hold that is being handed over. */
+    /**
+     * The poll crossed the grant. To cancel its attempt would end, in the store, the hold that is being handed over.
+     */
     @Test
     void aPollThatFailsAfterTheDowngradeBeganEndsNothing() {
         fixture.enters();

@@ -2,8 +2,8 @@
 package io.lockkeeper.engine;
 
 /**
- * What is drawn from the seed while a history runs. Each kind of thing has draws of its own, so that a step which is taken
- * out changes the fate of as few others as can be.
+ * What is drawn from the seed while a history runs. Each kind of thing has draws of its own, so that a step which is
+ * taken out changes the fate of as few others as can be.
  */
 final class SimulatedChance {
 

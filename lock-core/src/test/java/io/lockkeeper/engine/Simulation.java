@@ -56,8 +56,8 @@ final class Simulation {
     }
 
     /**
-     * Runs histories one after the other until one fails, or this thread has used up some time of its processor; returns
-     * what failed, shrunk; null: nothing.
+     * Runs histories one after the other until one fails, or this thread has used up some time of its processor;
+     * returns what failed, shrunk; null: nothing.
      */
     static @Nullable String search(long firstSeed, long histories, long nanos) {
         ThreadMXBean threads = ManagementFactory.getThreadMXBean();
@@ -125,10 +125,10 @@ final class Simulation {
     }
 
     /**
-     * Returns how long something may be left at the server that nobody wants: what a late copy of a command took, for as long
-     * as the command timeout. Where writes were lost, or the server's clock was set, by which a late copy is known: as long
-     * as places last, and what waits with the first of several locks, and for as long as that clock was set back. So does what a copy of a hand-over took after a
-     * copy of the acquisition (guarantees.md, 4).
+     * Returns how long something may be left at the server that nobody wants: what a late copy of a command took, for
+     * as long as the command timeout. Where writes were lost, or the server's clock was set, by which a late copy is
+     * known: as long as places last, and what waits with the first of several locks, and for as long as that clock was
+     * set back. So does what a copy of a hand-over took after a copy of the acquisition (guarantees.md, 4).
      */
     private long leftoverNanos() {
         boolean known = !plan.has(SimulationPlan.ServerStep.class)

@@ -8,8 +8,8 @@ import java.util.SplittableRandom;
 import java.util.stream.Collectors;
 
 /**
- * What happens to the instances of one history, as data: made from a seed, and shorter by any step that a failure does not
- * need.
+ * What happens to the instances of one history, as data: made from a seed, and shorter by any step that a failure does
+ * not need.
  *
  * @param seed from which everything is drawn that is no step: delays, the order of what happens at the same time
  * @param instances how many instances there are
@@ -76,7 +76,10 @@ record SimulationPlan(
             return fixedMillis > 0 && names.size() == 1 && id % 3 == 0 && holdMicros != WITHOUT_LIMIT;
         }
 
-        /** Returns whether a thread waits for the lock, which ends its wait itself, and is interrupted instead of cancelled. */
+        /**
+         * Returns whether a thread waits for the lock, which ends its wait itself, and is interrupted instead of
+         * cancelled.
+         */
         boolean blocks() {
             return id % 4 == 1 && retries == 0;
         }

@@ -100,7 +100,9 @@ class SimulationTest {
         assertThat(Simulation.run(plan).faults()).isEmpty();
     }
 
-    /** The first name was kept for longer than the fixed lease, of which the store knows when the second one is there. */
+    /**
+     * The first name was kept for longer than the fixed lease, of which the store knows when the second one is there.
+     */
     @Test
     void whatIsLeftOfSeveralLocksAfterALossGoesBackAfterACut() {
         List<String> both = List.of("a", "b");
@@ -152,7 +154,10 @@ class SimulationTest {
         assertThat(Simulation.run(plan).faults()).isEmpty();
     }
 
-    /** Its grant came while the machine was suspended: by the monotonic clock alone, no renewal would be later than that. */
+    /**
+     * Its grant came while the machine was suspended: by the monotonic clock alone, no renewal would be later than
+     * that.
+     */
     @Test
     void aLeaseByAGrantIsRenewedAfterASuspension() {
         List<SimulationPlan.Step> steps = List.of(
@@ -164,7 +169,9 @@ class SimulationTest {
         assertThat(Simulation.run(plan).faults()).isEmpty();
     }
 
-    /** The news comes twice, and once more when the writer has become a reader, of which the store knows nothing yet. */
+    /**
+     * The news comes twice, and once more when the writer has become a reader, of which the store knows nothing yet.
+     */
     @Test
     void lateNewsOfAGrantDoesNotEndTheHoldOfAWriterWhoBecomesAReader() {
         List<SimulationPlan.Step> steps = List.of(
@@ -263,7 +270,10 @@ class SimulationTest {
         assertThat(Simulation.run(plan).faults()).isEmpty();
     }
 
-    /** The store may have heard of its later end, of which the holder has no answer: half of the commands outlive the cut. */
+    /**
+     * The store may have heard of its later end, of which the holder has no answer: half of the commands outlive the
+     * cut.
+     */
     @Test
     void whatTheStoreKeepsForLongerThanALeaseGoesBackAfterACut() {
         List<SimulationPlan.Step> steps = List.of(

@@ -16,7 +16,10 @@ import java.util.List;
 import java.util.Random;
 import java.util.stream.IntStream;
 
-/** Makes a sequence of commands from a seed: of a few clients, with copies at once and late, on a clock that often stands. */
+/**
+ * Makes a sequence of commands from a seed: of a few clients, with copies at once and late, on a clock that often
+ * stands.
+ */
 final class CommandGenerator {
 
     private static final List<String> CLIENTS =

@@ -233,7 +233,9 @@ class HardCasesTest {
         assertThat(next.get(10, TimeUnit.SECONDS).fencingToken()).isGreaterThan(tokenOfB);
     }
 
-    /** DESIGN 2: the first loss makes the lease LOST and frees the rest; here the rest is what was taken for this level. */
+    /**
+     * DESIGN 2: the first loss makes the lease LOST and frees the rest; here the rest is what was taken for this level.
+     */
     @Test
     void theLossOfANameThatWasHeldBeforeFreesTheNamesThatWereTakenWithIt() throws Exception {
         LockTemplate one = instance(first.peer(), Duration.ofSeconds(30));
@@ -249,7 +251,10 @@ class HardCasesTest {
                 }));
     }
 
-    /** DESIGN 5: at the deadline the lease is LOST, callbacks follow within 100 ms. Here each hand-over takes 1.4 s to fail. */
+    /**
+     * DESIGN 5: at the deadline the lease is LOST, callbacks follow within 100 ms. Here each hand-over takes 1.4 s to
+     * fail.
+     */
     @Test
     void aLossIsToldPromptlyWhileADowngradeIsNotAnswered() throws Exception {
         DelegatingStore slow = new DelegatingStore(first.peer()) {

@@ -14,8 +14,8 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The record of one lock and its steps: what {@code record.lua} is for the Redis store, function by function. Not safe for
- * several threads. All times are those of the store's clock.
+ * The record of one lock and its steps: what {@code record.lua} is for the Redis store, function by function. Not safe
+ * for several threads. All times are those of the store's clock.
  */
 final class MemoryRecord {
 
@@ -320,7 +320,9 @@ final class MemoryRecord {
         return owner.equals(attempt) ? first : token;
     }
 
-    /** Takes back those of the owner's tokens that it did not use; nothing where the last one used is not of this hold. */
+    /**
+     * Takes back those of the owner's tokens that it did not use; nothing where the last one used is not of this hold.
+     */
     void takeBack(long lastToken) {
         if (lastToken >= first - 1 && lastToken < token) {
             token = lastToken;

@@ -17,7 +17,10 @@ import org.jspecify.annotations.Nullable;
 /** The commands over the records of locks: what the scripts are for the Redis store, step by step. */
 final class MemoryScripts {
 
-    /** Nobody can do anything with a shorter hold: where the command timeout is shorter, a late copy may have one so long. */
+    /**
+     * Nobody can do anything with a shorter hold: where the command timeout is shorter, a late copy may have one so
+     * long.
+     */
     private static final long SHORTEST_MILLIS = 250;
 
     private MemoryScripts() {}
@@ -76,7 +79,9 @@ final class MemoryScripts {
                 command.queue() ? new AcquireReply.Queued(holder, remaining, now) : new AcquireReply.Busy(holder));
     }
 
-    /** Takes out what is over, and returns whether a hold began or ended, or a waiter left, since a command was sent. */
+    /**
+     * Takes out what is over, and returns whether a hold began or ended, or a waiter left, since a command was sent.
+     */
     private static boolean isDoubtful(List<MemoryRecord> records, long sent, long micros) {
         boolean doubtful = false;
         for (MemoryRecord record : records) {

@@ -5,8 +5,8 @@ import io.lockkeeper.store.ClaimMode;
 import java.util.List;
 
 /**
- * A command of a random sequence. The same object stands for all copies of one message: what it carries is settled when it
- * runs for the first time.
+ * A command of a random sequence. The same object stands for all copies of one message: what it carries is settled when
+ * it runs for the first time.
  */
 sealed interface ModelCommand {
 

@@ -98,7 +98,10 @@ final class ModelComparison {
         return lines.replace("\n", "\n        ");
     }
 
-    /** The key of a record must outlive its hold by a tombstone's time, counted from the last change or the lapse before it. */
+    /**
+     * The key of a record must outlive its hold by a tombstone's time, counted from the last change or the lapse before
+     * it.
+     */
     private Optional<Failure> life(int index, Result result) {
         Ran step = ran.get(index);
         for (int i = 0; i < step.after.size(); i++) {

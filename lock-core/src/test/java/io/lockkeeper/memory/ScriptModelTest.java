@@ -18,8 +18,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * The scripts and the model of the record in Java agree after every step of random sequences of commands, copies and late
- * copies included: in reply, messages and record. {@code -Dmodel.seed} repeats a run, {@code -Dmodel.steps} lengthens it.
+ * The scripts and the model of the record in Java agree after every step of random sequences of commands, copies and
+ * late copies included: in reply, messages and record. {@code -Dmodel.seed} repeats a run, {@code -Dmodel.steps}
+ * lengthens it.
  */
 class ScriptModelTest {
 
@@ -64,7 +65,9 @@ class ScriptModelTest {
         }
     }
 
-    /** One that found too many dead places was refused: a late copy of it finds fewer, and must not hold for a lease. */
+    /**
+     * One that found too many dead places was refused: a late copy of it finds fewer, and must not hold for a lease.
+     */
     @Test
     void aLateCopyGetsPastDeadPlacesForNoLongerThanItsSenderWaits() {
         assertThat(failure(new CommandGenerator(Kind.MINIMUM_HOLD, 59_970_539_408_481L).steps(LENGTH)))

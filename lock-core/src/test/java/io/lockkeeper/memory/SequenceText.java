@@ -16,7 +16,9 @@ import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/** A sequence for a person: a line for each step, in ms since the first, attempts by the last letter and their number. */
+/**
+ * A sequence for a person: a line for each step, in ms since the first, attempts by the last letter and their number.
+ */
 final class SequenceText {
 
     private final List<Step> steps;

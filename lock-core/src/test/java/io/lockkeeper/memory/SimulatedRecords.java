@@ -22,7 +22,9 @@ import java.util.TreeSet;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 
-/** The records and scripts of a server that a simulation runs: the model to which ScriptModelTest holds the Lua scripts. */
+/**
+ * The records and scripts of a server that a simulation runs: the model to which ScriptModelTest holds the Lua scripts.
+ */
 public final class SimulatedRecords {
 
     private static final int ALIVE_POLLS = 4;

@@ -20,7 +20,9 @@ import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A process in which no thread can be started for a while: locks stay held, are released and change hands all the same. */
+/**
+ * A process in which no thread can be started for a while: locks stay held, are released and change hands all the same.
+ */
 class ThreadShortageTest {
 
     /** So large that the rest of the memory, which no stack fits in, is enough for everything else. */

@@ -15,7 +15,10 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.TestFactory;
 
-/** Every command, whose outcome its caller cannot know in every way, over every driver, with and without a contender. Many at a time: they mostly wait. */
+/**
+ * Every command, whose outcome its caller cannot know in every way, over every driver, with and without a contender.
+ * Many at a time: they mostly wait.
+ */
 class AmbiguityTest {
 
     private static final int AT_A_TIME = 16;

@@ -18,7 +18,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 
-/** A script passes a few places of dead waiters at once: a caller with little stack gets through tens of thousands of them. */
+/**
+ * A script passes a few places of dead waiters at once: a caller with little stack gets through tens of thousands of
+ * them.
+ */
 @Timeout(60)
 class DeadPlacesTest {
 

@@ -9,8 +9,8 @@ import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
 import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
 
 /**
- * The Redis store over a factory of Jedis that connects in a way of its own: through spring-data-redis. The build has the
- * same way on a cluster.
+ * The Redis store over a factory of Jedis that connects in a way of its own: through spring-data-redis. The build has
+ * the same way on a cluster.
  */
 @Tag("topology")
 @Timeout(60)

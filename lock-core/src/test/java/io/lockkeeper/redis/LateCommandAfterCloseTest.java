@@ -28,7 +28,10 @@ class LateCommandAfterCloseTest {
     private static final Duration COMMAND_TIMEOUT = Duration.ofSeconds(4);
     private static final Duration LATE = Duration.ofSeconds(3);
 
-    /** Over a factory that has no native driver: it gives up a command whose connection is cut, and the others send it again. */
+    /**
+     * Over a factory that has no native driver: it gives up a command whose connection is cut, and the others send it
+     * again.
+     */
     @Test
     void holdsALockForTheCommandTimeoutAtMost() throws Exception {
         RedisLockStore.Options options = RedisLockStore.Options.defaults().withCommandTimeout(COMMAND_TIMEOUT);

@@ -22,8 +22,9 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /**
- * What thousands of waiters of one lock cost Redis, which answers no other client while a script runs: no more than ten do.
- * Measured by what Redis says of its commands; the least of several runs, because other processes of the machine add to it.
+ * What thousands of waiters of one lock cost Redis, which answers no other client while a script runs: no more than ten
+ * do. Measured by what Redis says of its commands; the least of several runs, because other processes of the machine
+ * add to it.
  */
 class ManyWaitersTest {
 

@@ -24,8 +24,8 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
 public abstract class RedisContracts {
 
     /**
-     * For a slow machine, which answers late: what comes by a message comes long before a poll, and what is free long before
-     * the grant to somebody who is gone has ended.
+     * For a slow machine, which answers late: what comes by a message comes long before a poll, and what is free long
+     * before the grant to somebody who is gone has ended.
      */
     static final RedisLockStore.Options PATIENT = RedisLockStore.Options.defaults()
             .withCommandTimeout(Duration.ofSeconds(5))

@@ -86,7 +86,10 @@ class RedisFaultTest {
                 .build();
     }
 
-    /** Another instance gets the lock within the command timeout, and some time for the way, but before a lease or a grant ends. */
+    /**
+     * Another instance gets the lock within the command timeout, and some time for the way, but before a lease or a
+     * grant ends.
+     */
     private static void assertFreeSoon(LockTemplate sound) {
         long begin = System.nanoTime();
         sound.acquire(LockRequest.of(NAME).withWaitTime(LEASE.multipliedBy(2))).close();

@@ -187,7 +187,9 @@ class RedisRequestCountTest {
         assertThat(ends).containsExactly(500L, 0L);
     }
 
-    /** Holds locks, and renews them twice for what is said to be their attempts; counts each time from the renewal on. */
+    /**
+     * Holds locks, and renews them twice for what is said to be their attempts; counts each time from the renewal on.
+     */
     private void renew(int locks, UnaryOperator<String> attempts, Consumer<List<Boolean>> check) {
         RedisConnectionFactory connections = Connections.JEDIS.to(server.port());
         RedisLockStore store = new RedisLockStore(connections, RedisLockStore.Options.defaults());

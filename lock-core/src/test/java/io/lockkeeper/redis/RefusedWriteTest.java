@@ -23,7 +23,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 
-/** A server that reads and publishes but takes no writes: a deposed master, or one that was cut off from its replicas. */
+/**
+ * A server that reads and publishes but takes no writes: a deposed master, or one that was cut off from its replicas.
+ */
 @Timeout(40)
 class RefusedWriteTest {
 
@@ -71,7 +73,10 @@ class RefusedWriteTest {
         server.command("CONFIG", "SET", "min-replicas-to-write", "0");
     }
 
-    /** A grant that was published but not written would let the waiter hold the lock together with whomever takes it next. */
+    /**
+     * A grant that was published but not written would let the waiter hold the lock together with whomever takes it
+     * next.
+     */
     @ParameterizedTest
     @CsvSource({"JEDIS, true", "LETTUCE, true", "JEDIS, false", "LETTUCE, false"})
     void aReleaseThatIsRefusedGrantsNothing(Connections driver, boolean replica) throws Exception {

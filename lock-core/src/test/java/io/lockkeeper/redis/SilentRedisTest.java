@@ -44,8 +44,8 @@ import org.springframework.data.redis.connection.jedis.JedisClientConfiguration;
 import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
 
 /**
- * Waits end in time while Redis does not answer. Those who wait have a command timeout that is far longer than their wait,
- * so that a slow machine is not taken for one who waits for the command.
+ * Waits end in time while Redis does not answer. Those who wait have a command timeout that is far longer than their
+ * wait, so that a slow machine is not taken for one who waits for the command.
  */
 @Timeout(90)
 @Execution(ExecutionMode.CONCURRENT)

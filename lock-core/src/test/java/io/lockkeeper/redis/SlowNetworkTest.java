@@ -22,7 +22,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 
-/** Redis is well, but a round trip to it takes a great part of the command timeout, and others use the lock all the time. */
+/**
+ * Redis is well, but a round trip to it takes a great part of the command timeout, and others use the lock all the
+ * time.
+ */
 @Timeout(60)
 class SlowNetworkTest {
 

@@ -12,8 +12,9 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Gives a redis-server a clock of its own, by a library that is compiled here. Works where there is a C compiler, and the
- * server is linked dynamically, as the 6.2 of the test dependencies is on Linux; elsewhere the server has the machine's clock.
+ * Gives a redis-server a clock of its own, by a library that is compiled here. Works where there is a C compiler, and
+ * the server is linked dynamically, as the 6.2 of the test dependencies is on Linux; elsewhere the server has the
+ * machine's clock.
  */
 final class ClockAhead {
 

@@ -44,7 +44,10 @@ public final class JavaProcess implements AutoCloseable {
         return start(List.of(), main, args);
     }
 
-    /** Starts a JVM with options after those for short lives, such as {@code -Xmx64m}, that runs the main method of a class. */
+    /**
+     * Starts a JVM with options after those for short lives, such as {@code -Xmx64m}, that runs the main method of a
+     * class.
+     */
     public static JavaProcess start(List<String> jvmOptions, Class<?> main, String... args) {
         return start(jvmOptions, System.getProperty("java.class.path"), main, args);
     }

@@ -78,8 +78,8 @@ public final class RedisCluster implements AutoCloseable {
     }
 
     /**
-     * Starts three masters of Redis 6.2, and waits until all of them serve their slots. The clock of the last one is ahead
-     * of those of the others, where that can be done: ask it for the time.
+     * Starts three masters of Redis 6.2, and waits until all of them serve their slots. The clock of the last one is
+     * ahead of those of the others, where that can be done: ask it for the time.
      */
     public static RedisCluster startWithClockAhead(Duration ahead) {
         return new RedisCluster(MASTERS, node -> {

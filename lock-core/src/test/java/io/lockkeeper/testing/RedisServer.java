@@ -21,8 +21,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * A real redis-server of the test's own: on a free port of the loopback, in a folder of its own, without persistence.
  *
- * <p>The executable is {@code -Dredis.server=path}, else that of {@code -Dredis.version} (6.2 or 7.0), which comes with the
- * test dependencies, else the redis-server on the PATH, else that 7.0.
+ * <p>The executable is {@code -Dredis.server=path}, else that of {@code -Dredis.version} (6.2 or 7.0), which comes with
+ * the test dependencies, else the redis-server on the PATH, else that 7.0.
  */
 public final class RedisServer implements AutoCloseable {
 
@@ -78,8 +78,8 @@ public final class RedisServer implements AutoCloseable {
     }
 
     /**
-     * Starts a server of version 6.2, on one of the ports that a supplier finds free, whose clock is ahead of the machine's
-     * where that {@linkplain ClockAhead can be done}.
+     * Starts a server of version 6.2, on one of the ports that a supplier finds free, whose clock is ahead of the
+     * machine's where that {@linkplain ClockAhead can be done}.
      */
     static RedisServer start(IntSupplier freePorts, Duration clockAhead, String... extraArgs) {
         return start(RedisExecutable.get("6.2"), freePorts, clockAhead, extraArgs);
@@ -263,7 +263,9 @@ public final class RedisServer implements AutoCloseable {
         }
     }
 
-    /** A port of the loopback that nobody uses, and that is given to no other test of this machine while this JVM runs. */
+    /**
+     * A port of the loopback that nobody uses, and that is given to no other test of this machine while this JVM runs.
+     */
     public static int freePort() {
         return ReservedPorts.reserve();
     }

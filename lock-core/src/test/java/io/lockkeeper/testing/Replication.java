@@ -18,8 +18,8 @@ public final class Replication {
     private Replication() {}
 
     /**
-     * Waits until replicas have acknowledged everything that a server has written until now. The command WAIT does not say
-     * that: it knows the writes of its own connection and no others.
+     * Waits until replicas have acknowledged everything that a server has written until now. The command WAIT does not
+     * say that: it knows the writes of its own connection and no others.
      *
      * @param master the server
      * @param replicas how many of them

@@ -12,14 +12,17 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
- * Ports of the loopback for servers that run in processes of their own, which may take seconds to listen. Until then a port
- * that was merely free may go to another server, and both tests would use the one that is first. Hence these ports are not
- * among those that the system gives to whoever wants any port, and all tests of this machine share them out by a UDP socket
- * of the same number, which is open as long as the port is reserved.
+ * Ports of the loopback for servers that run in processes of their own, which may take seconds to listen. Until then a
+ * port that was merely free may go to another server, and both tests would use the one that is first. Hence these ports
+ * are not among those that the system gives to whoever wants any port, and all tests of this machine share them out by
+ * a UDP socket of the same number, which is open as long as the port is reserved.
  */
 final class ReservedPorts {
 
-    /** Below the ports that Linux (32768), macOS and others (49152) give away, as are those of cluster buses, 10,000 higher. */
+    /**
+     * Below the ports that Linux (32768), macOS and others (49152) give away, as are those of cluster buses, 10,000
+     * higher.
+     */
     private static final int FIRST = 10_000;
 
     private static final int COUNT = 10_000;

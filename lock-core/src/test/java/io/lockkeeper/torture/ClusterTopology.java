@@ -28,7 +28,9 @@ final class ClusterTopology implements Topology {
     private final RedisCluster cluster = RedisCluster.start(1, "--cluster-node-timeout", "1500");
     private final List<String> names;
 
-    /** Which pairs of servers each name has been on: a slot that comes back to a master is what guarantees.md warns of. */
+    /**
+     * Which pairs of servers each name has been on: a slot that comes back to a master is what guarantees.md warns of.
+     */
     private final Map<String, Set<Integer>> places = new HashMap<>();
 
     ClusterTopology(int names) {

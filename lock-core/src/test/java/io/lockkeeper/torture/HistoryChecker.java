@@ -12,8 +12,8 @@ import java.util.Map;
 import java.util.stream.Stream;
 
 /**
- * Judges a history. Belief is recorded so that it is never longer than it was: a lease is seen after it was granted, and
- * each look at it is timed before the look. So what overlaps here has overlapped.
+ * Judges a history. Belief is recorded so that it is never longer than it was: a lease is seen after it was granted,
+ * and each look at it is timed before the look. So what overlaps here has overlapped.
  */
 final class HistoryChecker {
 
@@ -42,8 +42,8 @@ final class HistoryChecker {
     /**
      * Creates a checker.
      *
-     * @param losses when servers lost what workers believe, in order: who had it before loses it at the next renewal, at
-     *     the latest at the deadline
+     * @param losses when servers lost what workers believe, in order: who had it before loses it at the next renewal,
+     *     at the latest at the deadline
      */
     HistoryChecker(History history, Collection<Window> faults, Duration lease, List<DataLoss> losses) {
         this.losses = List.copyOf(losses);
@@ -54,7 +54,10 @@ final class HistoryChecker {
         this.lease = lease;
     }
 
-    /** What must never be: two who believe, tokens that do not rise, a loss before the deadline, a wait beyond its bound. */
+    /**
+     * What must never be: two who believe, tokens that do not rise, a loss before the deadline, a wait beyond its
+     * bound.
+     */
     List<String> violations() {
         List<String> violations = new ArrayList<>();
         byName().forEach((name, holds) -> violations.addAll(new OneLock(name).check(holds)));
@@ -150,8 +153,8 @@ final class HistoryChecker {
     }
 
     /**
-     * Returns whether a holder may meet another one, because the server may have lost what one of them had: the second one,
-     * too, since a master that was replaced gives locks until it knows.
+     * Returns whether a holder may meet another one, because the server may have lost what one of them had: the second
+     * one, too, since a master that was replaced gives locks until it knows.
      */
     private boolean mayMeet(Hold before, Hold hold) {
         return excuses(losses.stream()
@@ -166,9 +169,9 @@ final class HistoryChecker {
     }
 
     /**
-     * Returns whether a hold is not on all masters of a quorum: it began before the one that failed last was back, and gave
-     * locks to its worker again. That counts from when the worker saw the restart: a driver may try again after as long as
-     * the master was away, and a worker that was stopped sees nothing.
+     * Returns whether a hold is not on all masters of a quorum: it began before the one that failed last was back, and
+     * gave locks to its worker again. That counts from when the worker saw the restart: a driver may try again after as
+     * long as the master was away, and a worker that was stopped sees nothing.
      */
     private boolean lacksAMaster(Hold hold, DataLoss loss) {
         int index = losses.indexOf(loss);
@@ -242,7 +245,9 @@ final class HistoryChecker {
             }
         }
 
-        /** A reader has the token of the last writer that the server knows: of those before lost data it may know none. */
+        /**
+         * A reader has the token of the last writer that the server knows: of those before lost data it may know none.
+         */
         private boolean knowsLessWriters(Hold hold, long token) {
             return excuses(
                     losses.stream().filter(loss -> loss.from() <= hold.start()).anyMatch(loss -> earlier.stream()
@@ -251,8 +256,8 @@ final class HistoryChecker {
         }
 
         /**
-         * A master that was replaced gives tokens until it knows, as the new one does, both by their clocks: which of two
-         * answers comes first says nothing. What was given before the loss has less.
+         * A master that was replaced gives tokens until it knows, as the new one does, both by their clocks: which of
+         * two answers comes first says nothing. What was given before the loss has less.
          */
         private boolean isOfAnOldMaster(Hold hold, long token) {
             return excuses(losses.stream()

@@ -179,7 +179,9 @@ class HistoryCheckerTest {
                 .anyMatch(text -> text.startsWith("Lost 810 ms before its deadline"));
     }
 
-    /** A grant, and what is passed on of it, lasts for half a lease only: so the store gave it later than its end says. */
+    /**
+     * A grant, and what is passed on of it, lasts for half a lease only: so the store gave it later than its end says.
+     */
     @Test
     void nothingIsExcusedForOneWhomTheStoreGrantedTheLockAfterTheLoss() {
         loss(500, 600, Harm.LOCKS_ARE_GIVEN_TWICE);
@@ -254,7 +256,9 @@ class HistoryCheckerTest {
         assertThat(checker().violations()).singleElement().asString().contains("must be at least 6");
     }
 
-    /** The first master is away for 500 ms, may be noticed after as long again, and gives no locks for a lease and 2 s. */
+    /**
+     * The first master is away for 500 ms, may be noticed after as long again, and gives no locks for a lease and 2 s.
+     */
     @Test
     void oneMasterOfAQuorumTakesOnlyWhatAnotherOneLacks() {
         loss(500, 1_000, Harm.LOCKS_ARE_LOST_AFTER_ANOTHER);

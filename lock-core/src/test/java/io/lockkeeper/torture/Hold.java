@@ -7,7 +7,10 @@ import java.util.Map;
 /** One request, and the lease that came of it: from when to when its caller believed that it held the lock. */
 final class Hold {
 
-    /** The store did not know of the hold any more when it was released; so it answers to a second copy of a release, too. */
+    /**
+     * The store did not know of the hold any more when it was released; so it answers to a second copy of a release,
+     * too.
+     */
     private static final String AT_RELEASE = "seen_at_the_release";
 
     /** A lease ends on the wall clock, too, which tells whole milliseconds, and is slewed. */

@@ -9,8 +9,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * What is done under a lease: each of its numbers in the register is read and, some time later, counted up. Nobody looks
- * whether the lease is held in between: the register has to see to that.
+ * What is done under a lease: each of its numbers in the register is read and, some time later, counted up. Nobody
+ * looks whether the lease is held in between: the register has to see to that.
  */
 final class LeaseUse {
 

@@ -15,8 +15,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Collectors;
 
 /**
- * Writes what one worker sees, line by line, into a file that a kill does not harm: before a lease is used, and after it
- * was used last. Each look at a lease is timed before the look, so that belief is never recorded longer than it was.
+ * Writes what one worker sees, line by line, into a file that a kill does not harm: before a lease is used, and after
+ * it was used last. Each look at a lease is timed before the look, so that belief is never recorded longer than it was.
  */
 final class Recorder implements LockListener, AutoCloseable {
 

@@ -19,8 +19,8 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Several JVMs that lock in servers that take each other's place. One disaster befalls the servers after the other, each
- * when they have recovered from the one before, while workers are stopped and killed.
+ * Several JVMs that lock in servers that take each other's place. One disaster befalls the servers after the other,
+ * each when they have recovered from the one before, while workers are stopped and killed.
  */
 final class TopologyTorture implements AutoCloseable {
 

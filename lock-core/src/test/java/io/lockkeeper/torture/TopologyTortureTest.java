@@ -11,9 +11,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * Locks in a Sentinel and in a cluster, whose servers die, hang, lose data and take each other's place. Without a promise
- * two may hold a lock after lost writes, until the first of them renews it; tokens rise all the same. With acks of all
- * replicas and a guard against restarted servers only FLUSHALL excuses that. Minutes for each, by a command of its own:
+ * Locks in a Sentinel and in a cluster, whose servers die, hang, lose data and take each other's place. Without a
+ * promise two may hold a lock after lost writes, until the first of them renews it; tokens rise all the same. With acks
+ * of all replicas and a guard against restarted servers only FLUSHALL excuses that. Minutes for each, by a command of
+ * its own:
  *
  * <pre>
  * ./mvnw -Ptopologies -pl lock-core -am test -Dtest=TopologyTortureTest -Dsurefire.failIfNoSpecifiedTests=false \

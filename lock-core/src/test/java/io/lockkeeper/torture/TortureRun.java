@@ -20,7 +20,9 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
 
-/** Several JVMs that lock through faulty networks, and a nemesis. Each has a proxy of its own in front of one server. */
+/**
+ * Several JVMs that lock through faulty networks, and a nemesis. Each has a proxy of its own in front of one server.
+ */
 final class TortureRun implements AutoCloseable {
 
     private static final Duration CALM = Duration.ofSeconds(1);

@@ -8,8 +8,8 @@ import java.util.Arrays;
 import org.junit.jupiter.api.Test;
 
 /**
- * All kinds of locks in four JVMs with eight threads each, while everything fails that can fail. A minute in the build, start and end included;
- * an hour, or with another seed:
+ * All kinds of locks in four JVMs with eight threads each, while everything fails that can fail. A minute in the build,
+ * start and end included; an hour, or with another seed:
  *
  * <pre>
  * ./mvnw -pl lock-core -am test -Dtest=TortureTest -Dsurefire.failIfNoSpecifiedTests=false \

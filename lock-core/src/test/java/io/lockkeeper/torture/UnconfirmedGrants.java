@@ -24,8 +24,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 
 /**
- * Which holds of a worker the store has granted by a message, and neither confirmed by an answer nor been asked to renew:
- * such a one lasts for the grant time, all others for a lease. What it knows is known before the engine knows it.
+ * Which holds of a worker the store has granted by a message, and neither confirmed by an answer nor been asked to
+ * renew: such a one lasts for the grant time, all others for a lease. What it knows is known before the engine knows
+ * it.
  */
 final class UnconfirmedGrants {
 

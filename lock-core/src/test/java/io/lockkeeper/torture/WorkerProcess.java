@@ -49,7 +49,8 @@ final class WorkerProcess implements AutoCloseable {
     /**
      * Waits until the worker works.
      *
-     * @throws AssertionError if its monotonic clock is not this one's: then the times of histories could not be compared
+     * @throws AssertionError if its monotonic clock is not this one's: then the times of histories could not be
+     *     compared
      */
     synchronized void awaitReady() {
         process.expect("ready", PATIENCE);

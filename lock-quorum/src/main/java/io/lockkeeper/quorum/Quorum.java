@@ -23,9 +23,9 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The nodes of an open store, and the attempts of which some node may still take a lock, or has yet to be told the end. An
- * attempt that has ended is remembered until every node knows: asked for again meanwhile, it would be given and then taken
- * away.
+ * The nodes of an open store, and the attempts of which some node may still take a lock, or has yet to be told the end.
+ * An attempt that has ended is remembered until every node knows: asked for again meanwhile, it would be given and then
+ * taken away.
  */
 final class Quorum {
 
@@ -87,8 +87,8 @@ final class Quorum {
     }
 
     /**
-     * Releases at all nodes. The hold is over where a majority says so, and was lost where so many do not know of it that
-     * no majority had it.
+     * Releases at all nodes. The hold is over where a majority says so, and was lost where so many do not know of it
+     * that no majority had it.
      */
     CompletableFuture<ReleaseReply> release(ReleaseCommand command) {
         Ending ending = ending(command);
@@ -142,8 +142,8 @@ final class Quorum {
     }
 
     /**
-     * How an attempt ends, at every node sooner or later. The locks stay taken until one moment, and nothing of the attempt,
-     * which is not renewed, can be left at any node after the other; both on the monotonic clock.
+     * How an attempt ends, at every node sooner or later. The locks stay taken until one moment, and nothing of the
+     * attempt, which is not renewed, can be left at any node after the other; both on the monotonic clock.
      */
     record Ending(List<String> names, String attempt, long keptUntil, long until) {
 
@@ -152,8 +152,8 @@ final class Quorum {
         }
 
         /**
-         * Returns the release for a node that is told now. It keeps all tokens: which of them were used is known only for
-         * the first of several locks, and a token that is never given out does no harm.
+         * Returns the release for a node that is told now. It keeps all tokens: which of them were used is known only
+         * for the first of several locks, and a token that is never given out does no harm.
          */
         ReleaseCommand command() {
             long keep = TimeUnit.NANOSECONDS.toMillis(Math.max(0, keptUntil - System.nanoTime()));
@@ -172,8 +172,8 @@ final class Quorum {
     }
 
     /**
-     * How long this instance has handed locks over to itself. Other instances have no place in any queue: they ask every 50 to
-     * 80 ms, and would find a lock that never rests taken for ever.
+     * How long this instance has handed locks over to itself. Other instances have no place in any queue: they ask
+     * every 50 to 80 ms, and would find a lock that never rests taken for ever.
      */
     static final class FairnessWindow {
 

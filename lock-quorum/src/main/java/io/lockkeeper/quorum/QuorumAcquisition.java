@@ -22,9 +22,10 @@ import java.util.stream.Stream;
  * token of the majority is then written back to all who granted, and the second vote is on who has confirmed that. Only
  * after it does the attempt have the locks; otherwise everything goes back at once.
  *
- * <p>It has them for the whole lease, although a node may have granted them for less: each of the majority has confirmed
- * it with the token, later than the question was sent from which the engine counts. The engine's margin of 100 ms or 1%
- * is far more than clocks drift apart in a lease, so a majority keeps the locks for longer than the holder believes.
+ * <p>It has them for the whole lease, although a node may have granted them for less: each of the majority has
+ * confirmed it with the token, later than the question was sent from which the engine counts. The engine's margin of
+ * 100 ms or 1% is far more than clocks drift apart in a lease, so a majority keeps the locks for longer than the holder
+ * believes.
  */
 final class QuorumAcquisition {
 
@@ -150,7 +151,7 @@ final class QuorumAcquisition {
                 : Optional.empty();
     }
 
-    /** Returns what the caller is told where a majority has answered, but not granted: the holder that most nodes name. */
+    /** Returns what the caller is told where a majority answered, but did not grant: the holder that most name. */
     private static AcquireReply refusal(QuorumVote<AcquireReply> vote) {
         if (answers(vote, AcquireReply.Ended.class).findAny().isPresent()) {
             return new AcquireReply.Ended();

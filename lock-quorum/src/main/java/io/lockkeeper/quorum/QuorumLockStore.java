@@ -38,17 +38,17 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Keeps locks on a majority of independent masters, so that they outlive any minority of them: the Redlock algorithm of
- * the Redis documentation ("Distributed Locks with Redis"), with what it lacks. It works while a majority answers, and does
- * not wait for the others; without a majority it refuses with a {@link io.lockkeeper.store.StoreException}.
+ * the Redis documentation ("Distributed Locks with Redis"), with what it lacks. It works while a majority answers, and
+ * does not wait for the others; without a majority it refuses with a {@link io.lockkeeper.store.StoreException}.
  *
- * <p><b>Tokens.</b> The highest fencing token of the majority that granted a lock is written back to a majority before the
- * caller has the lock: the write-back of Attiya, Bar-Noy and Dolev, "Sharing memory robustly in message-passing systems"
- * (Journal of the ACM, 1995). Any later majority has a master in common with that one, so tokens rise from holder to
- * holder whichever masters grant. For locks that were not used for a while the masters' clocks must agree to within the
- * lease time and the time for which the masters remember a free lock.
+ * <p><b>Tokens.</b> The highest fencing token of the majority that granted a lock is written back to a majority before
+ * the caller has the lock: the write-back of Attiya, Bar-Noy and Dolev, "Sharing memory robustly in message-passing
+ * systems" (Journal of the ACM, 1995). Any later majority has a master in common with that one, so tokens rise from
+ * holder to holder whichever masters grant. For locks that were not used for a while the masters' clocks must agree to
+ * within the lease time and the time for which the masters remember a free lock.
  *
- * <p><b>Restarts.</b> A master that has forgotten its locks must not give any for a lease: each master refuses by itself
- * until it has run for that long. Therefore no lease is longer than that of the template.
+ * <p><b>Restarts.</b> A master that has forgotten its locks must not give any for a lease: each master refuses by
+ * itself until it has run for that long. Therefore no lease is longer than that of the template.
  *
  * <p><b>Limits.</b> Only exclusive locks: masters that know nothing of each other have no queue in common, so a waiting
  * caller asks again and again, and neither order of arrival nor readers can be kept.
@@ -118,7 +118,7 @@ public class QuorumLockStore implements LockStore {
         return opened.values().stream().map(time).toList();
     }
 
-    /** Does something with all nodes at once, because each may wait for its server; throws the first of their failures. */
+    /** Does something with all nodes at once, because each may wait for its server; throws the first failure. */
     private static void inParallel(Collection<QuorumNode> nodes, Consumer<QuorumNode> action) {
         ExecutorService threads = DaemonThreads.cached("lockkeeper-quorum");
         try {
@@ -134,9 +134,9 @@ public class QuorumLockStore implements LockStore {
     }
 
     /**
-     * Asks all masters, and decides as soon as a majority has granted the locks and has their tokens, or cannot any more;
-     * what a minority has granted goes back at once. An attempt that was refused is {@linkplain AcquireReply.Ended over}
-     * until every master has heard of that.
+     * Asks all masters, and decides as soon as a majority has granted the locks and has their tokens, or cannot any
+     * more; what a minority has granted goes back at once. An attempt that was refused is
+     * {@linkplain AcquireReply.Ended over} until every master has heard of that.
      *
      * @param command what is asked for, in mode EXCLUSIVE; does not queue whatever it says
      * @throws UnsupportedOperationException if another mode is asked for
@@ -176,8 +176,8 @@ public class QuorumLockStore implements LockStore {
     }
 
     /**
-     * Releases at all masters, and in the background again at those that fail, until the hold has ended there by itself.
-     * Answers what a majority says.
+     * Releases at all masters, and in the background again at those that fail, until the hold has ended there by
+     * itself. Answers what a majority says.
      */
     @Override
     public CompletableFuture<ReleaseReply> release(ReleaseCommand command) {
@@ -207,7 +207,7 @@ public class QuorumLockStore implements LockStore {
                 .toList();
     }
 
-    /** Looks at a lock at all masters: it is held by an attempt that a majority knows. There are no queues at the masters. */
+    /** Looks at a lock at all masters, which have no queues: it is held by an attempt that a majority knows. */
     @Override
     public CompletableFuture<Optional<StoredLock>> inspect(String name) {
         return quorum().ask(store -> store.inspect(name), QuorumLockStore::known);
@@ -227,9 +227,9 @@ public class QuorumLockStore implements LockStore {
     /**
      * Takes a lock away at all masters.
      *
-     * @return whether any master had it: also what a minority keeps of a hold is in the way of others, and where a master
-     *     does not answer, it is not known whether a majority had it. Fails where no majority answers, because a majority
-     *     may then have it still
+     * @return whether any master had it: also what a minority keeps of a hold is in the way of others, and where a
+     *     master does not answer, it is not known whether a majority had it. Fails where no majority answers, because a
+     *     majority may then have it still
      */
     @Override
     public CompletableFuture<Boolean> revoke(String name) {
@@ -308,8 +308,8 @@ public class QuorumLockStore implements LockStore {
     }
 
     /**
-     * What a master tells. Only a revocation concerns the engine, and already that by one master: a holder that stops too
-     * early does no harm. Everything else is about attempts that wait in a queue, where none of ours does.
+     * What a master tells. Only a revocation concerns the engine, and already that by one master: a holder that stops
+     * too early does no harm. Everything else is about attempts that wait in a queue, where none of ours does.
      */
     private record Revocations(StoreListener listener) implements StoreListener {
 

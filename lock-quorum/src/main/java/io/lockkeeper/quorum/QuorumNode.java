@@ -38,8 +38,8 @@ final class QuorumNode {
     final AtomicInteger duties = new AtomicInteger();
 
     /**
-     * Each is sent until the node answers or the hold has ended there by itself. The first is being sent, or waits for that.
-     * Guarded by this.
+     * Each is sent until the node answers or the hold has ended there by itself. The first is being sent, or waits for
+     * that. Guarded by this.
      */
     private final Deque<Pending> pending = new ArrayDeque<>();
 

@@ -50,8 +50,8 @@ final class QuorumVote<T> {
     }
 
     /**
-     * Decides by the nodes' answers as soon as the rule can, which gives nothing where it needs more of them. Fails, and
-     * names the nodes without an answer, where so many have failed that no majority can answer, or no more come.
+     * Decides by the nodes' answers as soon as the rule can, which gives nothing where it needs more of them. Fails,
+     * and names the nodes without an answer, where so many have failed that no majority can answer, or no more come.
      */
     static <T, R> CompletableFuture<R> decide(List<Ballot<T>> ballots, Function<QuorumVote<T>, Optional<R>> rule) {
         CompletableFuture<R> decision = new CompletableFuture<>();
@@ -112,7 +112,7 @@ final class QuorumVote<T> {
         return nodes - answers.size();
     }
 
-    /** Returns whether a majority says something; false: so many have said something else that none can; empty: open. */
+    /** Returns whether a majority says something; false: so many say something else that none can; empty: open. */
     Optional<Boolean> verdict(Predicate<T> opinion) {
         long agreeing = answers.stream().filter(opinion).count();
         if (agreeing >= majority()) {

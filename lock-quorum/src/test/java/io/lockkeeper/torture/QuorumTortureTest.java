@@ -9,8 +9,9 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * Locks on a majority of three masters, each of which dies, hangs and restarts empty in its turn: no two hold a lock. A hold
- * may be lost early: a master that came back does not have it, and then the next one dies. By a command of its own:
+ * Locks on a majority of three masters, each of which dies, hangs and restarts empty in its turn: no two hold a lock. A
+ * hold may be lost early: a master that came back does not have it, and then the next one dies. By a command of its
+ * own:
  *
  * <pre>
  * ./mvnw -Ptopologies -pl lock-quorum -am test -Dtest=QuorumTortureTest -Dsurefire.failIfNoSpecifiedTests=false \

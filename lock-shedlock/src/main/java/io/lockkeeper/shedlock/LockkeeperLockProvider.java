@@ -13,12 +13,12 @@ import net.javacrumbs.shedlock.core.LockConfiguration;
 import net.javacrumbs.shedlock.core.SimpleLock;
 
 /**
- * A {@link net.javacrumbs.shedlock.core.LockProvider LockProvider} of ShedLock over Lockkeeper. The name of a task is the name
- * of the lock, {@code lockAtMostFor} its fixed lease and {@code lockAtLeastFor} its minimum hold time; both count from the grant,
- * and an extension takes new ones. A {@code lockAtMostFor} under 100 ms is raised to 100 ms.
+ * A {@link net.javacrumbs.shedlock.core.LockProvider LockProvider} of ShedLock over Lockkeeper. The name of a task is
+ * the name of the lock, {@code lockAtMostFor} its fixed lease and {@code lockAtLeastFor} its minimum hold time; both
+ * count from the grant, and an extension takes new ones. A {@code lockAtMostFor} under 100 ms is raised to 100 ms.
  *
- * <p>A lock that is taken is an empty result, also where this thread holds the name already. A store that fails is a {@link
- * io.lockkeeper.LockStoreException}, and never an empty result.
+ * <p>A lock that is taken is an empty result, also where this thread holds the name already. A store that fails is a
+ * {@link io.lockkeeper.LockStoreException}, and never an empty result.
  *
  * <p>Safe for use by any number of threads.
  */

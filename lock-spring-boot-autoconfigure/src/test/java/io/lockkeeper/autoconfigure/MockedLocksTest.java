@@ -24,7 +24,9 @@ import org.springframework.context.annotation.Import;
 import org.springframework.test.context.bean.override.mockito.MockitoBean;
 import org.springframework.test.context.bean.override.mockito.MockitoSpyBean;
 
-/** Applications with the actuator in which a test puts something in the place of the template, as docs/testing.md says. */
+/**
+ * Applications with the actuator in which a test puts something in the place of the template, as docs/testing.md says.
+ */
 class MockedLocksTest {
 
     private static final String MEMORY = "lockkeeper.store=memory";

@@ -10,7 +10,10 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 
-/** Checks that the events of every acquisition are pairs: asked and answered, acquired and ended, a body that begins and ends. */
+/**
+ * Checks that the events of every acquisition are pairs: asked and answered, acquired and ended, a body that begins and
+ * ends.
+ */
 final class EventLedger implements LockListener {
 
     private record Entry(String event, Thread thread) {}

@@ -26,7 +26,9 @@ public class HotPathTest {
     private final ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
     private final Order order = new Order("lamp");
 
-    /** In a process of its own: Mockito changes classes of one in which it was used for good, and they allocate more. */
+    /**
+     * In a process of its own: Mockito changes classes of one in which it was used for good, and they allocate more.
+     */
     @Test
     void aCallAllocatesLittleMoreThanTheTemplate(TestReporter reporter) {
         try (JavaProcess process = JavaProcess.start(HotPathTest.class)) {

@@ -24,7 +24,9 @@ import org.springframework.context.annotation.Scope;
 import org.springframework.context.annotation.ScopedProxyMode;
 import org.springframework.context.support.SimpleThreadScope;
 
-/** Beans that are made in unusual ways, and are right as they are: no alarm at the start, and their methods are locked. */
+/**
+ * Beans that are made in unusual ways, and are right as they are: no alarm at the start, and their methods are locked.
+ */
 class OddBeansTest {
 
     private final ApplicationContextRunner runner = runner().withInitializer(

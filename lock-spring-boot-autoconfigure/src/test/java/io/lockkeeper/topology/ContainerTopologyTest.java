@@ -9,7 +9,9 @@ import org.testcontainers.containers.GenericContainer;
 import org.testcontainers.junit.jupiter.Testcontainers;
 import org.testcontainers.utility.DockerImageName;
 
-/** The contracts on a Redis in a container, of {@code -Dredis.image} or the latest 7; skipped where there is no Docker. */
+/**
+ * The contracts on a Redis in a container, of {@code -Dredis.image} or the latest 7; skipped where there is no Docker.
+ */
 @Tag("topology")
 @Testcontainers(disabledWithoutDocker = true)
 class ContainerTopologyTest {

@@ -18,7 +18,10 @@ import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLServerSocket;
 
-/** A server behind TLS, with a certificate of its own for {@code localhost}: what clients send is passed on in the clear. */
+/**
+ * A server behind TLS, with a certificate of its own for {@code localhost}: what clients send is passed on in the
+ * clear.
+ */
 final class TlsFront implements AutoCloseable {
 
     static final String PASSWORD = "certain";

@@ -16,9 +16,9 @@ import org.springframework.integration.support.locks.ExpirableLockRegistry;
 import org.springframework.integration.support.locks.RenewableLockRegistry;
 
 /**
- * A {@link org.springframework.integration.support.locks.LockRegistry LockRegistry} of Spring Integration over Lockkeeper.
- * A key is the name of the lock: {@code obtain("stock")} and {@code LockOperations.lock("stock")} exclude each other, and a
- * thread that holds the name in one way enters it in the other.
+ * A {@link org.springframework.integration.support.locks.LockRegistry LockRegistry} of Spring Integration over
+ * Lockkeeper. A key is the name of the lock: {@code obtain("stock")} and {@code LockOperations.lock("stock")} exclude
+ * each other, and a thread that holds the name in one way enters it in the other.
  *
  * <p>The lease of {@code lock()} is renewed while this process runs, so that there is no time to live to choose and no
  * task scheduler to set; {@code lock(ttl)} ends by itself. A {@code ttl} under 100 ms is raised to 100 ms. The locks
@@ -53,8 +53,8 @@ public final class LockkeeperLockRegistry
     }
 
     /**
-     * Sets how many locks are remembered, so that the same key gives the same object. Beyond it, those that this process does
-     * not hold are forgotten first; a lock that was forgotten still works.
+     * Sets how many locks are remembered, so that the same key gives the same object. Beyond it, those that this
+     * process does not hold are forgotten first; a lock that was forgotten still works.
      *
      * @param cacheCapacity the number, at least 1; 100,000 unless set
      * @throws IllegalArgumentException if the number is less than 1
@@ -120,10 +120,10 @@ public final class LockkeeperLockRegistry
     }
 
     /**
-     * Makes sure that this thread still holds a lock. One that was locked without a time to live is renewed all the time,
-     * so that only the store is asked; one with a time to live has it once more, from now: of several that were given to
-     * {@code lock}, the longest. The end of a hold that was locked in another way than by this registry stays as it is, and
-     * only the store is asked; {@link #renewLock(Object, Duration)} gives it a new one.
+     * Makes sure that this thread still holds a lock. One that was locked without a time to live is renewed all the
+     * time, so that only the store is asked; one with a time to live has it once more, from now: of several that were
+     * given to {@code lock}, the longest. The end of a hold that was locked in another way than by this registry stays
+     * as it is, and only the store is asked; {@link #renewLock(Object, Duration)} gives it a new one.
      *
      * @param lockKey the lock's name
      * @throws IllegalStateException if this thread does not hold the lock, or has lost it

@@ -28,7 +28,10 @@ final class RegisteredLock implements DistributedLock {
     /** When the lock was obtained first, or locked last, in ms. */
     private volatile long usedAt = System.currentTimeMillis();
 
-    /** The latest hold of each key in this process: the registry may have forgotten the lock, and made another of its key. */
+    /**
+     * The latest hold of each key in this process: the registry may have forgotten the lock, and made another of its
+     * key.
+     */
     private final ConcurrentMap<String, Hold> holds;
 
     /**
@@ -36,7 +39,8 @@ final class RegisteredLock implements DistributedLock {
      *
      * @param thread the thread that holds the lock
      * @param token the fencing token, of which each hold has another
-     * @param ttl the time to live that the registry gave it; null: none, so that it is renewed, or was locked in another way
+     * @param ttl the time to live that the registry gave it; null: none, so that it is renewed, or was locked in
+     *     another way
      */
     record Hold(Thread thread, long token, @Nullable Duration ttl) {
 

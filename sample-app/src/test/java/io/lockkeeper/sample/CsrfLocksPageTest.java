@@ -31,7 +31,9 @@ import org.springframework.security.web.server.csrf.ServerCsrfTokenRequestAttrib
 import org.springframework.web.server.WebFilter;
 import reactor.core.publisher.Mono;
 
-/** The page of the endpoint in a browser, where Spring Security protects against forged requests, under MVC and WebFlux. */
+/**
+ * The page of the endpoint in a browser, where Spring Security protects against forged requests, under MVC and WebFlux.
+ */
 @EnabledIf(
         value = "io.lockkeeper.sample.browser.Browser#isInstalled",
         disabledReason = "no chromium, chromium-browser or google-chrome on the PATH")

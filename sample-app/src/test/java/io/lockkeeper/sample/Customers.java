@@ -23,7 +23,9 @@ final class Customers implements AutoCloseable {
 
     private static final int AT_ONCE = 8;
 
-    /** A customer's pause after each answer: enough for a queue at the lock, and the processors are left to the shops. */
+    /**
+     * A customer's pause after each answer: enough for a queue at the lock, and the processors are left to the shops.
+     */
     private static final long PAUSE_MILLIS = 50;
 
     private final ScheduledExecutorService threads = Executors.newScheduledThreadPool(AT_ONCE);

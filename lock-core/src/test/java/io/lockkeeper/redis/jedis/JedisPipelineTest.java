@@ -151,7 +151,10 @@ class JedisPipelineTest {
         Awaitility.await().atMost(PATIENCE).until(() -> open(server).isEmpty());
     }
 
-    /** Each command is answered, or fails, within its time, whether its caller waits or not, and however often cuts come. */
+    /**
+     * Each command is answered, or fails, within its time, whether its caller waits or not, and however often cuts
+     * come.
+     */
     @Test
     void whatIsUnderWayWhenConnectionsAreCutEndsInTime() {
         ask("first");

@@ -41,7 +41,9 @@ class LockPathTest {
         assertThat(LockPath.nameAfter("/locks", PathContainer.parsePath(path))).isEqualTo(name);
     }
 
-    /** As under Jersey, which drops empty segments and tells nothing of the path: {@code a//b} must not be {@code a/b}. */
+    /**
+     * As under Jersey, which drops empty segments and tells nothing of the path: {@code a//b} must not be {@code a/b}.
+     */
     @Test
     void aServletRequestWithoutItsPathHasNoName() {
         RequestContextHolder.setRequestAttributes(new ServletRequestAttributes(new MockHttpServletRequest()));

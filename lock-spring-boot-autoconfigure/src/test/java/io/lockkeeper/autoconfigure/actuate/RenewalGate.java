@@ -13,8 +13,8 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.core.Ordered;
 
 /**
- * Stops the thread that tells of a failed renewal, as a scheduler of threads may: after the renewal has failed, and before
- * any other listener hears of it. The first of all listeners.
+ * Stops the thread that tells of a failed renewal, as a scheduler of threads may: after the renewal has failed, and
+ * before any other listener hears of it. The first of all listeners.
  */
 final class RenewalGate implements LockListener, Ordered {
 

@@ -11,7 +11,10 @@ import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.stereotype.Component;
 import tools.jackson.databind.json.JsonMapper;
 
-/** Sends what the page shows to all who look at it, three times a second: one reading for all of them, and none without viewers. */
+/**
+ * Sends what the page shows to all who look at it, three times a second: one reading for all of them, and none without
+ * viewers.
+ */
 @Component
 class Broadcast {
 

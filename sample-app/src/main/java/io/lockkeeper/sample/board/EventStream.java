@@ -13,9 +13,9 @@ import org.springframework.context.event.ContextClosedEvent;
 import org.springframework.context.event.EventListener;
 
 /**
- * A stream of server-sent events. A client has no thread of its own, and one event at most waits for it: who reads slowly
- * gets fewer of them. All streams end when the application begins to close, for a web server that stops gracefully would
- * wait for them.
+ * A stream of server-sent events. A client has no thread of its own, and one event at most waits for it: who reads
+ * slowly gets fewer of them. All streams end when the application begins to close, for a web server that stops
+ * gracefully would wait for them.
  */
 class EventStream extends HttpServlet {
 

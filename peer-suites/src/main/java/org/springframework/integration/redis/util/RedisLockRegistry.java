@@ -20,8 +20,8 @@ import org.springframework.integration.support.locks.RenewableLockRegistry;
 import org.springframework.scheduling.TaskScheduler;
 
 /**
- * Stands where Spring Integration's tests expect its registry over Redis: each is an instance of ours. A time to live that is not
- * renewed, which that registry has for all of its locks, is the lease time of each lock here.
+ * Stands where Spring Integration's tests expect its registry over Redis: each is an instance of ours. A time to live
+ * that is not renewed, which that registry has for all of its locks, is the lease time of each lock here.
  */
 public final class RedisLockRegistry
         implements ExpirableLockRegistry<DistributedLock>, RenewableLockRegistry<DistributedLock> {
