@@ -7,8 +7,11 @@ import io.lockkeeper.docs.ConfigurationMetadata.Property;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Locale;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
+import org.springframework.util.ClassUtils;
 
 /**
  * The reference of all properties says what their metadata say. With -Dlockkeeper.docs.write=true it is written anew.
@@ -20,6 +23,8 @@ class ConfigurationReferenceTest {
 
             Nonsense (times of zero or less, a lease under a second, polls that are longer than the lease, an even quorum) stops
             the start with one sentence that says what to change.
+
+            A time without a unit is in milliseconds: write `30s` for 30 seconds.
 
             Values may be written as everywhere in Spring Boot: `aspect-j` or `ASPECTJ`, `off` or `FALSE`, with blanks around them.
             An empty property, as of a variable that a compose file sets to nothing, is one that is not set, unless it is the key
@@ -52,13 +57,23 @@ class ConfigurationReferenceTest {
     }
 
     private static String row(Property property) {
-        String type = property.type();
         String value = property.defaultValue();
         return "| `%s` | %s | %s | %s |\n"
                 .formatted(
                         property.name(),
-                        type.replaceAll("[\\w.]+[.$]", "").replace("<", "&lt;").replace(">", "&gt;"),
+                        type(property.type()),
                         value == null ? "" : "`" + value + "`",
                         property.description());
+    }
+
+    /** Returns the simple name of a type; of an enumeration the values, as they are written in a file. */
+    private static String type(String name) {
+        Class<?> type = ClassUtils.isPresent(name, null) ? ClassUtils.resolveClassName(name, null) : Object.class;
+        return type.isEnum()
+                ? Arrays.stream(type.getEnumConstants())
+                        .map(value ->
+                                "`" + value.toString().toLowerCase(Locale.ROOT).replace('_', '-') + "`")
+                        .collect(Collectors.joining(", "))
+                : name.replaceAll("[\\w.]+[.$]", "").replace("<", "&lt;").replace(">", "&gt;");
     }
 }
