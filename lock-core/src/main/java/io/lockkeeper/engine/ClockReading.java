@@ -36,6 +36,14 @@ record ClockReading(long nanos, long wallMillis) {
         return Math.max(0, wall < Long.MAX_VALUE / 1_000_000 ? Math.min(monotonic, wall * 1_000_000) : monotonic);
     }
 
+    /**
+     * Returns the nanoseconds until this deadline for which a store is to keep something: a wall clock that was set forward
+     * may be set back. Not negative.
+     */
+    long nanosToKeepFrom(ClockReading now) {
+        return Math.max(0, nanos - now.nanos);
+    }
+
     /** Returns the time from this reading to a later one, on the monotonic clock. */
     Duration until(ClockReading now) {
         return Duration.ofNanos(Math.max(0, now.nanos - nanos));

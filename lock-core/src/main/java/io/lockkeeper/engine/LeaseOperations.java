@@ -222,7 +222,7 @@ record LeaseOperations(
         ClockReading end = before.fixedEnd();
         return end == null
                 ? AcquireSpec.renewed(ClaimMode.READ, before.spec.leaseMillis())
-                : AcquireSpec.fixed(ClaimMode.READ, TimeUnit.NANOSECONDS.toMillis(end.nanosFrom(now)) + 1);
+                : AcquireSpec.fixed(ClaimMode.READ, TimeUnit.NANOSECONDS.toMillis(end.nanosToKeepFrom(now)) + 1);
     }
 
     /** Tells the store of a downgrade, again and again; returns what is completed with the first answer, or without it. */

@@ -262,7 +262,9 @@ final class LeaseRenewer {
 
     private static long leaseMillis(StoreHold hold, ClockReading now) {
         ClockReading end = hold.fixedEnd();
-        return end == null ? hold.spec.leaseMillis() : withMargin(TimeUnit.NANOSECONDS.toMillis(end.nanosFrom(now)));
+        return end == null
+                ? hold.spec.leaseMillis()
+                : withMargin(TimeUnit.NANOSECONDS.toMillis(end.nanosToKeepFrom(now)));
     }
 
     /**

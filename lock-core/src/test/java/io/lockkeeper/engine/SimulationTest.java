@@ -418,6 +418,22 @@ class SimulationTest {
         assertThat(Simulation.run(plan).faults()).isEmpty();
     }
 
+    /** The wall clock is ahead when it is renewed to its end, and is set back afterwards. */
+    @Test
+    void aFixedLeaseIsKeptToItsEndByTheClockThatIsNotSetBack() {
+        List<SimulationPlan.Step> steps = List.of(
+                ask(1_000_000, 1, 1, LockMode.EXCLUSIVE, 0, 500_000),
+                ask(1_100_000, 0, 2, LockMode.EXCLUSIVE, 2_087, 5_000_000),
+                ask(1_200_000, 1, 3, LockMode.EXCLUSIVE, 0, 1_000),
+                new SimulationPlan.Jump(1_600_000, 0, 400),
+                new SimulationPlan.Jump(2_300_000, 0, -17_857));
+        for (long seed = 91_614_400; seed < 91_614_500; seed++) {
+            SimulationPlan plan = new SimulationPlan(seed, 2, 2_000, 1, 5, List.of(0, 0), steps);
+
+            assertThat(Simulation.run(plan).faults()).as("seed %d", seed).isEmpty();
+        }
+    }
+
     private static Ask ask(long at, int instance, int id, LockMode mode, long fixedMillis, long holdMicros) {
         return new Ask(
                 at,
