@@ -22,6 +22,9 @@ final class SimulatedServer {
     /** Whether a copy of a hand-over has run. */
     boolean handedOverAgain;
 
+    /** Whether a copy of a question has got a place after the release of what the other one got. */
+    boolean placedAgain;
+
     private Map<String, Object> replica = Map.of();
     private long pausedUntil;
     private long downUntil;

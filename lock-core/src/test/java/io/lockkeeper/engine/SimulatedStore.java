@@ -18,8 +18,10 @@ import io.lockkeeper.store.StoredLock;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import java.util.function.LongFunction;
@@ -49,6 +51,8 @@ final class SimulatedStore implements LockStore {
     private int connection;
 
     /** When questions were answered, and until when one was last under way that had waited for long. */
+    private final Set<String> released = new HashSet<>();
+
     private final List<Long> heard = new ArrayList<>();
 
     private long slowUntil = -1;
@@ -158,7 +162,11 @@ final class SimulatedStore implements LockStore {
                 command.name(),
                 sent -> micros -> {
                     server.arrived(command.attempt());
-                    return server.records.acquire(command, traits, sent, micros);
+                    Optional<AcquireReply> reply = server.records.acquire(command, traits, sent, micros);
+                    server.placedAgain |= released.contains(command.attempt())
+                            && reply.filter(AcquireReply.Queued.class::isInstance)
+                                    .isPresent();
+                    return reply;
                 },
                 MOST_SENDS);
     }
@@ -196,7 +204,10 @@ final class SimulatedStore implements LockStore {
     @Override
     public CompletableFuture<ReleaseReply> release(ReleaseCommand command) {
         releases++;
-        return send(SimulatedChance.RELEASE, command.names().get(0), micros -> server.records.release(command, micros));
+        return send(SimulatedChance.RELEASE, command.names().get(0), micros -> {
+            released.add(command.attempt());
+            return server.records.release(command, micros);
+        });
     }
 
     @Override

@@ -128,12 +128,14 @@ final class Simulation {
      * Returns how long something may be left at the server that nobody wants: what a late copy of a command took, for
      * as long as the command timeout. Where writes were lost, or the server's clock was set, by which a late copy is
      * known: as long as places last, and what waits with the first of several locks, and for as long as that clock was
-     * set back. So does what a copy of a hand-over took after a copy of the acquisition (guarantees.md, 4).
+     * set back. So does what a copy of a hand-over took after a copy of the acquisition, and a place that a copy of a
+     * question took after the release (guarantees.md, 4).
      */
     private long leftoverNanos() {
         boolean known = !plan.has(SimulationPlan.ServerStep.class)
                 && !plan.has(SimulationPlan.Failover.class)
-                && !server.handedOverAgain;
+                && !server.handedOverAgain
+                && !server.placedAgain;
         long setBack = plan.steps().stream()
                 .mapToLong(step -> step instanceof SimulationPlan.ServerStep set ? Math.max(0, -set.millis()) : 0)
                 .sum();
