@@ -6,10 +6,12 @@ import static java.util.stream.Collectors.toList;
 
 import io.lockkeeper.store.AcquireCommand;
 import io.lockkeeper.store.AcquireReply;
+import io.lockkeeper.store.AcquireReply.Acquired;
 import io.lockkeeper.store.ReleaseCommand;
 import io.lockkeeper.store.ReleaseReply;
 import io.lockkeeper.store.RenewCommand;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -23,16 +25,12 @@ import java.util.stream.Stream;
  * Commands about several locks: one script where their keys share a slot, as they do on a server that is no cluster;
  * otherwise one for each group of names with the same slot. While that slot moves, one for each name.
  */
-final class SlotGroups {
+record SlotGroups(RedisSession session) {
 
     /** One call of a script keeps Redis busy for about a millisecond at this size; a larger one saves little. */
     private static final int LARGEST = 250;
 
-    private final RedisSession session;
-
-    SlotGroups(RedisSession session) {
-        this.session = session;
-    }
+    private static final BinaryOperator<ReleaseReply> WORST = BinaryOperator.maxBy(Comparator.naturalOrder());
 
     /** Returns groups of one slot each, with its members in their order, and not too many. */
     static <T> List<List<T>> of(List<T> members, Function<T, Integer> slots) {
@@ -79,7 +77,7 @@ final class SlotGroups {
     CompletableFuture<AcquireReply> acquire(AcquireCommand command) {
         return command.names().size() == 1
                 ? eval(command)
-                : acquire(command, inOrder(command.names()), 0, new AcquireReply.Acquired(Long.MAX_VALUE, List.of()));
+                : acquire(command, inOrder(command.names()), 0, new Acquired(Long.MAX_VALUE, List.of()));
     }
 
     private CompletableFuture<AcquireReply> eval(AcquireCommand command) {
@@ -95,7 +93,7 @@ final class SlotGroups {
 
     /** Takes one group after the other, and gives those taken back where a caller that does not wait finds one held. */
     private CompletableFuture<AcquireReply> acquire(
-            AcquireCommand command, List<List<String>> groups, int next, AcquireReply.Acquired taken) {
+            AcquireCommand command, List<List<String>> groups, int next, Acquired taken) {
         if (next == groups.size()) {
             return CompletableFuture.completedFuture(taken);
         }
@@ -112,16 +110,12 @@ final class SlotGroups {
     }
 
     private CompletableFuture<AcquireReply> goOn(
-            AcquireCommand command,
-            List<List<String>> groups,
-            int index,
-            AcquireReply.Acquired taken,
-            AcquireReply reply) {
-        if (reply instanceof AcquireReply.Acquired acquired) {
+            AcquireCommand command, List<List<String>> groups, int index, Acquired taken, AcquireReply reply) {
+        if (reply instanceof Acquired acquired) {
             long lease = Math.min(taken.leaseMillis(), acquired.leaseMillis());
             List<Long> tokens = Stream.concat(taken.firstTokens().stream(), acquired.firstTokens().stream())
                     .toList();
-            return acquire(command, groups, index + 1, new AcquireReply.Acquired(lease, tokens));
+            return acquire(command, groups, index + 1, new Acquired(lease, tokens));
         }
         if (reply instanceof AcquireReply.Queued queued) {
             // What is held while the attempt waits may last for a short time only: it is asked for again before that.
@@ -157,11 +151,7 @@ final class SlotGroups {
     CompletableFuture<ReleaseReply> release(ReleaseCommand command) {
         List<List<String>> groups = inOrder(command.names());
         long waitNanos = groups.size() == 1 ? command.waitNanos() : 0;
-        return all(
-                groups.stream()
-                        .map(group -> together(group, names -> release(command, names, waitNanos), SlotGroups::worst))
-                        .toList(),
-                SlotGroups::worst);
+        return all(groups, group -> together(group, names -> release(command, names, waitNanos), WORST), WORST);
     }
 
     private CompletableFuture<ReleaseReply> release(ReleaseCommand command, List<String> names, long waitNanos) {
@@ -170,10 +160,6 @@ final class SlotGroups {
                 new ReleaseCommand(names, command.attempt(), first ? command.lastToken() : 0, command.keepMillis());
         return session.eval(session.scripts.release(), names, sent -> Arguments.release(part), waitNanos)
                 .thenApply(ScriptReply::toReleaseReply);
-    }
-
-    private static ReleaseReply worst(ReleaseReply one, ReleaseReply other) {
-        return one.compareTo(other) > 0 ? one : other;
     }
 
     /** Renews many holds with few requests: those of one slot together. */
@@ -200,16 +186,16 @@ final class SlotGroups {
     private static <C, R> CompletableFuture<R> together(
             List<C> part, Function<List<C>, CompletableFuture<R>> script, BinaryOperator<R> join) {
         CompletableFuture<R> reply = script.apply(part);
-        return reply.exceptionallyCompose(failure -> Failures.isOfMovingSlot(failure, part)
-                ? all(part.stream().map(one -> script.apply(List.of(one))).toList(), join)
-                : reply);
+        return reply.exceptionallyCompose(failure ->
+                Failures.isOfMovingSlot(failure, part) ? all(part, one -> script.apply(List.of(one)), join) : reply);
     }
 
-    private static <R> CompletableFuture<R> all(List<CompletableFuture<R>> replies, BinaryOperator<R> join) {
-        return CompletableFuture.allOf(replies.toArray(CompletableFuture<?>[]::new))
-                .thenApply(done -> replies.stream()
-                        .map(CompletableFuture::join)
-                        .reduce(join)
-                        .orElseThrow());
+    /** Sends all commands at once, and joins the replies. */
+    private static <C, R> CompletableFuture<R> all(
+            List<C> parts, Function<C, CompletableFuture<R>> command, BinaryOperator<R> join) {
+        return parts.stream()
+                .map(command)
+                .reduce((one, other) -> one.thenCombine(other, join))
+                .orElseThrow();
     }
 }
