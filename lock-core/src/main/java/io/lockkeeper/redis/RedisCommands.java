@@ -23,7 +23,6 @@ import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
-import java.util.function.BiConsumer;
 import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.function.LongConsumer;
@@ -131,7 +130,6 @@ final class RedisCommands implements AutoCloseable {
 
     /** Asks all masters for their clocks, and tells the times, in ms. */
     private CompletableFuture<?> compareClocks(Duration patience, LongConsumer heard) {
-        Map<String, MasterClocks.Offset> measured = new ConcurrentHashMap<>();
         int masters = topology.servers().size();
         return ofEach(
                         "time",
@@ -140,24 +138,24 @@ final class RedisCommands implements AutoCloseable {
                             long time = time(connection, master);
                             heard.accept(time);
                             return time;
-                        }),
-                        measured::put)
-                .thenRun(() -> clocks.measured(measured.values(), measured.size() == masters));
+                        }))
+                .thenAccept(measured -> clocks.measured(measured.values(), measured.size() == masters));
     }
 
-    /** Asks all masters of a cluster, or the only server; completed when each of them has answered or failed. */
-    private <T> CompletableFuture<?> ofEach(
-            String what,
-            Duration patience,
-            BiFunction<RedisConnection, Master, T> command,
-            BiConsumer<String, T> answer) {
+    /** Asks all masters of a cluster, or the only server; completed when each has answered or failed. */
+    private <T> CompletableFuture<Map<String, T>> ofEach(
+            String what, Duration patience, BiFunction<RedisConnection, Master, T> command) {
+        Map<String, T> answers = new ConcurrentHashMap<>();
         return all(topology.servers().stream()
-                .map(master -> call(master.name(), what, patience, connection -> command.apply(connection, master))
-                        .thenAccept(reply -> answer.accept(master.name(), reply))
-                        .exceptionally(failure -> {
-                            log.debug("Redis {} does not answer to {}", master.name(), what, failure);
-                            return null;
-                        })));
+                        .map(master -> call(master.name(), what, patience, it -> command.apply(it, master))
+                                .whenComplete((reply, failure) -> {
+                                    if (failure == null) {
+                                        answers.put(master.name(), reply);
+                                    } else {
+                                        log.debug("Redis {} does not answer to {}", master.name(), what, failure);
+                                    }
+                                })))
+                .handle((done, failure) -> answers);
     }
 
     private static CompletableFuture<?> all(Stream<? extends CompletableFuture<?>> futures) {
@@ -247,8 +245,7 @@ final class RedisCommands implements AutoCloseable {
 
     /** Asks servers about themselves (INFO), by their names. Those that do not answer are left out. */
     CompletableFuture<Map<String, Properties>> info() {
-        Map<String, Properties> answers = new ConcurrentHashMap<>();
-        return ofEach("info", commandTimeout, RedisCommands::info, answers::put).thenApply(done -> Map.copyOf(answers));
+        return ofEach("info", commandTimeout, RedisCommands::info);
     }
 
     CompletableFuture<?> set(byte[] key, byte[] value, Duration timeToLive) {
