@@ -7,9 +7,7 @@ import io.lockkeeper.store.HandOverCommand;
 import io.lockkeeper.store.ReleaseCommand;
 import io.lockkeeper.store.RenewCommand;
 import io.lockkeeper.store.StoreTraits;
-import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
@@ -64,24 +62,16 @@ final class Arguments {
 
     static List<byte[]> renew(List<RenewCommand> commands, long longerMillis) {
         Arguments attempts = new Arguments(ATTEMPT * commands.size());
-        List<byte[]> asked = new ArrayList<>();
+        Arguments asked = new Arguments(RENEWAL * commands.size());
         boolean same = true;
         for (RenewCommand command : commands) {
             attempts.add(command.attempt(), ATTEMPT);
-            asked.add(new Arguments(RENEWAL)
-                    .add(longer(command.leaseMillis(), longerMillis), MILLIS)
+            asked.add(longer(command.leaseMillis(), longerMillis), MILLIS)
                     .add(command.exact() ? 1 : 0, 1)
-                    .add(command.leastToken(), MICROS)
-                    .text);
-            same = same && Arrays.equals(asked.get(0), asked.get(asked.size() - 1));
+                    .add(command.leastToken(), MICROS);
+            same = same && Arrays.equals(asked.text, 0, RENEWAL, asked.text, asked.end - RENEWAL, asked.end);
         }
-        return List.of(attempts.text, same ? asked.get(0) : joined(asked));
-    }
-
-    private static byte[] joined(List<byte[]> parts) {
-        ByteBuffer all = ByteBuffer.allocate(RENEWAL * parts.size());
-        parts.forEach(all::put);
-        return all.array();
+        return List.of(attempts.text, same ? Arrays.copyOf(asked.text, RENEWAL) : asked.text);
     }
 
     static List<byte[]> revoke(String request, StoreTraits traits, long sent) {
