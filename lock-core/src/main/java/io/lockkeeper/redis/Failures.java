@@ -5,6 +5,7 @@ import io.lockkeeper.store.StoreException;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ScheduledExecutorService;
@@ -69,28 +70,25 @@ public final class Failures {
 
     /** Returns whether nothing was heard of the server: it may only be slow. */
     static boolean isSilence(Throwable failure) {
-        for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+        return causes(failure).anyMatch(cause -> {
             String message = String.valueOf(cause.getMessage());
             // Each client has a type of its own for this, and its pool has none.
-            if (cause.getClass().getSimpleName().endsWith("TimeoutException")
+            return cause.getClass().getSimpleName().endsWith("TimeoutException")
                     || message.startsWith("Redis did not answer")
                     || message.startsWith("Timeout waiting for idle object")
-                    || Stream.of(cause.getSuppressed()).anyMatch(Failures::isSilence)) {
-                return true;
-            }
-        }
-        return false;
+                    || Stream.of(cause.getSuppressed()).anyMatch(Failures::isSilence);
+        });
+    }
+
+    private static Stream<Throwable> causes(Throwable failure) {
+        return Stream.iterate(failure, Objects::nonNull, Throwable::getCause);
     }
 
     /** Returns whether a reply is a failure, and one of its causes has a text in its message. */
     public static boolean says(@Nullable Object reply, String text) {
-        for (Throwable cause = reply instanceof Throwable failure ? failure : null; cause != null; ) {
-            if (cause.getMessage() != null && cause.getMessage().contains(text)) {
-                return true;
-            }
-            cause = cause.getCause();
-        }
-        return false;
+        return reply instanceof Throwable failure
+                && causes(failure)
+                        .anyMatch(cause -> String.valueOf(cause.getMessage()).contains(text));
     }
 
     /** Returns whether a reply is that a connection lacks the password, or has another one. */

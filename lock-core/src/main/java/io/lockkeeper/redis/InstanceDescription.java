@@ -6,7 +6,6 @@ import java.nio.charset.StandardCharsets;
 import java.time.DateTimeException;
 import java.time.Instant;
 import java.util.HashMap;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Matcher;
@@ -17,6 +16,8 @@ final class InstanceDescription {
 
     private static final Pattern FIELD = Pattern.compile("\"(\\w+)\":(?:\"((?:[^\"\\\\]|\\\\.)*)\"|(\\d+))");
     private static final Pattern ESCAPE = Pattern.compile("\\\\(?:u([0-9a-fA-F]{4})|(.))");
+
+    private static final Pattern UNSAFE = Pattern.compile("[\\x00-\\x1f\"\\\\]");
 
     private InstanceDescription() {}
 
@@ -60,12 +61,9 @@ final class InstanceDescription {
     }
 
     private static String quoted(String text) {
-        StringBuilder json = new StringBuilder("\"");
-        for (int i = 0; i < text.length(); i++) {
-            char c = text.charAt(i);
-            boolean safe = c >= ' ' && c != '"' && c != '\\';
-            json.append(safe ? String.valueOf(c) : String.format(Locale.ROOT, "\\u%04x", (int) c));
-        }
-        return json.append('"').toString();
+        return '"'
+                + UNSAFE.matcher(text).replaceAll(unsafe -> "\\\\u%04x"
+                        .formatted((int) unsafe.group().charAt(0)))
+                + '"';
     }
 }

@@ -6,6 +6,7 @@ import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.StringJoiner;
 import java.util.function.UnaryOperator;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.springframework.core.io.ClassPathResource;
 import org.springframework.data.redis.core.script.DigestUtils;
@@ -81,13 +82,9 @@ public final class LuaScript {
         } catch (IOException missing) {
             throw new UncheckedIOException("A script of the locks is missing from the class path", missing);
         }
-        StringJoiner script = new StringJoiner("\n");
-        for (String line : text.split("\n", -1)) {
-            String statement = line.strip();
-            if (!statement.isEmpty() && !statement.startsWith("--")) {
-                script.add(statement);
-            }
-        }
-        return script.toString();
+        return text.lines()
+                .map(String::strip)
+                .filter(line -> !line.isEmpty() && !line.startsWith("--"))
+                .collect(Collectors.joining("\n"));
     }
 }
