@@ -11,15 +11,7 @@ import java.util.concurrent.CompletableFuture;
  * Two pipelines to one server: while the leader of one waits for its replies, another thread leads the other. With few callers
  * the processors are idle in between otherwise; more pipelines would make the batches of many callers smaller.
  */
-final class JedisPipelines implements ScriptRunner {
-
-    private final JedisPipeline first;
-    private final JedisPipeline second;
-
-    JedisPipelines(JedisPipeline first, JedisPipeline second) {
-        this.first = first;
-        this.second = second;
-    }
+record JedisPipelines(JedisPipeline first, JedisPipeline second) implements ScriptRunner {
 
     @Override
     public CompletableFuture<Object> eval(LuaScript script, List<byte[]> keys, List<byte[]> arguments, long waitNanos) {
