@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.regex.Pattern;
+import java.util.stream.StreamSupport;
 import org.jspecify.annotations.Nullable;
 import org.springframework.data.redis.connection.ClusterSlotHashUtil;
 import org.springframework.data.redis.connection.RedisClusterConnection;
@@ -40,13 +41,11 @@ final class ClusterTopology {
     List<Master> learn(RedisConnection connection) {
         learned.set(System.nanoTime());
         if (connection instanceof RedisClusterConnection cluster) {
-            List<Master> found = new ArrayList<>();
-            for (RedisClusterNode node : cluster.clusterGetNodes()) {
-                if (node.isMaster() && !node.getSlotRange().getSlots().isEmpty()) {
-                    found.add(new Master(node.asString(), node));
-                }
-            }
-            masters = List.copyOf(found);
+            masters = StreamSupport.stream(cluster.clusterGetNodes().spliterator(), false)
+                    .filter(node ->
+                            node.isMaster() && !node.getSlotRange().getSlots().isEmpty())
+                    .map(node -> new Master(node.asString(), node))
+                    .toList();
         } else {
             single = true;
         }
@@ -75,12 +74,11 @@ final class ClusterTopology {
     }
 
     String serverOf(byte[] key) {
-        List<Master> known = masters;
-        if (known.isEmpty()) {
+        if (single) {
             return ANY;
         }
         int slot = slot(key);
-        for (Master master : known) {
+        for (Master master : masters) {
             if (master.serves(slot)) {
                 return master.name;
             }

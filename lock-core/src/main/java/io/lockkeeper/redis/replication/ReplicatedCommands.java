@@ -394,17 +394,9 @@ public final class ReplicatedCommands implements ScriptRunner {
         protected abstract List<Object> exchange(RedisConnection connection, List<byte[][]> commands);
 
         final List<Object> exchange(List<byte[][]> commands) {
-            RedisConnection connection = open;
-            if (connection == null) {
-                RedisConnectionFactory made = factory;
-                if (made == null) {
-                    made = factories.get();
-                    factory = made;
-                }
-                connection = made.getConnection();
-                open = connection;
-            }
-            return exchange(connection, commands);
+            factory = factory == null ? factories.get() : factory;
+            open = open == null ? factory.getConnection() : open;
+            return exchange(open, commands);
         }
 
         /** Ends the connection; the next command makes another one. */
