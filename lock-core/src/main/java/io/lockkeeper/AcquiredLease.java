@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** A lease in the hands of a caller, who is to release it: one that is forgotten is logged, with where it was acquired. */
+/** A lease in the hands of a caller, who is to release it: a forgotten one is logged, with where it was acquired. */
 final class AcquiredLease extends DelegatingLease {
 
     private static final Logger log = LoggerFactory.getLogger(LockLease.class);

@@ -19,8 +19,8 @@ public interface AcquisitionInterceptor {
      *
      * @param request with the template's defaults filled in
      * @param reentry whether the thread holds all of the names already
-     * @return receives a lease that holds the lock on, and closes it on any thread when the surrounding work has ended, at
-     *     once if it has ended already; it must not throw. Null: the lock ends when its caller ends it
+     * @return receives a lease that holds the lock on, and closes it on any thread when the surrounding work has ended,
+     *     at once if it has ended already; it must not throw. Null: the lock ends when its caller ends it
      * @throws RuntimeException to refuse; it reaches the caller unchanged
      */
     @Nullable
@@ -28,8 +28,8 @@ public interface AcquisitionInterceptor {
 
     /**
      * Returns what surrounding work of this thread holds on at the moment; asked before each acquisition. The thread
-     * enters these locks again, also where they were acquired for work that belongs to no thread, such as a stage. They are
-     * leases that were received for work of this thread which has not ended; none unless overridden.
+     * enters these locks again, also where they were acquired for work that belongs to no thread, such as a stage. They
+     * are leases that were received for work of this thread which has not ended; none unless overridden.
      */
     default Collection<LockLease> heldOn() {
         return List.of();

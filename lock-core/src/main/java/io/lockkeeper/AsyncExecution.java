@@ -8,7 +8,7 @@ import java.util.concurrent.Future;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
-/** Runs work under a lease that is on its way, and releases the lease when the stage that follows from it is completed. */
+/** Runs work under a lease to come, and releases the lease when the stage that follows from it is completed. */
 final class AsyncExecution<T extends @Nullable Object> {
 
     private final LockManager manager;

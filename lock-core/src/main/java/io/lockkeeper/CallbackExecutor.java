@@ -11,8 +11,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * Runs the callbacks of users on four threads, however many callbacks there are. Where none could begin for 50 ms, all
- * threads may be blocked, perhaps until another callback has run, and there is one more: callbacks wait for each other, but
- * never for ever.
+ * threads may be blocked, perhaps until another callback has run, and there is one more: callbacks wait for each other,
+ * but never for ever.
  */
 final class CallbackExecutor extends ThreadPoolExecutor {
 

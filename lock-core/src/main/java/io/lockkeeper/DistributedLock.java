@@ -7,19 +7,21 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.Lock;
 
 /**
- * A thread-owned, reentrant view of a lock, for code written against {@link java.util.concurrent.locks.Lock}. A lease is
- * renewed until {@link #unlock()} unless a lease time is given.
+ * A thread-owned, reentrant view of a lock, for code written against {@link java.util.concurrent.locks.Lock}. A lease
+ * is renewed until {@link #unlock()} unless a lease time is given.
  *
  * <p>{@link #lock()} waits without limit and ignores interrupts until it has the lock; the thread's interrupt flag is
  * then set again. A timed wait ends at its time plus at most 100 ms, whatever the store does; {@link #tryLock()} after
- * one command timeout at the latest. {@link #unlock()} by a thread that does not hold the lock throws {@link IllegalMonitorStateException};
- * where the lock was held and lost meanwhile, it logs a warning. {@link #newCondition()} is not supported.
+ * one command timeout at the latest. {@link #unlock()} by a thread that does not hold the lock throws
+ * {@link IllegalMonitorStateException}; where the lock was held and lost meanwhile, it logs a warning.
+ * {@link #newCondition()} is not supported.
  *
- * <p>There is no lease time of -1 for "until it is unlocked", as there is in Redisson: call the method without a lease time.
+ * <p>There is no lease time of -1 for "until it is unlocked", as there is in Redisson: call the method without a lease
+ * time.
  *
  * <p>A view of several names locks all of them together. A thread holds it while it holds all names, by this view or in
- * other ways; {@link #unlock()} ends the last {@code lock} of a view of the same names. A name that the thread holds already
- * is entered again; if one of the names is lost, those that were taken with it are released.
+ * other ways; {@link #unlock()} ends the last {@code lock} of a view of the same names. A name that the thread holds
+ * already is entered again; if one of the names is lost, those that were taken with it are released.
  */
 public interface DistributedLock extends Lock {
 
@@ -46,8 +48,8 @@ public interface DistributedLock extends Lock {
     boolean tryLock(Duration waitTime, Duration leaseTime) throws InterruptedException;
 
     /**
-     * As {@link #unlock()}, but logs nothing, and returns what came of it: {@link ReleaseResult#LOST} where the lock was held
-     * and lost meanwhile, or its lease time was over.
+     * As {@link #unlock()}, but logs nothing, and returns what came of it: {@link ReleaseResult#LOST} where the lock
+     * was held and lost meanwhile, or its lease time was over.
      */
     default ReleaseResult release() {
         boolean held = isHeldByCurrentThread();
@@ -57,9 +59,9 @@ public interface DistributedLock extends Lock {
 
     /**
      * Returns whether the lock is held, by any thread of any instance; of several names, whether any is held. A view of
-     * mode {@link LockMode#READ} tells only whether readers hold it, one of mode {@link LockMode#WRITE} only whether one
-     * holder has it alone; a view of another mode tells both. Asks the store unless this thread holds it. After a {@link
-     * LockInspector#forceRelease} of this instance for which no caller waits, it is false at once.
+     * mode {@link LockMode#READ} tells only whether readers hold it, one of mode {@link LockMode#WRITE} only whether
+     * one holder has it alone; a view of another mode tells both. Asks the store unless this thread holds it. After a
+     * {@link LockInspector#forceRelease} of this instance for which no caller waits, it is false at once.
      *
      * @throws LockStoreException if the store failed or did not answer
      */
@@ -71,8 +73,8 @@ public interface DistributedLock extends Lock {
     }
 
     /**
-     * Returns whether a thread of this instance holds the lock, of several names all of them, without asking the store; false
-     * once its lease was lost.
+     * Returns whether a thread of this instance holds the lock, of several names all of them, without asking the store;
+     * false once its lease was lost.
      */
     boolean isHeldByThread(Thread thread);
 
@@ -80,8 +82,8 @@ public interface DistributedLock extends Lock {
     int getHoldCount();
 
     /**
-     * Returns the time until this thread's hold ends if it is not renewed, without asking the store: of several names the
-     * shortest; zero where this thread does not hold the lock.
+     * Returns the time until this thread's hold ends if it is not renewed, without asking the store: of several names
+     * the shortest; zero where this thread does not hold the lock.
      */
     default Duration remaining() {
         return currentLease().map(LockLease::remaining).orElse(Duration.ZERO);

@@ -32,9 +32,9 @@ public final class LockContext {
     }
 
     /**
-     * Puts this thread under a lease, for work that continues on another thread than the one on which it began, such as a
-     * coroutine: the lease becomes the current one, and where it came from {@code executeStage}, {@code executeUntil} or
-     * an annotated method, the thread enters its locks again as if it had acquired them.
+     * Puts this thread under a lease, for work that continues on another thread than the one on which it began, such as
+     * a coroutine: the lease becomes the current one, and where it came from {@code executeStage}, {@code executeUntil}
+     * or an annotated method, the thread enters its locks again as if it had acquired them.
      *
      * @param lease the lease, which the caller keeps from ending meanwhile
      * @return takes the thread out again; to be called on the same thread, in the reverse order

@@ -9,8 +9,8 @@ import java.util.Optional;
 public interface LockInspector {
 
     /**
-     * Returns an inspector for applications that run {@linkplain LockOperations#withoutLocking() without locking}: it knows
-     * no lock.
+     * Returns an inspector for applications that run {@linkplain LockOperations#withoutLocking() without locking}: it
+     * knows no lock.
      */
     static LockInspector withoutLocking() {
         return new UnlockedManager();
@@ -31,7 +31,7 @@ public interface LockInspector {
     /** Returns the locks that this instance holds now, without asking the store. */
     List<LockStatus> heldHere();
 
-    /** Returns the callers of this instance who have asked for locks and have no answer yet, without asking the store. */
+    /** Returns the callers of this instance who asked for locks and have no answer yet, without asking the store. */
     default List<LockWait> waitingHere() {
         return List.of();
     }
@@ -42,7 +42,8 @@ public interface LockInspector {
     }
 
     /**
-     * Finds locks by name, in no order. Looks at 100,000 names that match, or at as many as the limit, where that is more.
+     * Finds locks by name, in no order. Looks at 100,000 names that match, or at as many as the limit, where that is
+     * more.
      *
      * @param namePattern a glob in the syntax of Redis: {@code *}, {@code ?}, {@code [a-c]}
      * @param limit the largest number of locks to return, 1 or more
@@ -51,8 +52,8 @@ public interface LockInspector {
     List<LockStatus> find(String namePattern, int limit);
 
     /**
-     * Takes a lock away from its holders, and returns whether it was held. Breaks mutual exclusion until the holder hears of
-     * it: within a second while its channel is up, else at its next renewal.
+     * Takes a lock away from its holders, and returns whether it was held. Breaks mutual exclusion until the holder
+     * hears of it: within a second while its channel is up, else at its next renewal.
      *
      * @throws LockStoreException if the store failed or did not answer
      */

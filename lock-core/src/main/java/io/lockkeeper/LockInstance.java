@@ -10,14 +10,16 @@ import org.jspecify.annotations.Nullable;
  * whatever is known of what it holds.
  *
  * @param id the instance's own id, unique for each start
- * @param application the instance's name, that of its application unless it has one of its own; the id where it is unknown
+ * @param application the instance's name, that of its application unless it has one of its own; the id where it is
+ *     unknown
  * @param host the host's name; empty where it is unknown
  * @param pid the process id on that host; 0 where it is unknown
  * @param since when the instance started to use locks; {@link Instant#EPOCH} where it is unknown
  * @param heldSince for a holder, when it got the lock; null where that is unknown, and for a waiter
  * @param waitingSince for a waiter, when the first of its callers asked; null where that is unknown, and for a holder
  * @param label the label of the request that holds or waits; null: it has none, or this is another instance
- * @param thread the thread that made the request, by name, or by id where it has no name; null: this is another instance
+ * @param thread the thread that made the request, by name, or by id where it has no name; null: this is another
+ *     instance
  * @param fencingToken the token of the hold; null: this is another instance, or a waiter
  * @param service the name that all instances of one application have; that of the instance where it is unknown
  */

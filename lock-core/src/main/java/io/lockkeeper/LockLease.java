@@ -27,8 +27,8 @@ public interface LockLease extends AutoCloseable {
     LockMode mode();
 
     /**
-     * Returns the fencing token of {@link #name()}: greater than that of every earlier holder of the name, and fixed for
-     * this lease, also where a thread enters the lock again.
+     * Returns the fencing token of {@link #name()}: greater than that of every earlier holder of the name, and fixed
+     * for this lease, also where a thread enters the lock again.
      */
     default long fencingToken() {
         return fencingToken(name());
@@ -66,38 +66,40 @@ public interface LockLease extends AutoCloseable {
     boolean verify();
 
     /**
-     * Gives the lease a fixed end, counted from now, and stops its automatic renewal. An end that is nearer than the present
-     * one is kept by this process, which releases the lock then: the store keeps the later end, up to which the lock stays
-     * taken if the process crashes.
+     * Gives the lease a fixed end, counted from now, and stops its automatic renewal. An end that is nearer than the
+     * present one is kept by this process, which releases the lock then: the store keeps the later end, up to which the
+     * lock stays taken if the process crashes.
      *
      * @param leaseTime how long the lock stays held from now on; at least 100 ms
      * @return whether the lock is held until then; false: it was lost, or released before
      * @throws IllegalArgumentException if the time is shorter than 100 ms
-     * @throws LockStoreException if the store failed or did not answer; the lease then has the earlier of both ends, and
-     *     is renewed as before
+     * @throws LockStoreException if the store failed or did not answer; the lease then has the earlier of both ends,
+     *     and is renewed as before
      */
     boolean extend(Duration leaseTime);
 
     /**
-     * Gives the lease a fixed end as {@link #extend(Duration)} does, and a new minimum hold time, both counted from now.
+     * Gives the lease a fixed end as {@link #extend(Duration)} does, and a new minimum hold time, both counted from
+     * now.
      *
-     * @param minHoldTime how long the lock stays taken from now on, also after a release; it replaces the minimum that the
-     *     lease had, unless the extension fails; zero: none. A crash does not keep the lock beyond the latest end that the
-     *     lease had.
+     * @param minHoldTime how long the lock stays taken from now on, also after a release; it replaces the minimum that
+     *     the lease had, unless the extension fails; zero: none. A crash does not keep the lock beyond the latest end
+     *     that the lease had.
      * @throws IllegalArgumentException if the lease time is shorter than 100 ms, or the minimum is negative
      */
     boolean extend(Duration leaseTime, Duration minHoldTime);
 
     /**
      * Registers work for the case that the lock is lost: called once, on a thread of the template's executor, within
-     * 100 ms of the loss, or at once if the lock was lost before. Not called after a release, unless it is the release of a
-     * lease of {@code acquire} that finds the lock lost: a body that has ended is told no more. An exception from it is logged.
+     * 100 ms of the loss, or at once if the lock was lost before. Not called after a release, unless it is the release
+     * of a lease of {@code acquire} that finds the lock lost: a body that has ended is told no more. An exception from
+     * it is logged.
      */
     void onLost(Consumer<LockLostException> callback);
 
     /**
-     * Ends the lease, and returns what came of it. Only the first call has an effect. Blocks at most for the store's command
-     * timeout and never throws.
+     * Ends the lease, and returns what came of it. Only the first call has an effect. Blocks at most for the store's
+     * command timeout and never throws.
      */
     ReleaseResult release();
 

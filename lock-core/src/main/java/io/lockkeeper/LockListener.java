@@ -9,16 +9,16 @@ import org.jspecify.annotations.Nullable;
  * Hears what happens to the locks of a {@link LockTemplate}: for metrics, logs and tests. A method may be called on any
  * thread, must not block, and an exception from it is logged and has no other effect.
  *
- * <p>In the events, {@code acquisition} is a number that all events of one acquisition have, and no other in this process;
- * {@code request} has the template's defaults filled in; {@code waited} is the time from the call to its end, {@code held} that
- * from the grant; {@code fencingToken} is that of the first name.
+ * <p>In the events, {@code acquisition} is a number that all events of one acquisition have, and no other in this
+ * process; {@code request} has the template's defaults filled in; {@code waited} is the time from the call to its end,
+ * {@code held} that from the grant; {@code fencingToken} is that of the first name.
  */
 public interface LockListener {
 
     /**
      * A caller asks for a lock that it does not hold; called on its thread. Exactly one of {@link #onAcquired},
-     * {@link #onNotAcquired} and {@link #onGivenUp} follows, with the same number. Not called when a thread enters a lock
-     * that it holds.
+     * {@link #onNotAcquired} and {@link #onGivenUp} follows, with the same number. Not called when a thread enters a
+     * lock that it holds.
      */
     default void onAsked(Asked event) {}
 

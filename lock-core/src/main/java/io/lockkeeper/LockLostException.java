@@ -4,8 +4,8 @@ package io.lockkeeper;
 import java.time.Duration;
 
 /**
- * A lock that was held is not held any more although it was not released: its lease ended before it could be renewed, or
- * the store says that it has another holder or none. Another holder may be at work already.
+ * A lock that was held is not held any more although it was not released: its lease ended before it could be renewed,
+ * or the store says that it has another holder or none. Another holder may be at work already.
  */
 public final class LockLostException extends LockException {
 

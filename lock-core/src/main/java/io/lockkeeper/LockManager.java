@@ -25,16 +25,17 @@ public interface LockManager extends AutoCloseable {
     }
 
     /**
-     * Acquires a lease, blocking the thread; fails as {@link LockOperations#acquire(LockRequest)}. One who holds another lock
-     * is {@code nested} and may go on while the manager closes; an interrupt that does not end the wait is set at its end.
+     * Acquires a lease, blocking the thread; fails as {@link LockOperations#acquire(LockRequest)}. One who holds
+     * another lock is {@code nested} and may go on while the manager closes; an interrupt that does not end the wait is
+     * set at its end.
      */
     Lease acquire(LockRequest request, boolean nested, boolean interruptibly);
 
     /**
      * As {@link #acquire}, without blocking.
      *
-     * @param result completed with what {@code received} makes of the lease; gives up the place when it is completed before.
-     *     What hangs on it already is sure to run on the executor, too.
+     * @param result completed with what {@code received} makes of the lease; gives up the place when it is completed
+     *     before. What hangs on it already is sure to run on the executor, too.
      * @param atOnce whether the result may be completed on this thread where the lock is there at once
      */
     <T> void acquireAsync(

@@ -10,15 +10,16 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The operations of locking, implemented by {@link LockTemplate}. Code that depends on this interface can be tested with
- * {@link #withoutLocking()} or a store in memory. A request without a wait time waits as long as the template says; in
- * {@code tryAcquire} and {@code tryRun} it does not wait.
+ * The operations of locking, implemented by {@link LockTemplate}. Code that depends on this interface can be tested
+ * with {@link #withoutLocking()} or a store in memory. A request without a wait time waits as long as the template
+ * says; in {@code tryAcquire} and {@code tryRun} it does not wait.
  *
- * <p>{@code execute}, {@code run} and {@code tryRun} bind the hold to the calling thread: inside the body the same thread
- * enters the same lock again without asking the store, with the same fencing token. A lease time of the inner request extends
- * a hold with a fixed end that would end sooner, by one request to the store; it never shortens one, and does not end the
- * renewal of a hold that is renewed. Other times of the inner request are ignored. {@code acquire} and {@code tryAcquire}
- * return a lease of their own each time, which may move to another thread and is therefore never reentrant.
+ * <p>{@code execute}, {@code run} and {@code tryRun} bind the hold to the calling thread: inside the body the same
+ * thread enters the same lock again without asking the store, with the same fencing token. A lease time of the inner
+ * request extends a hold with a fixed end that would end sooner, by one request to the store; it never shortens one,
+ * and does not end the renewal of a hold that is renewed. Other times of the inner request are ignored. {@code acquire}
+ * and {@code tryAcquire} return a lease of their own each time, which may move to another thread and is therefore never
+ * reentrant.
  *
  * <p>{@code executeStage} binds the hold to the thread that runs the work, and then to the stage that the work returns.
  */
@@ -30,8 +31,8 @@ public interface LockOperations {
      * @throws LockNotAcquiredException if others held the lock during the whole wait
      * @throws LockInterruptedException if the thread was interrupted; its flag is set again
      * @throws LockStoreException if the store failed or did not answer in time
-     * @throws IllegalStateException if this thread holds the name through {@code execute}, {@code run}, {@code tryRun}, a
-     *     {@link DistributedLock} or an annotated method, and would wait for itself
+     * @throws IllegalStateException if this thread holds the name through {@code execute}, {@code run}, {@code tryRun},
+     *     a {@link DistributedLock} or an annotated method, and would wait for itself
      */
     LockLease acquire(LockRequest request);
 
@@ -40,7 +41,7 @@ public interface LockOperations {
         return acquire(LockRequest.of(name));
     }
 
-    /** As {@link #acquire(LockRequest)}, but empty where others hold the lock, and without waiting unless it is asked for. */
+    /** As {@link #acquire(LockRequest)}, but empty where others hold the lock; waits only where that is asked for. */
     Optional<LockLease> tryAcquire(LockRequest request);
 
     /** As {@link #tryAcquire(LockRequest)}, for one name, without waiting. */
@@ -89,7 +90,8 @@ public interface LockOperations {
     }
 
     /**
-     * Runs work as {@link #run(LockRequest, LockedTask)}, if the lock can be had, without waiting unless it is asked for.
+     * Runs work as {@link #run(LockRequest, LockedTask)}, if the lock can be had, without waiting unless it is asked
+     * for.
      *
      * @return whether the work ran; false: others hold the lock
      * @throws X what the work threw, unchanged
@@ -102,29 +104,31 @@ public interface LockOperations {
     }
 
     /**
-     * Runs asynchronous work under a lock, which is released when the stage that the work returns is completed. No thread
-     * is blocked, neither while the lock is waited for nor while it is released.
+     * Runs asynchronous work under a lock, which is released when the stage that the work returns is completed. No
+     * thread is blocked, neither while the lock is waited for nor while it is released.
      *
-     * @param action the work, which is begun on a thread of {@link LockTemplate.Builder#executor}; null from it counts as
-     *     a stage that is completed with null
-     * @return completed on a thread of that executor when the lock is released, as the stage of the work is, or with the
-     *     exception that {@link #acquire(LockRequest)} would throw. A caller that cancels or completes it first gives up
-     *     the place, and the work is not begun; work that has begun keeps the lock until its stage is completed.
+     * @param action the work, which is begun on a thread of {@link LockTemplate.Builder#executor}; null from it counts
+     *     as a stage that is completed with null
+     * @return completed on a thread of that executor when the lock is released, as the stage of the work is, or with
+     *     the exception that {@link #acquire(LockRequest)} would throw. A caller that cancels or completes it first
+     *     gives up the place, and the work is not begun; work that has begun keeps the lock until its stage is
+     *     completed.
      */
     <T extends @Nullable Object> CompletableFuture<T> executeAsync(
             LockRequest request, Function<LockLease, ? extends CompletionStage<T>> action);
 
     /**
-     * Runs asynchronous work while the running thread holds a lock, as {@link #execute} does, and keeps the lock until the
-     * stage that the work returns is completed. A thread that holds the lock already enters it again. Once the work has
-     * returned, the hold belongs to the stage alone: the thread is no longer inside, nor is what continues the stage.
+     * Runs asynchronous work while the running thread holds a lock, as {@link #execute} does, and keeps the lock until
+     * the stage that the work returns is completed. A thread that holds the lock already enters it again. Once the work
+     * has returned, the hold belongs to the stage alone: the thread is no longer inside, nor is what continues the
+     * stage.
      *
      * @param action the work, which runs on this thread where the lock is there at once, and else on the template's
      *     executor; null from it counts as a stage that is completed with null
      * @return completed as the stage is, or with what the work threw, or with the exception that {@code execute} would
-     *     throw; in each case after the release, and never on the thread that completed the stage. A caller that cancels
-     *     or completes it first gives up the place, or ends the hold and cancels the stage, unless others wait for that
-     *     stage too.
+     *     throw; in each case after the release, and never on the thread that completed the stage. A caller that
+     *     cancels or completes it first gives up the place, or ends the hold and cancels the stage, unless others wait
+     *     for that stage too.
      */
     default <T extends @Nullable Object> CompletableFuture<T> executeStage(
             LockRequest request, LockedAction<? extends @Nullable CompletionStage<T>, ?> action) {
@@ -132,13 +136,14 @@ public interface LockOperations {
     }
 
     /**
-     * As {@link #executeStage}, for work that makes something which goes on after it was made, such as a publisher: the lock
-     * is kept until the end of that.
+     * As {@link #executeStage}, for work that makes something which goes on after it was made, such as a publisher: the
+     * lock is kept until the end of that.
      *
      * @param enclosing leases of such forms under which the caller runs although its thread does not: what they hold is
      *     entered again. Others have no effect.
      * @param action makes it, on a thread that is inside the lock
-     * @param end called with it on the same thread, which is outside again; gives the stage that is completed at its end
+     * @param end called with it on the same thread, which is outside again; gives the stage that is completed at its
+     *     end
      * @throws UnsupportedOperationException from an implementation of the application that does not have this method
      */
     default <B extends @Nullable Object, T extends @Nullable Object> CompletableFuture<T> executeUntil(
@@ -155,9 +160,9 @@ public interface LockOperations {
     }
 
     /**
-     * As {@link #lock(String)}, for what a request describes; several names are locked together, all or none. The wait time
-     * and the retries of the request are ignored, because each method says how long it waits: {@code lock()} without limit,
-     * {@code tryLock()} not at all. Its lease time holds where a call has none.
+     * As {@link #lock(String)}, for what a request describes; several names are locked together, all or none. The wait
+     * time and the retries of the request are ignored, because each method says how long it waits: {@code lock()}
+     * without limit, {@code tryLock()} not at all. Its lease time holds where a call has none.
      */
     DistributedLock lock(LockRequest request);
 
@@ -173,8 +178,8 @@ public interface LockOperations {
     }
 
     /**
-     * Returns operations that run everything without a lock: for tests, and for switching locking off. Leases are always
-     * held, and fencing tokens come from the local clock.
+     * Returns operations that run everything without a lock: for tests, and for switching locking off. Leases are
+     * always held, and fencing tokens come from the local clock.
      */
     static LockOperations withoutLocking() {
         return LockTemplate.withoutLocking();

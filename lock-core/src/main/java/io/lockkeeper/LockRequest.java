@@ -95,8 +95,8 @@ public record LockRequest(
     }
 
     /**
-     * Gives the hold a fixed end, 100 ms or more from the grant: it is not renewed, and ends by itself. There is no -1 for
-     * "until it is released", which is a request without a lease time.
+     * Gives the hold a fixed end, 100 ms or more from the grant: it is not renewed, and ends by itself. There is no -1
+     * for "until it is released", which is a request without a lease time.
      */
     public LockRequest withLeaseTime(Duration leaseTime) {
         Objects.requireNonNull(leaseTime, "leaseTime must not be null");
@@ -117,7 +117,7 @@ public record LockRequest(
         return new LockRequest(names, mode, waitTime, leaseTime, retryCount, retryDelay, minHoldTime, label);
     }
 
-    /** Sets the name under which metrics count the request: it takes few different values, such as a class and a method. */
+    /** Sets the name under which metrics count the request: one of a few values, such as a class and a method. */
     public LockRequest withLabel(String label) {
         Objects.requireNonNull(label, "label must not be null");
         return new LockRequest(names, mode, waitTime, leaseTime, retryCount, retryDelay, minHoldTime, label);

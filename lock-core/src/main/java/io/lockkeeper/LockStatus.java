@@ -10,8 +10,8 @@ import java.util.List;
  * @param name the lock's name
  * @param mode how it is held
  * @param holders the instances that hold it: none, one, or several readers
- * @param fencingToken the highest token given out or reserved for the name, which may be above that of the holder's lease
- *     ({@link LockInstance#fencingToken()}); among the locks that are held here, that of the lease
+ * @param fencingToken the highest token given out or reserved for the name, which may be above that of the holder's
+ *     lease ({@link LockInstance#fencingToken()}); among the locks that are held here, that of the lease
  * @param remaining how long the hold lasts without a further renewal; zero where the lock is free
  * @param waiters the instances that wait, in the order in which they will be served; the first hundred
  * @param waiting how many callers or instances wait in the store; some may have died since they asked last

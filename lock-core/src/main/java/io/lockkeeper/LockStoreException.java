@@ -4,8 +4,9 @@ package io.lockkeeper;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The store failed or did not answer in time, which says nothing about who holds the lock. A caller who waits hears of a
- * silent store 100 ms after the end of the wait at the latest, and a caller who does not wait after one command timeout.
+ * The store failed or did not answer in time, which says nothing about who holds the lock. A caller who waits hears of
+ * a silent store 100 ms after the end of the wait at the latest, and a caller who does not wait after one command
+ * timeout.
  */
 public final class LockStoreException extends LockException {
 

@@ -155,8 +155,8 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
     }
 
     /**
-     * Refuses new work, waits for work that holds locks, releases what is left and closes the store. Idempotent. After the wait
-     * it takes a few command timeouts at most, whatever the store does.
+     * Refuses new work, waits for work that holds locks, releases what is left and closes the store. Idempotent. After
+     * the wait it takes a few command timeouts at most, whatever the store does.
      */
     @Override
     public void close() {
@@ -201,8 +201,8 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
         }
 
         /**
-         * Sets the lease of holds that are renewed, every third of it; 1 s or more, 30 s unless set. A crashed holder blocks
-         * others so long.
+         * Sets the lease of holds that are renewed, every third of it; 1 s or more, 30 s unless set. A crashed holder
+         * blocks others so long.
          */
         public Builder leaseTime(Duration leaseTime) {
             if (leaseTime.compareTo(MIN_LEASE) < 0) {
@@ -213,7 +213,7 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
             return this;
         }
 
-        /** Sets the delay between the attempts of a request with retries that does not say; 1 ms or more, 100 ms unless set. */
+        /** Sets the delay between attempts of a request that does not say it; at least 1 ms, 100 ms unless set. */
         public Builder retryDelay(Duration retryDelay) {
             if (retryDelay.compareTo(Duration.ofMillis(1)) < 0) {
                 throw new IllegalArgumentException("The retry delay must be 1 ms or more, but is " + retryDelay);
@@ -250,7 +250,7 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
             return this;
         }
 
-        /** Sets the name that all instances of the application have, where theirs differ; the instance name unless set. */
+        /** Sets the name that all instances of the application have if theirs differ; the instance name unless set. */
         public Builder serviceName(String serviceName) {
             this.serviceName = Objects.requireNonNull(serviceName, "serviceName must not be null");
             return this;
@@ -258,10 +258,10 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
 
         /**
          * Sets where the callbacks of losses run, and everything that hangs on the futures of
-         * {@link LockTemplate#acquireAsync} and {@link LockTemplate#executeAsync}. It must have threads of its own: a task on
-         * the thread of the call would block the answers of the store. Unless set, daemon threads of the template: four
-         * suffice for any number of callbacks that do not block, there are more where those block, and losses come first.
-         * What a set executor refuses, with whatever exception or error, runs on such threads too.
+         * {@link LockTemplate#acquireAsync} and {@link LockTemplate#executeAsync}. It must have threads of its own: a
+         * task on the thread of the call would block the answers of the store. Unless set, daemon threads of the
+         * template: four suffice for any number of callbacks that do not block, there are more where those block, and
+         * losses come first. What a set executor refuses, with whatever exception or error, runs on such threads too.
          */
         public Builder executor(Executor executor) {
             this.executor = Objects.requireNonNull(executor, "executor must not be null");
@@ -269,9 +269,9 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
         }
 
         /**
-         * Sets what gives the body of an asynchronous form the context of its caller, such as that of its log, where the
-         * body does not begin on the caller's thread. Called on the thread of the call; what it returns runs on a thread of
-         * the executor instead of the body, and runs the body once. Unless set, bodies run as they are.
+         * Sets what gives the body of an asynchronous form the context of its caller, such as that of its log, where
+         * the body does not begin on the caller's thread. Called on the thread of the call; what it returns runs on a
+         * thread of the executor instead of the body, and runs the body once. Unless set, bodies run as they are.
          */
         public Builder taskDecorator(UnaryOperator<Runnable> decorator) {
             this.decorator = Objects.requireNonNull(decorator, "decorator must not be null");
@@ -285,8 +285,8 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
         }
 
         /**
-         * Sets what is asked before each acquisition, and may refuse it or hold the lock on beyond its release. Whatever
-         * form asks then enters a lock again that is held on, {@link LockTemplate#acquire},
+         * Sets what is asked before each acquisition, and may refuse it or hold the lock on beyond its release.
+         * Whatever form asks then enters a lock again that is held on, {@link LockTemplate#acquire},
          * {@link LockTemplate#acquireAsync} and their like included. Nothing is asked unless set.
          */
         public Builder interceptor(AcquisitionInterceptor interceptor) {

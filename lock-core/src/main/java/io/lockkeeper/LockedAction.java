@@ -12,6 +12,6 @@ import org.jspecify.annotations.Nullable;
 @FunctionalInterface
 public interface LockedAction<T extends @Nullable Object, X extends Throwable> {
 
-    /** Runs the work under a lease, which is released for it when it ends; what it throws reaches the caller unchanged. */
+    /** Runs the work under a lease, which is released when it ends; what it throws reaches the caller unchanged. */
     T run(LockLease lease) throws X;
 }

@@ -9,6 +9,6 @@ package io.lockkeeper;
 @FunctionalInterface
 public interface LockedTask<X extends Throwable> {
 
-    /** Runs the work under a lease, which is released for it when it ends; what it throws reaches the caller unchanged. */
+    /** Runs the work under a lease, which is released when it ends; what it throws reaches the caller unchanged. */
     void run(LockLease lease) throws X;
 }

@@ -9,8 +9,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One level of a hold, or of several: the leases that all levels share, but for its end. Where it is one of several holds,
- * the first loss frees what was taken last.
+ * One level of a hold, or of several: the leases that all levels share, but for its end. Where it is one of several
+ * holds, the first loss frees what was taken last.
  */
 final class NestedLease extends DelegatingLease {
 
@@ -241,7 +241,7 @@ final class NestedLease extends DelegatingLease {
         return result;
     }
 
-    /** Ends what belongs to this level alone: its callbacks would stay in a hold that goes on. Returns what it is still in. */
+    /** Ends what is this level's alone: its callbacks would stay in a hold that goes on. Returns what is left. */
     private List<ReentrantHold> leave() {
         List<Consumer<LockLostException>> known;
         List<ReentrantHold> stillIn;

@@ -5,8 +5,8 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A lease and the levels that share it, whichever owners they belong to. The last level to end releases the lease. When the
- * last exclusive level ends and levels that read are left, the hold goes on as that of a reader.
+ * A lease and the levels that share it, whichever owners they belong to. The last level to end releases the lease. When
+ * the last exclusive level ends and levels that read are left, the hold goes on as that of a reader.
  */
 final class ReentrantHold {
 
@@ -60,7 +60,7 @@ final class ReentrantHold {
         return true;
     }
 
-    /** Ends a level, and waits for the store or not; the last one releases the lease. A lost lease is reported by every level. */
+    /** Ends a level, waiting for the store or not; the last one releases the lease. Each reports a lost lease. */
     CompletableFuture<ReleaseResult> leave(NestedLease level, boolean waits) {
         CompletableFuture<?> downgrade = leave(level);
         if (downgrade == null) {

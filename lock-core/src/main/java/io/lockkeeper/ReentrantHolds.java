@@ -17,9 +17,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The one way in for all forms of a {@link LockTemplate}: asks what surrounds an acquisition, such as a transaction, then
- * enters again what the thread holds, without asking the manager, and acquires what is missing. Surrounding work that holds a
- * lock on has a level of its own, so that its thread enters the lock again until that work has ended.
+ * The one way in for all forms of a {@link LockTemplate}: asks what surrounds an acquisition, such as a transaction,
+ * then enters again what the thread holds, without asking the manager, and acquires what is missing. Surrounding work
+ * that holds a lock on has a level of its own, so that its thread enters the lock again until that work has ended.
  */
 class ReentrantHolds {
 
@@ -234,7 +234,8 @@ class ReentrantHolds {
         }
 
         /**
-         * Returns whether a hold has ended and is forgotten, because no body of it runs: a fixed lease that ended as asked.
+         * Returns whether a hold has ended and is forgotten, because no body of it runs: a fixed lease that ended as
+         * asked.
          *
          * @throws LockLostException if the hold was lost; it is forgotten then, too
          */
@@ -274,7 +275,7 @@ class ReentrantHolds {
                             .thenRun(() -> extendedFor = Duration.ofNanos(System.nanoTime() - begunNanos));
         }
 
-        /** Returns a request for what is not held yet, with the time that extensions have left; null: nothing is missing. */
+        /** Returns a request for what is not held yet, with the time that extensions left; null: nothing is missing. */
         private @Nullable LockRequest missing() {
             LockRequest missing = level.missing();
             Duration extended = extendedFor;

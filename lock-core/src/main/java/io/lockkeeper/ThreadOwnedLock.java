@@ -9,7 +9,7 @@ import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The {@link java.util.concurrent.locks.Lock} view of a lock: each level that a thread enters is a level of its hold. */
+/** The {@link java.util.concurrent.locks.Lock} view of a lock: what a thread enters is a level of its hold. */
 final class ThreadOwnedLock implements DistributedLock {
 
     private static final Logger log = LoggerFactory.getLogger(LockLease.class);
@@ -21,7 +21,7 @@ final class ThreadOwnedLock implements DistributedLock {
     /** A view of the lock of readers, and of that of writers. */
     record Pair(DistributedLock readLock, DistributedLock writeLock) implements DistributedReadWriteLock {}
 
-    /** Makes a view. How long to wait, each call says itself: what the request says of waiting and of retries is left out. */
+    /** Makes a view. Each call says itself how long to wait; what the request says of that is left out. */
     ThreadOwnedLock(ReentrantHolds holds, LockRequest request) {
         this.holds = holds;
         this.request = request.withoutWaiting();
@@ -72,7 +72,7 @@ final class ThreadOwnedLock implements DistributedLock {
         return tryLock(request.withWaitTime(waitTime).withLeaseTime(leaseTime));
     }
 
-    /** Ends the last level that this thread locked with these names, and logs an end that the caller does not expect. */
+    /** Ends the last level that this thread locked with these names; logs an end that the caller does not expect. */
     @Override
     public void unlock() {
         ReleaseResult result = release();

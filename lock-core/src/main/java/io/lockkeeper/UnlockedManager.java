@@ -8,7 +8,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 
-/** Locking switched off: every caller has every lock at once, any number of callers together, and there is none to see. */
+/** Locking switched off: any number of callers have every lock at once, and there is none to see. */
 final class UnlockedManager implements LockManager, LockInspector {
 
     private static final AtomicLong TOKENS = new AtomicLong();

@@ -47,8 +47,8 @@ final class AcquireAttempt {
             }
 
             /**
-             * Returns the local time at which the store's clock shows a given time at the earliest: the answer of the sample
-             * was made after its question was sent.
+             * Returns the local time at which the store's clock shows a given time at the earliest: the answer of the
+             * sample was made after its question was sent.
              *
              * @return null where there is no sample, or one that is too old to trust
              */
@@ -90,7 +90,7 @@ final class AcquireAttempt {
     @Nullable
     Grant grant;
 
-    /** Whether messages that concern it may have been missed since the first question was sent, or overtook its answer. */
+    /** Whether messages for it may have been missed since the first question was sent, or overtook its answer. */
     boolean missed;
 
     /** Whether others wait for its hold, where that news overtook the answer. */
@@ -138,7 +138,7 @@ final class AcquireAttempt {
                 : grant != null ? LockListener.Way.GRANT : LockListener.Way.POLL;
     }
 
-    /** Returns whether the store's queue was empty when this attempt asked, and no one came since, as far as is known. */
+    /** Returns whether the store's queue was empty when this attempt asked, and none is known to have come since. */
     boolean isUncontended() {
         return isAsking() && grant == null && !contended;
     }

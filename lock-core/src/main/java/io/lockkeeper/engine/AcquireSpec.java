@@ -13,7 +13,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the attempts of a local lock ask the store for, beside names; one object for all callers who ask for nothing special.
+ * What the attempts of a local lock ask the store for, beside names; one object for all callers who ask for nothing
+ * special.
  *
  * @param mode how the locks are shared
  * @param leaseMillis how long the store keeps a hold: the time until the local deadline, and a margin
@@ -41,7 +42,7 @@ record AcquireSpec(ClaimMode mode, long leaseMillis, boolean fixed, int maxPasse
         return new AcquireSpec(mode, believedMillis + marginMillis(believedMillis), true, 0);
     }
 
-    /** Every instance takes several locks in this order, so that no two wait for each other: that of their UTF-8 bytes. */
+    /** Every instance takes several locks in this order, that of their UTF-8 bytes: no two wait for each other. */
     static List<String> inGlobalOrder(List<String> names) {
         return names.size() == 1
                 ? names
@@ -56,13 +57,14 @@ record AcquireSpec(ClaimMode mode, long leaseMillis, boolean fixed, int maxPasse
         return time.compareTo(LONGEST) > 0 ? LONGEST : time;
     }
 
-    /** Returns how long a holder stops believing before the store does: for clocks that drift and threads that are late. */
+    /** Returns how long a holder stops believing before the store: for clocks that drift and threads that are late. */
     static long marginMillis(long leaseMillis) {
         return Math.max(100, leaseMillis / 100);
     }
 
     /**
-     * The id of an attempt. Its text is made when it is asked for: a hold keeps the id for long, and needs the text seldom.
+     * The id of an attempt. Its text is made when it is asked for: a hold keeps the id for long, and needs the text
+     * seldom.
      *
      * @param client the id of the client
      * @param number the number of the attempt

@@ -24,9 +24,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Executes the actions of local locks, in order, outside their monitors, sets their timers, and brings them their events. An
- * action that throws anything is executed again at the next look, and a question that throws is a failed one: nothing ends
- * in silence. One file, longer than others, because this rule and the order hold only where all actions pass one place.
+ * Executes the actions of local locks, in order, outside their monitors, sets their timers, and brings them their
+ * events. An action that throws anything is executed again at the next look, and a question that throws is a failed
+ * one: nothing ends in silence. One file, longer than others, because this rule and the order hold only where all
+ * actions pass one place.
  */
 final class ActionExecutor {
 
@@ -42,8 +43,8 @@ final class ActionExecutor {
     static final long PLACE_GONE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
     /**
-     * The pauses between the repetitions of a release begin with the first, and double up to the second, or half a command
-     * timeout: closing waits for two of these only.
+     * The pauses between the repetitions of a release begin with the first, and double up to the second, or half a
+     * command timeout: closing waits for two of these only.
      */
     private static final long LEAST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
@@ -121,7 +122,7 @@ final class ActionExecutor {
 
     // ---- events ----
 
-    /** Brings an event to a lock and executes what follows, as {@link #on(LocalLock, long, Event)}, in the background. */
+    /** Brings an event to a lock and executes what follows in the background: {@link #on(LocalLock, long, Event)}. */
     @Nullable
     CompletableFuture<ReleaseResult> on(LocalLock lock, Event event) {
         return on(lock, IN_BACKGROUND, event);
@@ -131,8 +132,8 @@ final class ActionExecutor {
      * Brings an event to a lock and executes what follows.
      *
      * @param waitNanos how long this thread, on which commands run, waits for their answers; 0: not at all
-     * @return completed when the hold is known to have ended that ends with the event, or the place is gone that was given up;
-     *     null: the event came too late
+     * @return completed when the hold is known to have ended that ends with the event, or the place is gone that was
+     *     given up; null: the event came too late
      */
     @Nullable
     CompletableFuture<ReleaseResult> on(LocalLock lock, long waitNanos, Event event) {
@@ -275,7 +276,7 @@ final class ActionExecutor {
         return last;
     }
 
-    /** Carries out an action, which completes what is gone by it; a refusal waits until what was given up before is gone. */
+    /** Carries out an action, which completes what is gone by it; a refusal waits until what was given up is gone. */
     private void carryOut(LocalLock lock, LockAction action, CompletableFuture<ReleaseResult> gone, long waitNanos) {
         if (action instanceof LockAction.Ask ask) {
             ask(lock, ask.attempt(), waitNanos);
@@ -493,7 +494,7 @@ final class ActionExecutor {
                 Math.max(leaseMillis, ALIVE_POLLS * traits.pollInterval().toMillis()));
     }
 
-    /** The store remembers nothing of the attempt: a poll that is still on its way would get the lock for a whole lease. */
+    /** The store remembers nothing of the attempt: a poll still on its way would get the lock for a whole lease. */
     private void releaseAgain(StoreHold ended, ClockReading lastArrival) {
         ReleaseCommand again = new ReleaseCommand(ended.names, ended.attempt(), 0, 0);
         new Ending(again, lastArrival.plusMillis(ended.spec.leaseMillis()), null).at(lastArrival);
@@ -523,7 +524,7 @@ final class ActionExecutor {
         return ending;
     }
 
-    /** Returns what is completed when nothing can arrive any more of the attempts that were cancelled, and that is released. */
+    /** Returns what is completed when nothing of cancelled attempts can arrive any more, and that is released. */
     CompletableFuture<?> lastCancels() {
         return CompletableFuture.allOf(
                 lastCancels.stream().map(ending -> ending.over).toArray(CompletableFuture<?>[]::new));

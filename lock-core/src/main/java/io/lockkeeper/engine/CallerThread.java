@@ -18,8 +18,8 @@ final class CallerThread {
     private CallerThread() {}
 
     /**
-     * Returns for how long the store may do input and output on this thread, which waits for so long; 0 on a virtual one: an
-     * interrupt would close the socket that it reads from.
+     * Returns for how long the store may do input and output on this thread, which waits for so long; 0 on a virtual
+     * one: an interrupt would close the socket that it reads from.
      */
     static long waits(long nanos) {
         return isVirtual(Thread.currentThread()) ? 0 : nanos;
@@ -42,8 +42,8 @@ final class CallerThread {
     }
 
     /**
-     * Waits until an answer is there, or a time is over. The wait of a future itself would run other tasks of the pool on a
-     * worker of a {@link ForkJoinPool}, inside of the locks that it holds.
+     * Waits until an answer is there, or a time is over. The wait of a future itself would run other tasks of the pool
+     * on a worker of a {@link ForkJoinPool}, inside of the locks that it holds.
      */
     static void await(CompletableFuture<?> answer, long nanos) throws InterruptedException {
         if (answer.isDone()) {

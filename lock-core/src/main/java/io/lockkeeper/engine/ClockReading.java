@@ -4,7 +4,7 @@ package io.lockkeeper.engine;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 
-/** A point in time on the monotonic clock and on the wall clock: the present, when a command was sent, or a deadline. */
+/** A point in time on the monotonic and on the wall clock: the present, when something was sent, or a deadline. */
 record ClockReading(long nanos, long wallMillis) {
 
     /** On the monotonic clock: no time at which something is to be done. */
@@ -37,8 +37,8 @@ record ClockReading(long nanos, long wallMillis) {
     }
 
     /**
-     * Returns the nanoseconds until this deadline for which a store is to keep something: a wall clock that was set forward
-     * may be set back. Not negative.
+     * Returns the nanoseconds until this deadline for which a store is to keep something: a wall clock that was set
+     * forward may be set back. Not negative.
      */
     long nanosToKeepFrom(ClockReading now) {
         return Math.max(0, nanos - now.nanos);

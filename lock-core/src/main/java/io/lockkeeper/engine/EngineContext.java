@@ -30,7 +30,7 @@ record EngineContext(
         return ThreadLocalRandom.current().nextLong(origin, bound);
     }
 
-    /** Logs a line of a handler of errors: where the log has no memory either, what the handler does next matters more. */
+    /** Logs a line of a handler of errors: where the log lacks memory, too, what the handler does next matters more. */
     static void quietly(Runnable line) {
         try {
             line.run();

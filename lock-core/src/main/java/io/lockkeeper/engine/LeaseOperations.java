@@ -180,9 +180,9 @@ record LeaseOperations(
         }
 
         /**
-         * Makes a reader of an exclusive holder: in the store its attempt ends and a reader's attempt begins, in one step that
-         * nothing can come between. While the store does not answer, either of them may hold the lock there; the reader
-         * believes until the deadline that the exclusive hold had, which is before the end of both.
+         * Makes a reader of an exclusive holder: in the store its attempt ends and a reader's attempt begins, in one
+         * step that nothing can come between. While the store does not answer, either of them may hold the lock there;
+         * the reader believes until the deadline that the exclusive hold had, which is before the end of both.
          */
         @Override
         public CompletableFuture<?> downgrade() {
@@ -225,7 +225,7 @@ record LeaseOperations(
                 : AcquireSpec.fixed(ClaimMode.READ, TimeUnit.NANOSECONDS.toMillis(end.nanosToKeepFrom(now)) + 1);
     }
 
-    /** Tells the store of a downgrade, again and again; returns what is completed with the first answer, or without it. */
+    /** Tells the store of a downgrade, again and again; the result is completed with the first answer, or without. */
     private CompletableFuture<?> tell(StoreHold before, StoreHold reader) {
         ClockReading sent = context.now();
         HandOverCommand command = new HandOverCommand(

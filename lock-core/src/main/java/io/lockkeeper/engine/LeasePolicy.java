@@ -35,7 +35,7 @@ record LeasePolicy(
         return Math.min(pollMillis, ASK_AGAIN_MILLIS);
     }
 
-    /** Returns when to ask again what is said to change after a time: then, or when the next poll is due, and some jitter. */
+    /** Returns when to ask again what is said to change: then, or when the next poll is due, and some jitter. */
     long pollNanos(long millis) {
         long due = Math.min(pollMillis, Math.max(0, millis));
         return TimeUnit.MILLISECONDS.toNanos(due + random.applyAsLong(5, 25 + due / 20));
@@ -65,8 +65,8 @@ record LeasePolicy(
     }
 
     /**
-     * Returns a hold that the store gave by a grant; null where the store must confirm it: always, or because its end cannot
-     * be told in local time, or has come, or because the grant is one of several locks.
+     * Returns a hold that the store gave by a grant; null where the store must confirm it: always, or because its end
+     * cannot be told in local time, or has come, or because the grant is one of several locks.
      */
     @Nullable
     StoreHold hold(

@@ -15,8 +15,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What this instance asks for, waits for and holds: the local locks by the ids of their attempts, the callers without an
- * answer, each with the local lock that it has entered, and how many leases there are.
+ * What this instance asks for, waits for and holds: the local locks by the ids of their attempts, the callers without
+ * an answer, each with the local lock that it has entered, and how many leases there are.
  */
 final class LeaseRegistry {
 
@@ -102,7 +102,7 @@ final class LeaseRegistry {
         return leasesOf(holds()).toList();
     }
 
-    /** Returns the lease of an attempt that has been held for the longest time; empty: the attempt holds nothing here. */
+    /** Returns the lease of an attempt that has been held for longest; empty: the attempt holds nothing here. */
     Optional<ManagedLease> heldBy(String attempt) {
         return leasesOf(Stream.ofNullable(lockOf(attempt))
                         .map(LocalLock::hold)

@@ -23,11 +23,11 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Looks at all holds now and then: renews each after a third of its lease, ends what has reached its deadline without a
- * renewal, and notices when the machine was suspended. Renewals due within lease/60 of each other are sent in one batch. A
- * renewal that fails is repeated until the deadline.
+ * renewal, and notices when the machine was suspended. Renewals due within lease/60 of each other are sent in one
+ * batch. A renewal that fails is repeated until the deadline.
  *
- * <p>A look at all holds is cheaper than a timer for each: most holds end long before they are due, and would only add and
- * remove their timers.
+ * <p>A look at all holds is cheaper than a timer for each: most holds end long before they are due, and would only add
+ * and remove their timers.
  */
 final class LeaseRenewer {
 
@@ -45,7 +45,7 @@ final class LeaseRenewer {
     private static final long MIN_RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
     private static final long MAX_RETRY_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-    /** What is left of a hold that was given in doubt, or of a grant that came late: too little to wait with its renewal. */
+    /** What is left of a hold given in doubt, or of a grant that came late: too little to wait with its renewal. */
     private static final long SHORT_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
     /** The part of a lease by which a renewal may come earlier than it must, to come with others. */
@@ -268,8 +268,8 @@ final class LeaseRenewer {
     }
 
     /**
-     * Never an exact end: a copy that comes late would cut off what a later extension was promised. A hold whose end comes
-     * nearer is released by us when that has come.
+     * Never an exact end: a copy that comes late would cut off what a later extension was promised. A hold whose end
+     * comes nearer is released by us when that has come.
      */
     private static long withMargin(long millis) {
         return millis + AcquireSpec.marginMillis(millis);

@@ -18,26 +18,26 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The callers of one JVM who share one place in the store's queue for a lock, or for a set of locks, and one hold after the
- * other: a pure state machine. Each method is an event; it changes the state and returns what is to be done. It knows no
- * store, no clock, no future and no thread; callers of its methods own its monitor.
+ * The callers of one JVM who share one place in the store's queue for a lock, or for a set of locks, and one hold after
+ * the other: a pure state machine. Each method is an event; it changes the state and returns what is to be done. It
+ * knows no store, no clock, no future and no thread; callers of its methods own its monitor.
  *
- * <p>The local queue is first in, first out. A released hold passes to the next local caller within a budget of passes and
- * time (Dice, Marathe and Shavit, "Lock Cohorting", PPoPP 2012; abortable as there: the last waiter who leaves gives the
- * place up). Readers are all let in together; for a while others may join them, then callers need another local lock: so
- * readers have one hold each time.
+ * <p>The local queue is first in, first out. A released hold passes to the next local caller within a budget of passes
+ * and time (Dice, Marathe and Shavit, "Lock Cohorting", PPoPP 2012; abortable as there: the last waiter who leaves
+ * gives the place up). Readers are all let in together; for a while others may join them, then callers need another
+ * local lock: so readers have one hold each time.
  *
  * <pre>
  *                                   replied: Queued            replied: Acquired, or granted
  *   empty --enter--> attempt Asking ---------------> attempt Queued ---------------> hold
- *                        |   ^  ^                      |    ^ failed, Busy: asks again  | released: to the next local caller,
- *        replied: Acquired   |  +---- due -------------+                               |   or to the store: a new attempt asks
- *                        v   +-------------------------------------------------------- + lost: a new attempt asks
- *                       hold                                  no waiter is left: retired
+ *                        |   ^  ^                      |    ^ failed, Busy: asks again  | released: to the next local
+ *        caller, replied: Acquired   |  +---- due -------------+                               |   or to the store: a
+ *                        new attempt asks v   +-------------------------------------------------------- + lost: a new
+ *                       attempt asks hold                                  no waiter is left: retired
  * </pre>
  *
- * There is never both an attempt and a hold. The class is longer than most, because it is all that decides: what is in two
- * places elsewhere is the cause of most errors in locks.
+ * There is never both an attempt and a hold. The class is longer than most, because it is all that decides: what is in
+ * two places elsewhere is the cause of most errors in locks.
  */
 final class LocalLock {
 
@@ -199,8 +199,8 @@ final class LocalLock {
     }
 
     /**
-     * Returns whether a caller has asked in vain. One whose question has not been sent, because others come first, goes by any
-     * answer that the store has given meanwhile.
+     * Returns whether a caller has asked in vain. One whose question has not been sent, because others come first, goes
+     * by any answer that the store has given meanwhile.
      */
     private boolean isSilentTo(PendingRequest waiter, ClockReading now, PendingAnswers.Heard heard) {
         AcquireAttempt asking = attempt;
@@ -310,7 +310,7 @@ final class LocalLock {
         }
     }
 
-    /** An attempt has ended without our doing. What a late command of a revoked one may have in the store is given back. */
+    /** An attempt has ended without our doing. What a late command of a revoked one may have is given back. */
     private void startOver(AcquireAttempt ended, ClockReading now) {
         end(ended, ended.revoked);
         askOrRetire(now);
@@ -331,7 +331,7 @@ final class LocalLock {
         }
     }
 
-    /** What an attempt has in the store goes back; that of a hold, whose release may come after this, is kept as long. */
+    /** What an attempt has in the store goes back; a hold, whose release may come after this, is kept as long. */
     private void cancelAgain(AcquireAttempt asked, ClockReading now) {
         StoreHold before = asked.hold();
         decide(new LockAction.Cancel(asked, before == null ? 0 : before.keepMillis(now)));
@@ -425,7 +425,7 @@ final class LocalLock {
         return waiters.stream().anyMatch(waiter -> waiter.request.minHoldTime().compareTo(left) > 0);
     }
 
-    /** The hold of the attempt that asks or waits was taken away by force: the news overtook the grant, or the answer. */
+    /** The hold of the attempt that asks or waits was taken by force: the news overtook the grant, or the answer. */
     List<LockAction> revoked(String id, ClockReading now) {
         AcquireAttempt waiting = attempt(id);
         if (waiting != null) {
@@ -513,8 +513,8 @@ final class LocalLock {
     }
 
     /**
-     * One of the holders has released the lock: the hold passes to the next local caller, is handed over in the store, or
-     * ends there; or the other readers go on. Null: it had ended before.
+     * One of the holders has released the lock: the hold passes to the next local caller, is handed over in the store,
+     * or ends there; or the other readers go on. Null: it had ended before.
      */
     @Nullable
     List<LockAction> released(StoreHold ended, long keepMillis, ClockReading now) {
@@ -553,8 +553,8 @@ final class LocalLock {
     }
 
     /**
-     * A hold is lost, or goes on as that of a reader in another local lock: those who wait here ask anew. Null: it had ended
-     * before.
+     * A hold is lost, or goes on as that of a reader in another local lock: those who wait here ask anew. Null: it had
+     * ended before.
      */
     @Nullable
     List<LockAction> lost(StoreHold gone, String reason, ClockReading now) {

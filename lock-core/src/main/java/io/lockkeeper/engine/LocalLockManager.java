@@ -43,7 +43,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
 
     private static final int MOST_NAMED = 10;
 
-    /** After its wait, closing takes so many command timeouts at most: for what is under way, for a late copy, for its end. */
+    /** After its wait, closing takes so many command timeouts: for what is under way, a late copy, and its end. */
     private static final int LAST_COMMANDS = 3;
 
     private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
@@ -365,7 +365,8 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
     }
 
     /**
-     * Refuses callers who hold nothing, waits for the holders as the settings say, refuses all and releases what is left.
+     * Refuses callers who hold nothing, waits for the holders as the settings say, refuses all and releases what is
+     * left.
      *
      * @param waiting the thread that waits for the result, and not for leases of its own; null: none waits
      * @param timer ends the steps that take too long
@@ -392,7 +393,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
         return closed;
     }
 
-    /** Gives back what there is, and what may still come. Each step has the time that it needs where the store answers. */
+    /** Gives back what there is and what may still come. Each step has the time that it needs if the store answers. */
     private CompletableFuture<?> end(Scheduler timer) {
         Duration once = traits.commandTimeout();
         return atMost(once, timer, inBackground(this::refuseNested))

@@ -17,12 +17,12 @@ sealed interface LockAction {
     record Forget(AcquireAttempt attempt) implements LockAction {}
 
     /**
-     * Ends whatever an attempt, which has ended, may have in the store, for as long as a command of it may still arrive. The
-     * lock stays taken for a while all the same, after a hold of the attempt.
+     * Ends whatever an attempt, which has ended, may have in the store, for as long as a command of it may still
+     * arrive. The lock stays taken for a while all the same, after a hold of the attempt.
      */
     record Cancel(AcquireAttempt attempt, long keepMillis) implements Command {}
 
-    /** Ends a hold in the store, with the last token that was used (0: all that are reserved); the lock may stay taken. */
+    /** Ends a hold in the store, with the last token used (0: all that are reserved); the lock may stay taken. */
     record Release(StoreHold hold, long lastToken, long keepMillis) implements Command {}
 
     /** Ends a hold and asks for the next attempt in one command. */
@@ -34,8 +34,8 @@ sealed interface LockAction {
     record Grant(PendingRequest waiter, StoreHold hold, long token, LockListener.Way path) implements LockAction {}
 
     /**
-     * Tells a caller that an attempt holds the lock (null: an unknown one); where its place is given up just before, when that
-     * is gone, unless that takes long.
+     * Tells a caller that an attempt holds the lock (null: an unknown one); where its place is given up just before,
+     * when that is gone, unless that takes long.
      */
     record Refuse(PendingRequest waiter, @Nullable String holder) implements LockAction {}
 

@@ -25,7 +25,7 @@ import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** Looks at locks for operators, and knows which instances hold them or wait for them: those seen lately without the store. */
+/** Looks at locks for operators, and knows which instances hold them or wait: those seen lately without the store. */
 final class LockInspection implements LockInspector {
 
     /** Most names may be of locks that were released a moment ago. */

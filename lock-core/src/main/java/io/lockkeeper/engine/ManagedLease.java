@@ -74,7 +74,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     private List<Consumer<LockLostException>> callbacks = List.of();
     private volatile @Nullable LockLostException loss;
 
-    /** The end of this reader's own lease, whatever others do who share the hold; one that was seen to pass stays so. */
+    /** The end of this reader's own lease, whatever others do who share the hold; once seen to pass, it stays. */
     volatile @Nullable ClockReading ownEnd;
 
     private volatile boolean ownEndSeen;
@@ -108,7 +108,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
 
     abstract void over();
 
-    /** The caller receives the lease. From now on listeners hear of it, first of this; one that throws gives it back. */
+    /** The caller receives the lease. Listeners hear of it from now on; one that throws gives it back. */
     void received(long number, ClockReading asked, int tries, LockListener.Way path) {
         thread = Thread.currentThread();
         try {

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Answers that are to come, of the store or for callers: each is told once, whatever happens where it is told first. */
+/** Answers to come, of the store or for callers: each is told once, whatever happens where it is told first. */
 final class PendingAnswers {
 
     private static final Logger log = LoggerFactory.getLogger(PendingAnswers.class);
@@ -120,8 +120,8 @@ final class PendingAnswers {
     }
 
     /**
-     * Gives a command to the store and tells its answer, once, or again later where that throws something; one that does not
-     * come is told as a failure, and again if it comes after that.
+     * Gives a command to the store and tells its answer, once, or again later where that throws something; one that
+     * does not come is told as a failure, and again if it comes after that.
      */
     <T> void send(Supplier<CompletableFuture<T>> command, BiConsumer<@Nullable T, @Nullable Throwable> then) {
         await(safely(command), (reply, failure) -> {

@@ -12,8 +12,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One caller who has asked for a lock and has no lease yet. It is completed exactly once: with the lease, with a failure, or by
- * the caller who cancels it.
+ * One caller who has asked for a lock and has no lease yet. It is completed exactly once: with the lease, with a
+ * failure, or by the caller who cancels it.
  */
 final class PendingRequest extends CompletableFuture<ManagedLease> {
 
@@ -22,7 +22,7 @@ final class PendingRequest extends CompletableFuture<ManagedLease> {
     /** How long a caller whose time is up still waits for an answer that the store owes. */
     static final long GRACE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
-    /** The part of it that is left also where the end of the wait came late: what came meanwhile must be heard first. */
+    /** The part of it that is left where the end of the wait came late, too: what came meanwhile is heard first. */
     private static final long LEAST_GRACE_NANOS = TimeUnit.MILLISECONDS.toNanos(25);
 
     final long number;
@@ -50,7 +50,7 @@ final class PendingRequest extends CompletableFuture<ManagedLease> {
     /** When the present try began: the first one, or a retry. Guarded by the local lock. */
     ClockReading tried;
 
-    /** Whether the caller waits where the lock is held; false: it wants an answer at once. Guarded by the local lock. */
+    /** Whether the caller waits for a held lock; false: it wants an answer at once. Guarded by the local lock. */
     boolean waits;
 
     /** Whether the time is up, and an answer that is due at any moment is awaited. Guarded by the local lock. */
@@ -77,7 +77,7 @@ final class PendingRequest extends CompletableFuture<ManagedLease> {
     /** Whether the caller is being told the end, or does not want it any more. Guarded by this. */
     private boolean answering;
 
-    /** What the caller has in hand: ended by the caller, the request is withdrawn. Null: a thread is blocked instead. */
+    /** What the caller has: where the caller ends it, the request is withdrawn. Null: a thread is blocked instead. */
     private final @Nullable CompletableFuture<?> result;
 
     PendingRequest(

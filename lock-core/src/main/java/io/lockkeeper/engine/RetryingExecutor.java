@@ -11,8 +11,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Runs every task exactly once, whatever its executor throws: a forgotten task is a lease that is never released, or a loss
- * that is never told. Where no thread can be had, tasks wait for the timer.
+ * Runs every task exactly once, whatever its executor throws: a forgotten task is a lease that is never released, or a
+ * loss that is never told. Where no thread can be had, tasks wait for the timer.
  */
 final class RetryingExecutor implements Executor, AutoCloseable {
 
@@ -25,7 +25,7 @@ final class RetryingExecutor implements Executor, AutoCloseable {
     private final Set<Task> waiting = ConcurrentHashMap.newKeySet();
     private volatile boolean closed;
 
-    /** Creates an executor; what it refuses, a fallback runs, or the timer where tasks never block, and there is none. */
+    /** Creates an executor; what it refuses, a fallback runs; where there is none, as tasks never block, the timer. */
     RetryingExecutor(Executor executor, @Nullable Executor fallback, Scheduler scheduler) {
         this.executor = executor;
         this.fallback = fallback;

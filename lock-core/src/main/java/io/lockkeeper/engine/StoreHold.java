@@ -70,7 +70,7 @@ final class StoreHold {
 
     private volatile ClockReading deadline;
 
-    /** Why its deadline has ended it, once that was seen to have passed: no renewal brings the hold back. Null: it was not. */
+    /** Why its deadline has ended it, once that was seen: no renewal brings the hold back. Null: it was not. */
     private volatile @Nullable String expired;
 
     /** Null while the hold is renewed. */
@@ -237,8 +237,8 @@ final class StoreHold {
     }
 
     /**
-     * Moves the deadline back to a moment at which the store may end the hold. Only a renewal that is sent after this one
-     * moves it forward again: the answer to an earlier one says nothing about the end that the store has now.
+     * Moves the deadline back to a moment at which the store may end the hold. Only a renewal that is sent after this
+     * one moves it forward again: the answer to an earlier one says nothing about the end that the store has now.
      */
     synchronized void limit(ClockReading end, ClockReading sent) {
         limited = sent;
@@ -282,7 +282,7 @@ final class StoreHold {
         return known != null ? known : Objects.requireNonNullElse(expired, NOT_RENEWED);
     }
 
-    /** Returns why it ends, now that the store says so: its deadline may have come first, unseen by a suspended machine. */
+    /** Returns why it ends when the store says so: its deadline may have come first, unseen by a suspended machine. */
     String endReasonByStore(ClockReading now) {
         return isExpired(now) ? endReason() : SAYS_ENDED;
     }

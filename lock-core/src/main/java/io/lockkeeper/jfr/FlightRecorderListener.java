@@ -12,8 +12,8 @@ import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * Writes events for the JDK Flight Recorder: {@code io.lockkeeper.LockWait}, {@code io.lockkeeper.LockHold} and
- * {@code io.lockkeeper.LockLost}. Nothing is kept while no recording wants them. What began before the recording is not in
- * it.
+ * {@code io.lockkeeper.LockLost}. Nothing is kept while no recording wants them. What began before the recording is not
+ * in it.
  */
 public final class FlightRecorderListener implements LockListener {
 

@@ -7,8 +7,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * A glob as Redis understands it: {@code *}, {@code ?}, {@code [a-c]}, {@code [^a]}, and a backslash before what is meant as
- * it is. Nothing is an error: the ends of a range may come in any order, a class may lack its end.
+ * A glob as Redis understands it: {@code *}, {@code ?}, {@code [a-c]}, {@code [^a]}, and a backslash before what is
+ * meant as it is. Nothing is an error: the ends of a range may come in any order, a class may lack its end.
  */
 final class Glob {
 

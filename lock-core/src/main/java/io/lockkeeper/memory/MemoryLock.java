@@ -121,7 +121,7 @@ final class MemoryLock {
         return isHolder(claim.attempt()) || ((ahead || queue.isEmpty()) && isFreeFor(claim.mode()));
     }
 
-    /** Makes an attempt a holder until a given time, or gives its hold a new end, and returns the first of its tokens. */
+    /** Makes an attempt a holder until a given time, or gives its hold a new end; returns the first of its tokens. */
     long hold(AcquireCommand claim, long end, boolean exact) {
         if (isHolder(claim.attempt())) {
             prolong(claim.attempt(), end, exact);

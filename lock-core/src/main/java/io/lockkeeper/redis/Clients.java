@@ -63,8 +63,9 @@ record Clients(RedisConnectionFactory factory, Duration limit) {
     }
 
     /**
-     * Returns a factory for a connection that is taken for good: several stores must not use up the application's pool. It is
-     * the application's own where that has none, or connects in its own way. One of Jedis waits so long for a message.
+     * Returns a factory for a connection that is taken for good: several stores must not use up the application's pool.
+     * It is the application's own where that has none, or connects in its own way. One of Jedis waits so long for a
+     * message.
      */
     RedisConnectionFactory outsideOfThePool(Duration silence) {
         RedisConfiguration servers = serversOf(factory);

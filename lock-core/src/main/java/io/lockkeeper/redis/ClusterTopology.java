@@ -52,7 +52,7 @@ final class ClusterTopology {
         return masters;
     }
 
-    /** Returns whether the caller is the one that should let this learn anew now; soon, but not in quick turns after a failure. */
+    /** Returns whether the caller should let this learn anew now: soon, but not in quick turns after a failure. */
     boolean isOld(boolean afterFailure) {
         long last = learned.get();
         long now = System.nanoTime();
@@ -87,8 +87,8 @@ final class ClusterTopology {
     }
 
     /**
-     * Returns for each server one key that it has and that begins as all matches of a pattern do. A server that can have
-     * no such key is left out: it has no match either.
+     * Returns for each server one key that it has and that begins as all matches of a pattern do. A server that can
+     * have no such key is left out: it has no match either.
      */
     List<byte[]> routes(byte[] pattern) {
         if (!single && masters.isEmpty()) {

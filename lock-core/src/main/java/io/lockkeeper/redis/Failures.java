@@ -96,21 +96,21 @@ public final class Failures {
         return says(reply, "NOAUTH") || says(reply, "WRONGPASS");
     }
 
-    /** Returns whether a command names several keys of a slot that is on its way to another master: neither takes it. */
+    /** Returns whether a command names several keys of a slot that moves to another master: neither takes it. */
     static boolean isOfMovingSlot(Throwable failure, List<?> keys) {
         return keys.size() > 1 && says(failure, "TRYAGAIN");
     }
 
     /**
-     * Returns whether a script says that its attempt does not hold the lock. Of a command that was sent twice that is no
-     * answer: the first copy may have ended the hold, and the next holder may have come and gone since.
+     * Returns whether a script says that its attempt does not hold the lock. Of a command that was sent twice that is
+     * no answer: the first copy may have ended the hold, and the next holder may have come and gone since.
      */
     public static boolean isNotHeld(@Nullable Object reply) {
         return reply instanceof byte[] text
                 && Arrays.equals(text, 0, Math.min(text.length, NOT_HELD.length), NOT_HELD, 0, NOT_HELD.length);
     }
 
-    /** Returns the failure of a command that was sent twice, and of which the second copy {@linkplain #isNotHeld was late}. */
+    /** Returns the failure of a command that was sent twice, the second time {@linkplain #isNotHeld late}. */
     public static StoreException mayHaveRunBefore() {
         return new StoreException(
                 "the connection was lost, and Redis does not know whether the first copy of the command ended the hold",

@@ -22,11 +22,11 @@ import org.springframework.data.redis.connection.Subscription;
 import org.springframework.data.redis.connection.SubscriptionListener;
 
 /**
- * The one subscription of an instance, on a connection and a thread of its own, made anew whenever it ends. Messages are
- * handled where they are read: a hop to another thread would double the time of a hand-over.
+ * The one subscription of an instance, on a connection and a thread of its own, made anew whenever it ends. Messages
+ * are handled where they are read: a hop to another thread would double the time of a hand-over.
  *
- * <p>Not the listener container of spring-data-redis: that gives up for good at an answer such as LOADING or NOPERM, and
- * keeps the connection.
+ * <p>Not the listener container of spring-data-redis: that gives up for good at an answer such as LOADING or NOPERM,
+ * and keeps the connection.
  */
 final class GrantSubscription implements MessageListener, SubscriptionListener {
 
@@ -35,7 +35,7 @@ final class GrantSubscription implements MessageListener, SubscriptionListener {
     private static final long MAX_PAUSE_MILLIS = 5_000;
     private static final long LOOK_MILLIS = 500;
 
-    /** What an instance sends to its own channel now and then: so the connection is not idle, and a dead one is noticed. */
+    /** What an instance sends to its own channel now and then: the connection is not idle, and a dead one noticed. */
     static final byte[] SIGN = {};
 
     private static final int UNSUBSCRIBE_ATTEMPTS = 100;
@@ -58,7 +58,7 @@ final class GrantSubscription implements MessageListener, SubscriptionListener {
 
     private volatile boolean reported;
 
-    /** Creates it without a connection yet; a grant may end sooner than Redis says. A silent connection is made anew. */
+    /** Creates it, not connected yet; a grant may end sooner than Redis says. A silent connection is made anew. */
     GrantSubscription(
             Clients clients,
             RedisNames names,
@@ -220,8 +220,9 @@ final class GrantSubscription implements MessageListener, SubscriptionListener {
     }
 
     /**
-     * Tells of {@code grant attempt token until key}, {@code revoke attempt key}, {@code free-at attempt milliseconds key} or
-     * {@code awaited attempt key}; not of a message that only a later version knows.
+     * Tells of {@code grant attempt token until key}, {@code revoke attempt key},
+     * {@code free-at attempt milliseconds key} or {@code awaited attempt key}; not of a message that only a later
+     * version knows.
      */
     private void tell(String[] parts) {
         if (parts.length == 5 && parts[0].equals("grant")) {

@@ -9,9 +9,9 @@ import java.util.Map;
 import java.util.function.UnaryOperator;
 
 /**
- * The scripts over locks. What is the same in all calls of a store stands in their text, because Redis takes time for each
- * argument. Those that every acquisition needs begin with fast paths, because the rest costs Redis two or three times as
- * much.
+ * The scripts over locks. What is the same in all calls of a store stands in their text, because Redis takes time for
+ * each argument. Those that every acquisition needs begin with fast paths, because the rest costs Redis two or three
+ * times as much.
  */
 record LockScripts(
         LuaScript acquire,
@@ -26,7 +26,7 @@ record LockScripts(
     /** A key that is used again lives so much longer than it must, so that it need not get another end each time. */
     private static final long MOST_SPARE_MILLIS = 60_000;
 
-    /** Returns the scripts of a store that keeps places in the queue for so long; client ids follow the channels' names. */
+    /** Returns the scripts of a store that keeps places for so long; client ids follow the channels' names. */
     static LockScripts of(long leaseMillis, long tombstoneMillis, long aliveMillis, long grantMillis, byte[] channels) {
         long lifeMillis = Math.min(leaseMillis, LATEST_MILLIS) + tombstoneMillis;
         long spareMillis = Math.min(leaseMillis, MOST_SPARE_MILLIS);

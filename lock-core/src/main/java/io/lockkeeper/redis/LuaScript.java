@@ -63,7 +63,7 @@ public final class LuaScript {
         return new LuaScript(name, read(name), null);
     }
 
-    /** Returns a script over locks, which begins with its fast paths and goes on with what it shares with the others. */
+    /** Returns a script over locks: it begins with its fast paths and goes on with what it shares with others. */
     static LuaScript join(String name, UnaryOperator<String> parts, String... fastPaths) {
         StringJoiner source = new StringJoiner("\n").add(parts.apply("clock"));
         for (String fastPath : fastPaths) {
@@ -73,7 +73,7 @@ public final class LuaScript {
         return new LuaScript(name, source.toString(), null);
     }
 
-    /** Returns the text of a file, without its comments: they are a third of it, and the text is hashed, sent and kept. */
+    /** Returns the text of a file without its comments, a third of it: the text is hashed, sent and kept. */
     public static String read(String name) {
         String text;
         try {

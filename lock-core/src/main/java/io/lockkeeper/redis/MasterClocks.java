@@ -11,9 +11,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * By how much the clocks of a cluster's masters differ. A record has the end of its hold by the clock of its master: after
- * the slot has moved to a master whose clock is ahead, the hold ends sooner than its holder believes. So a client asks for
- * leases that are longer by the largest difference, and believes in what it asked for without that.
+ * By how much the clocks of a cluster's masters differ. A record has the end of its hold by the clock of its master:
+ * after the slot has moved to a master whose clock is ahead, the hold ends sooner than its holder believes. So a client
+ * asks for leases that are longer by the largest difference, and believes in what it asked for without that.
  */
 final class MasterClocks {
 
@@ -39,8 +39,8 @@ final class MasterClocks {
     }
 
     /**
-     * Takes in the clocks of masters, all measured at the same time: after a pause of this process, or a step of all clocks,
-     * they say nothing together with earlier ones.
+     * Takes in the clocks of masters, all measured at the same time: after a pause of this process, or a step of all
+     * clocks, they say nothing together with earlier ones.
      *
      * @param complete whether all masters have answered; else the difference does not become smaller
      */

@@ -37,9 +37,9 @@ import org.springframework.data.redis.connection.ReturnType;
 import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
 
 /**
- * The few things that the store needs of Redis, over spring-data-redis with every client and topology that it has; scripts
- * over the {@linkplain Clients best way} that there is. Every future is completed within the command timeout, with the
- * reply or with a {@link StoreException}, whatever the timeouts of the client are.
+ * The few things that the store needs of Redis, over spring-data-redis with every client and topology that it has;
+ * scripts over the {@linkplain Clients best way} that there is. Every future is completed within the command timeout,
+ * with the reply or with a {@link StoreException}, whatever the timeouts of the client are.
  */
 final class RedisCommands implements AutoCloseable {
 
@@ -196,8 +196,8 @@ final class RedisCommands implements AutoCloseable {
     }
 
     /**
-     * Finds so many different keys on all servers at once, a page at a time. Takes as many commands as there are keys on a
-     * server by 500, and fails if one of them does.
+     * Finds so many different keys on all servers at once, a page at a time. Takes as many commands as there are keys
+     * on a server by 500, and fails if one of them does.
      */
     CompletableFuture<List<String>> scan(byte[] pattern, int limit) {
         Set<String> found = Collections.synchronizedSet(new LinkedHashSet<>());
@@ -208,8 +208,9 @@ final class RedisCommands implements AutoCloseable {
     }
 
     /**
-     * Reads on from a page of the server of a key. Not with the cursors of spring-data-redis: the one over a Jedis cluster goes
-     * on to read from a connection that it has given back to the pool, and so takes the answers of other commands.
+     * Reads on from a page of the server of a key. Not with the cursors of spring-data-redis: the one over a Jedis
+     * cluster goes on to read from a connection that it has given back to the pool, and so takes the answers of other
+     * commands.
      */
     private CompletableFuture<?> scan(String page, byte[] route, byte[] pattern, int limit, Set<String> found) {
         List<byte[]> arguments = List.of(RedisNames.bytes(page), pattern, PAGE_SIZE);

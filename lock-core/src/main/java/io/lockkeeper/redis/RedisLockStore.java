@@ -158,10 +158,10 @@ public class RedisLockStore implements LockStore {
      *     lease
      * @param pollInterval how often a waiter asks again; null: 5 s, or half the lease
      * @param tombstoneTime how long a free lock is remembered, not shorter than the command timeout; 30 s unless set
-     * @param restartGuard whether a server that has run for less than a lease gives no locks, because it may have forgotten
-     *     some: for the masters of a quorum; false unless set
-     * @param replicaAcks how many replicas must have a hold before it counts: a number, or {@code all} that a master ever
-     *     had while this store watched it, at least one; {@code 0} unless set
+     * @param restartGuard whether a server that has run for less than a lease gives no locks, because it may have
+     *     forgotten some: for the masters of a quorum; false unless set
+     * @param replicaAcks how many replicas must have a hold before it counts: a number, or {@code all} that a master
+     *     ever had while this store watched it, at least one; {@code 0} unless set
      * @param replicaAckTimeout how long to wait for them, at most half the command timeout; 500 ms unless set
      */
     public record Options(

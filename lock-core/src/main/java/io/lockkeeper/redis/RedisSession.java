@@ -102,7 +102,7 @@ final class RedisSession {
         }
     }
 
-    /** What is said of the servers should come before the application's own lines, and not while others count requests. */
+    /** What is said of the servers should come before the application's lines, and not while others count requests. */
     private void awaitExamination() throws ExecutionException, InterruptedException {
         try {
             checks.examine().get(LONGEST_EXAMINATION_MILLIS, TimeUnit.MILLISECONDS);
@@ -113,8 +113,8 @@ final class RedisSession {
 
     /**
      * Runs a script over locks of one slot. It is sent again where the server refused it as too late only because the
-     * estimate of its clock was wrong (the reply has told the time), and where it has to go on with the places of waiters
-     * that are gone. All of that takes one command timeout at most.
+     * estimate of its clock was wrong (the reply has told the time), and where it has to go on with the places of
+     * waiters that are gone. All of that takes one command timeout at most.
      *
      * @param argv makes the arguments from the server's time
      * @param waitNanos how long this thread waits; what is sent again goes over other threads
@@ -184,8 +184,8 @@ final class RedisSession {
     }
 
     /**
-     * The server's clock must be known before a lock is taken: it bounds how late a command may run. Until then a command
-     * fails as one that was not sent, and who waits may give it again.
+     * The server's clock must be known before a lock is taken: it bounds how late a command may run. Until then a
+     * command fails as one that was not sent, and who waits may give it again.
      */
     <T> CompletableFuture<T> afterPreparation(long waitNanos, LongFunction<CompletableFuture<T>> command) {
         if (clocks.first().isKnown()) {

@@ -12,13 +12,13 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
 /**
- * Knows which servers have run for long enough to remember all locks. A server has another run id after each start. How long a
- * run lasts is measured here, by the monotonic clock: the uptime that a server tells grows with each step of its wall clock, and
- * is believed only of the first run of a server that this client meets.
+ * Knows which servers have run for long enough to remember all locks. A server has another run id after each start. How
+ * long a run lasts is measured here, by the monotonic clock: the uptime that a server tells grows with each step of its
+ * wall clock, and is believed only of the first run of a server that this client meets.
  */
 final class RestartGuard {
 
-    /** What servers say of a command that the user of a script may not run, or that was removed; Redis 6.2, 7.0, and 7.2 on. */
+    /** What Redis 6.2, 7.0, and 7.2 on say of a command that a script's user may not run, or that was removed. */
     private static final List<String> REFUSALS =
             List.of("can't run this command", "has no permissions to run the 'info", "Unknown Redis command");
 

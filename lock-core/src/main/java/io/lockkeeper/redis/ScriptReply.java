@@ -15,8 +15,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a script over locks answered: a status, the server's time, and what belongs to the status, with blanks between. The
- * usual reply may be the time alone.
+ * What a script over locks answered: a status, the server's time, and what belongs to the status, with blanks between.
+ * The usual reply may be the time alone.
  */
 final class ScriptReply {
 

@@ -7,8 +7,8 @@ import java.util.concurrent.CompletableFuture;
 import org.springframework.data.redis.connection.RedisConnection;
 
 /**
- * The seam to a Redis client: runs scripts. Every future is completed within the command timeout, with the reply or with a
- * {@link io.lockkeeper.store.StoreException}.
+ * The seam to a Redis client: runs scripts. Every future is completed within the command timeout, with the reply or
+ * with a {@link io.lockkeeper.store.StoreException}.
  *
  * <p>Internal: public for the packages of the drivers alone, and may change in any release.
  */

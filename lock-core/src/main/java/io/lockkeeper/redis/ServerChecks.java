@@ -26,7 +26,7 @@ final class ServerChecks {
 
     private static final Logger log = LoggerFactory.getLogger(RedisLockStore.class);
 
-    /** Less than the margin of the shortest lease: what is more may give a lock twice after a failover or a move of its slot. */
+    /** Less than the margin of the shortest lease: more may give a lock twice after a failover or a moved slot. */
     private static final long MOST_CLOCK_DIFFERENCE_MILLIS = 50;
 
     private static final Pattern TOO_OLD = Pattern.compile("([0-5]|6\\.[01])\\..*");

@@ -4,11 +4,11 @@ package io.lockkeeper.store;
 import java.util.List;
 
 /**
- * Asks for one lock, or for several, on behalf of one attempt. Repeating the command is harmless: an attempt that holds a
- * lock has its lease refreshed, one that waits is kept in its place.
+ * Asks for one lock, or for several, on behalf of one attempt. Repeating the command is harmless: an attempt that holds
+ * a lock has its lease refreshed, one that waits is kept in its place.
  *
- * <p>Several locks are taken in the order of the names. An attempt that waits for one of them holds those before it, and
- * none behind it; one that does not wait gets all of them or none.
+ * <p>Several locks are taken in the order of the names. An attempt that waits for one of them holds those before it,
+ * and none behind it; one that does not wait gets all of them or none.
  *
  * @param names the locks' names, at least one, in the order that all callers keep
  * @param attempt the id of the attempt: the {@linkplain LockStore#open client id} and a number
@@ -16,8 +16,8 @@ import java.util.List;
  * @param leaseMillis how long a hold lasts
  * @param queue whether the attempt waits in the store's queue where a lock is held
  * @param tokens how many fencing tokens a hold reserves of each lock
- * @param waitNanos how long the calling thread does nothing but wait for the answer: for so long the store may do input and
- *     output on it; 0: not at all
+ * @param waitNanos how long the calling thread does nothing but wait for the answer: for so long the store may do input
+ *     and output on it; 0: not at all
  */
 public record AcquireCommand(
         List<String> names,
@@ -29,8 +29,8 @@ public record AcquireCommand(
         long waitNanos) {
 
     /**
-     * The most tokens that a hold can reserve. One who takes a lock with so many may keep it among the callers of its client
-     * for long, and {@linkplain StoreListener#awaited is told} of the first who waits.
+     * The most tokens that a hold can reserve. One who takes a lock with so many may keep it among the callers of its
+     * client for long, and {@linkplain StoreListener#awaited is told} of the first who waits.
      */
     public static final int MOST_TOKENS = 10_000;
 

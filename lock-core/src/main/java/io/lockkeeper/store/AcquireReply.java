@@ -9,8 +9,8 @@ public sealed interface AcquireReply {
     /**
      * The attempt holds all locks that it asked for.
      *
-     * @param leaseMillis how long it holds them without a renewal; shorter than asked for where the store cannot tell the
-     *     command from a late copy of an old one
+     * @param leaseMillis how long it holds them without a renewal; shorter than asked for where the store cannot tell
+     *     the command from a late copy of an old one
      * @param firstTokens the first of the reserved fencing tokens of each lock, in the order of the names
      */
     record Acquired(long leaseMillis, List<Long> firstTokens) implements AcquireReply {}
@@ -31,6 +31,6 @@ public sealed interface AcquireReply {
      */
     record Busy(String holder) implements AcquireReply {}
 
-    /** The attempt held the lock and does not any more: it released it, or was made to. Only a new attempt can get it. */
+    /** The attempt held the lock: it released it, or was made to. Only a new attempt can get it. */
     record Ended() implements AcquireReply {}
 }

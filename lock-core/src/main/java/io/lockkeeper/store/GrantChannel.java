@@ -15,7 +15,7 @@ public record GrantChannel(boolean expected, @Nullable Instant since) {
     /** A store that tells of no grants. */
     public static final GrantChannel NONE = new GrantChannel(false, null);
 
-    /** Returns whether grants are expected and do not come: those who wait notice a free lock only when they ask again. */
+    /** Returns whether grants are expected and do not come: waiters notice a free lock only when they ask again. */
     public boolean isDown() {
         return expected && since == null;
     }

@@ -2,8 +2,8 @@
 package io.lockkeeper.store;
 
 /**
- * Ends the hold of one attempt and asks for the lock again for the next one of the same client. Repeating the command is
- * harmless.
+ * Ends the hold of one attempt and asks for the lock again for the next one of the same client. Repeating the command
+ * is harmless.
  *
  * @param attempt the attempt that holds the lock
  * @param lastToken the last of its reserved fencing tokens that was really used

@@ -7,16 +7,16 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Keeps locks for the engine of one process. A lock has one holding attempt, or several that read, and a queue of waiting
- * ones; when a hold ends, the first live waiter holds the lock, for a short grant time, and is told; of readers all that
- * wait in front.
+ * Keeps locks for the engine of one process. A lock has one holding attempt, or several that read, and a queue of
+ * waiting ones; when a hold ends, the first live waiter holds the lock, for a short grant time, and is told; of readers
+ * all that wait in front.
  *
- * <p>Every command is answered or fails with a {@link StoreException} within {@link StoreTraits#commandTimeout()}. It may
- * be completed on the calling thread before the method returns, or later on any thread; the method itself blocks only
- * where the command says that the {@linkplain AcquireCommand#waitNanos() caller waits}, and as long as it waits. A store that has never
- * answered may fail an acquisition with a {@link StoreNotReadyException}; it is then asked again. A command may run although it
- * failed here, even later, and even twice; commands are idempotent for each attempt, and one that arrives after the
- * command timeout is refused by the store.
+ * <p>Every command is answered or fails with a {@link StoreException} within {@link StoreTraits#commandTimeout()}. It
+ * may be completed on the calling thread before the method returns, or later on any thread; the method itself blocks
+ * only where the command says that the {@linkplain AcquireCommand#waitNanos() caller waits}, and as long as it waits. A
+ * store that has never answered may fail an acquisition with a {@link StoreNotReadyException}; it is then asked again.
+ * A command may run although it failed here, even later, and even twice; commands are idempotent for each attempt, and
+ * one that arrives after the command timeout is refused by the store.
  *
  * <p>Its {@code toString()} says where the locks are kept, for people.
  */
@@ -43,15 +43,15 @@ public interface LockStore extends AutoCloseable {
     /** Ends a hold or a wait. */
     CompletableFuture<ReleaseReply> release(ReleaseCommand command);
 
-    /** Renews holds, those of one server together; says for each, in their order, whether the attempt still holds the lock. */
+    /** Renews holds, those of one server together; says for each, in their order, whether it is still held. */
     List<CompletableFuture<Boolean>> renew(List<RenewCommand> commands);
 
     /** Returns what the store knows of a lock by its name; empty where it is neither held nor waited for. */
     CompletableFuture<Optional<StoredLock>> inspect(String name);
 
     /**
-     * Finds the names of locks that match a glob in the syntax of Redis, at most so many, without blocking the store for long:
-     * in no order, each once; perhaps also of locks that were released a while ago.
+     * Finds the names of locks that match a glob in the syntax of Redis, at most so many, without blocking the store
+     * for long: in no order, each once; perhaps also of locks that were released a while ago.
      */
     CompletableFuture<List<String>> find(String pattern, int limit);
 
@@ -59,8 +59,8 @@ public interface LockStore extends AutoCloseable {
     CompletableFuture<List<StoredInstance>> instances(List<String> clientIds);
 
     /**
-     * Takes a lock away from all who hold it, tells them, and returns whether it was held. Breaks mutual exclusion until they
-     * have heard of it.
+     * Takes a lock away from all who hold it, tells them, and returns whether it was held. Breaks mutual exclusion
+     * until they have heard of it.
      */
     CompletableFuture<Boolean> revoke(String name);
 
@@ -70,8 +70,8 @@ public interface LockStore extends AutoCloseable {
     }
 
     /**
-     * Returns whether callers may wait for a lock; false: each tries once, whatever its request says, as a test may want it.
-     * Asked at each acquisition.
+     * Returns whether callers may wait for a lock; false: each tries once, whatever its request says, as a test may
+     * want it. Asked at each acquisition.
      */
     default boolean permitsWaiting() {
         return true;

@@ -8,7 +8,8 @@ import java.util.List;
  *
  * @param names the locks' names
  * @param attempt the attempt that ends
- * @param lastToken the last of its reserved fencing tokens of the first lock that was really used; 0: keep what is reserved
+ * @param lastToken the last of its reserved fencing tokens of the first lock that was really used; 0: keep what is
+ *     reserved
  * @param keepMillis how long locks that it held stay taken from now on; 0: they are free at once
  * @param waitNanos how long the calling thread waits, as in {@link AcquireCommand}
  */

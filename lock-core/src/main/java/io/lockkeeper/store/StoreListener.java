@@ -7,7 +7,7 @@ public interface StoreListener {
     /** A waiting attempt holds the lock now. May come late, twice, or for an attempt that has ended. */
     void granted(Grant grant);
 
-    /** The hold of an attempt was taken away by force. May come twice, and before the news that the attempt holds the lock. */
+    /** The hold of an attempt was taken away by force. May come twice, and before the news of the hold. */
     void revoked(String attempt);
 
     /**

@@ -9,8 +9,8 @@ import java.time.Duration;
  * @param commandTimeout within which every command is answered or fails
  * @param pollInterval how often a waiting attempt asks again
  * @param grantTime how long a granted attempt holds the lock before it must have renewed it
- * @param queues whether attempts can wait in the store, and hold locks together; false: it knows only exclusive holds, and
- *     one who waits asks again and again
+ * @param queues whether attempts can wait in the store, and hold locks together; false: it knows only exclusive holds,
+ *     and one who waits asks again and again
  * @param claims whether a granted attempt asks once more before it believes, because the grant itself may be lost
  */
 public record StoreTraits(

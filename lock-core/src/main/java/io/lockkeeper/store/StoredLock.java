@@ -8,10 +8,12 @@ import java.util.List;
  *
  * @param name the lock's name
  * @param mode how it is held, or was held last
- * @param holders the ids of the attempts that hold it, or keep it taken after their release: none, one, or several readers
+ * @param holders the ids of the attempts that hold it, or keep it taken after their release: none, one, or several
+ *     readers
  * @param token the highest fencing token that was given out or reserved
  * @param remainingMillis how long it is held without a renewal
- * @param waiters the ids of the attempts that wait, in the order in which they will be served; not all where there are many
+ * @param waiters the ids of the attempts that wait, in the order in which they will be served; not all where there are
+ *     many
  * @param waiting how many wait; some of them may have died since they asked last
  */
 public record StoredLock(

@@ -11,9 +11,9 @@ public enum LossPolicy {
 
     /**
      * The method goes on; when it has ended, or the stage or publisher that it returned, the caller gets a
-     * {@link LockLostException} instead of the result. What the method failed with itself reaches the caller with the loss
-     * suppressed in it. A transaction that began inside the lock rolls back instead of committing; that of a reactive
-     * transaction manager does not, and should end with {@link io.lockkeeper.LockLease#ensureHeld()}.
+     * {@link LockLostException} instead of the result. What the method failed with itself reaches the caller with the
+     * loss suppressed in it. A transaction that began inside the lock rolls back instead of committing; that of a
+     * reactive transaction manager does not, and should end with {@link io.lockkeeper.LockLease#ensureHeld()}.
      */
     FAIL,
 

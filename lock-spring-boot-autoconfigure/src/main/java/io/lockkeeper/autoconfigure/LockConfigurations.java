@@ -257,8 +257,8 @@ final class LockConfigurations {
         }
 
         /**
-         * Attaches before the first bean is made. The advisor is no bean, so that no proxy is made for it. Without arguments,
-         * as {@link GivenObjects} is.
+         * Attaches before the first bean is made. The advisor is no bean, so that no proxy is made for it. Without
+         * arguments, as {@link GivenObjects} is.
          */
         static final class WovenLocksAttachment implements BeanFactoryPostProcessor, DisposableBean {
 
@@ -301,7 +301,7 @@ final class LockConfigurations {
         }
     }
 
-    /** Gives each template an inspector, named after it, where there is no other; not where the name is that of another bean. */
+    /** Gives each template an inspector named after it where there is no other, and no other bean of that name. */
     static final class InspectorRegistrar implements ImportBeanDefinitionRegistrar {
 
         private static final String INSPECTOR = "Inspector";
@@ -324,7 +324,7 @@ final class LockConfigurations {
         }
     }
 
-    /** Closes the templates when the application ends, before connection factories stop; not when it is merely stopped. */
+    /** Closes the templates when the application ends, before connection factories stop; not when it only stops. */
     record Shutdown(ConfigurableApplicationContext context) implements SmartLifecycle {
 
         @Override

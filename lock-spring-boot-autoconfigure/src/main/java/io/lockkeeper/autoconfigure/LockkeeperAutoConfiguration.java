@@ -17,9 +17,9 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Import;
 
 /**
- * Auto-configuration of Lockkeeper: a {@link LockTemplate} over Redis or over the memory of this process, and the advice
- * of {@link io.lockkeeper.annotation.DistributedLocked}. A {@link LockOperations} bean of the application takes the place
- * of the template, a {@link LockStore} bean that of the store.
+ * Auto-configuration of Lockkeeper: a {@link LockTemplate} over Redis or over the memory of this process, and the
+ * advice of {@link io.lockkeeper.annotation.DistributedLocked}. A {@link LockOperations} bean of the application takes
+ * the place of the template, a {@link LockStore} bean that of the store.
  */
 @AutoConfiguration(
         afterName = {

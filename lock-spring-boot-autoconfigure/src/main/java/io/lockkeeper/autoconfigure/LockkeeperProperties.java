@@ -121,8 +121,10 @@ public record LockkeeperProperties(
     /**
      * How long an exclusive lock may stay within one instance while others wait.
      *
-     * @param maxPasses How often a lock passes between callers of this instance before other instances that wait have their turn.
-     * @param maxTime How long a lock passes between callers of this instance before other instances that wait have their turn.
+     * @param maxPasses How often a lock passes between callers of this instance before other instances that wait have
+     *     their turn.
+     * @param maxTime How long a lock passes between callers of this instance before other instances that wait have
+     *     their turn.
      */
     public record Handover(
             @DefaultValue("16") Integer maxPasses,

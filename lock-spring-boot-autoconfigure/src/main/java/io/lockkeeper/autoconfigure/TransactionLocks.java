@@ -78,7 +78,7 @@ final class TransactionLocks implements TransactionSynchronization {
                 && !TransactionSynchronizationManager.getSynchronizations().contains(COMMITTING);
     }
 
-    /** The transaction of this thread is about to commit, and no body can write in it any more; fails if it must not. */
+    /** The transaction of this thread is about to commit, and no body writes in it any more; fails if it must not. */
     static void beforeCommit() {
         if (TransactionSynchronizationManager.isSynchronizationActive()) {
             TransactionLocks locks = find();
@@ -221,7 +221,7 @@ final class TransactionLocks implements TransactionSynchronization {
             }
         }
 
-        /** To find the method that asks takes a walk through the stack: often enough that none stays unnamed for long. */
+        /** To find the method that asks takes a walk through the stack: often enough that all are named soon. */
         private boolean isLookDue() {
             long now = System.nanoTime();
             long before = looks.get();
@@ -249,9 +249,9 @@ final class TransactionLocks implements TransactionSynchronization {
     }
 
     /**
-     * Lets no transaction commit that must not without its lock. A bean, so that Boot adds it to its managers; adds itself to
-     * every other one: when it is made, or where it was made too early, or is no bean, at the start. Those of a child are used
-     * by beans that the advisor of this context locks.
+     * Lets no transaction commit that must not without its lock. A bean, so that Boot adds it to its managers; adds
+     * itself to every other one: when it is made, or where it was made too early, or is no bean, at the start. Those of
+     * a child are used by beans that the advisor of this context locks.
      */
     // No record: Spring compares post-processors, and a record's equals is made when it is first called, at some cost.
     static final class TransactionGuard
@@ -267,8 +267,8 @@ final class TransactionLocks implements TransactionSynchronization {
         }
 
         /**
-         * Called as late as can be: an exception from here makes the manager roll back. After a nested transaction, which may
-         * end with a savepoint, the one around it goes on.
+         * Called as late as can be: an exception from here makes the manager roll back. After a nested transaction,
+         * which may end with a savepoint, the one around it goes on.
          */
         @Override
         public void beforeCommit(TransactionExecution transaction) {

@@ -122,7 +122,7 @@ record AnnotatedMethod(
                 : above.isAssignableFrom(type) || (above.isInterface() && !type.isInterface());
     }
 
-    /** Returns the class that declares the method, by a name that is the same in every process: a lambda and a proxy have none. */
+    /** Returns the declaring class by a name that is the same in every process: a lambda and a proxy have none. */
     Class<?> declaringClass() {
         Class<?> type = method.getDeclaringClass();
         return type.isHidden() || Proxy.isProxyClass(type) ? declaration.getDeclaringClass() : type;

@@ -29,8 +29,8 @@ public final class CommitGuard {
      * What the call that asks for a lock on this thread is to the transaction that is open.
      *
      * @param isGuarded whether the transaction must not commit when the lock is lost
-     * @param hasOwnTransaction whether the method suspends the transaction, so that what it does itself is committed, or
-     *     needs no commit, when the lock is released
+     * @param hasOwnTransaction whether the method suspends the transaction, so that what it does itself is committed,
+     *     or needs no commit, when the lock is released
      */
     public record Purpose(boolean isGuarded, boolean hasOwnTransaction) {
 
@@ -62,7 +62,7 @@ public final class CommitGuard {
         }
     }
 
-    /** A call asks for its lock on this thread; null: it has its lock, or none. Calls that have no purpose do not matter. */
+    /** A call asks for its lock on this thread; null: it has its lock, or none. Others have no purpose. */
     static void asks(MethodLockSpec spec, @Nullable LockedCall call) {
         if (spec.onLost() == LossPolicy.REPORT && !spec.suspendsTransaction()) {
             return;

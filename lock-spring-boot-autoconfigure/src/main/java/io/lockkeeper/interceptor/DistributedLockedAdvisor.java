@@ -20,8 +20,8 @@ import org.springframework.util.ReflectionUtils;
 import org.springframework.validation.beanvalidation.MethodValidationInterceptor;
 
 /**
- * Puts methods with {@link io.lockkeeper.annotation.DistributedLocked} under their locks. To be registered as a bean with
- * the infrastructure role, in an application that has an auto-proxy creator. It asks for the
+ * Puts methods with {@link io.lockkeeper.annotation.DistributedLocked} under their locks. To be registered as a bean
+ * with the infrastructure role, in an application that has an auto-proxy creator. It asks for the
  * {@link io.lockkeeper.LockOperations} bean at the first call, and not before.
  */
 public final class DistributedLockedAdvisor extends StaticMethodMatcherPointcutAdvisor {

@@ -143,8 +143,8 @@ public final class DistributedLockedValidator
     }
 
     /**
-     * Looks for objects that were handed in until the end of the start, and checks the beans of a child context that has no
-     * check of its own: the advisor of this context locks them.
+     * Looks for objects that were handed in until the end of the start, and checks the beans of a child context that
+     * has no check of its own: the advisor of this context locks them.
      */
     @Override
     public void onApplicationEvent(ContextRefreshedEvent event) {
@@ -281,7 +281,7 @@ public final class DistributedLockedValidator
         }
     }
 
-    /** Returns the names of the methods that definitions of beans let the container call when it makes or destroys them. */
+    /** Returns the methods that definitions of beans let the container call when it makes or destroys them. */
     private Set<String> callbacks(List<String> names) {
         Set<String> callbacks = new HashSet<>();
         for (String name : names) {
@@ -368,8 +368,8 @@ public final class DistributedLockedValidator
      * Checks a bean of which the class is known only when it is made: lazy and prototype beans that are declared by an
      * interface, and what factories make.
      *
-     * @throws DistributedLockedConfigurationException if the application has started, and a method of the bean cannot work
-     *     as it is written
+     * @throws DistributedLockedConfigurationException if the application has started, and a method of the bean cannot
+     *     work as it is written
      */
     @Override
     public Object postProcessAfterInitialization(Object bean, String beanName) {
@@ -545,9 +545,9 @@ public final class DistributedLockedValidator
     }
 
     /**
-     * Remembers which objects were handed in from outside, such as the mocks of a test: no proxy can be put before them. To
-     * be injected by its name, and with it the bean factory: where Spring looks for an argument by its type, it makes factory
-     * beans, and what they need, too early for proxies.
+     * Remembers which objects were handed in from outside, such as the mocks of a test: no proxy can be put before
+     * them. To be injected by its name, and with it the bean factory: where Spring looks for an argument by its type,
+     * it makes factory beans, and what they need, too early for proxies.
      */
     public static final class GivenObjects implements BeanFactoryPostProcessor {
 

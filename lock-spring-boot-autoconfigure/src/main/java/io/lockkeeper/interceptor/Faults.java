@@ -26,7 +26,7 @@ final class Faults {
         found.add(new DistributedLockedFault(method.declaringClass(), method.signature(), attribute, problem, remedy));
     }
 
-    /** Asks, after a comma, whether the most similar of the names that would be right was meant; empty where none is. */
+    /** Asks, after a comma, whether the most similar of the right names was meant; empty where none is. */
     static String similar(String written, Stream<String> names) {
         int most = Math.max(1, written.length() / 3);
         return names.filter(name -> distance(written, name) <= most)

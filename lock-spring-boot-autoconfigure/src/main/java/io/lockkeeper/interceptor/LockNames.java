@@ -25,8 +25,8 @@ import org.springframework.util.ObjectUtils;
 record LockNames(AnnotatedMethod owner, List<List<NamePart>> templates, EvaluationContext context) {
 
     /**
-     * What expressions see as {@code #root}: the method and the class are those of the bean, not of its proxy. Public for
-     * compiled expressions, which read the parameters from here.
+     * What expressions see as {@code #root}: the method and the class are those of the bean, not of its proxy. Public
+     * for compiled expressions, which read the parameters from here.
      */
     @SuppressWarnings("ArrayRecordComponent") // Never compared.
     public record Root(
@@ -126,7 +126,7 @@ record LockNames(AnnotatedMethod owner, List<List<NamePart>> templates, Evaluati
                 cause);
     }
 
-    /** A piece of a lock name: the text of an expression in <code>#{...}</code> with what it evaluates, or other text. */
+    /** A piece of a lock name: the text of an expression in <code>#{...}</code> with its meaning, or other text. */
     record NamePart(String text, @Nullable SpelExpression expression, AtomicInteger interpreted) {
 
         private static final int CALLS_BEFORE_COMPILATION = NativeDetector.inNativeImage() ? 0 : 100;

@@ -64,7 +64,7 @@ final class LockedCall {
         }
     }
 
-    /** Holds the lock from the grant, at which the body begins, until what it began has ended. Fails through the future. */
+    /** Holds the lock from the grant, when the body begins, until what it began has ended. Fails through the future. */
     CompletableFuture<Object> hold(
             List<LockLease> enclosing,
             LockedAction<@Nullable Object, Throwable> body,
@@ -76,7 +76,7 @@ final class LockedCall {
         }
     }
 
-    /** Runs the body. The method may commit a transaction before it returns: the watch refuses that without the lock. */
+    /** Runs the body. The method may commit a transaction; the watch refuses that without the lock. */
     @Nullable
     Object run(LockLease held) throws Throwable {
         lease = held;

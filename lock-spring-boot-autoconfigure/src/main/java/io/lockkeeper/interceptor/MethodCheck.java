@@ -31,7 +31,7 @@ import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.util.ClassUtils;
 import org.springframework.util.StringUtils;
 
-/** Checks an annotated method: whether its annotation is right, its lock there when it is called, and of any use then. */
+/** Checks an annotated method: whether its annotation is right, and its lock there and of use when it is called. */
 record MethodCheck(MethodLockSpecs specs, boolean woven) {
 
     private static final Logger log = LoggerFactory.getLogger(DistributedLocked.class);
@@ -83,7 +83,7 @@ record MethodCheck(MethodLockSpecs specs, boolean woven) {
         }
     }
 
-    /** Warns of a fallback whose annotations its proxy would see if it could call it, or that asks for the same lock. */
+    /** Warns of a fallback whose annotations its proxy would see if it called it, or that asks for the same lock. */
     private void warnOfFallback(AnnotatedMethod owner, MethodLockSpec spec, Fallback fallback, boolean byInterfaces) {
         for (Fallback.Candidate candidate : fallback.candidates()) {
             Method method = candidate.method();
@@ -235,7 +235,7 @@ record MethodCheck(MethodLockSpecs specs, boolean woven) {
             }
         }
 
-        /** Adds a fault where woven code asks for the aspect in vain, or finds one that locks for another application. */
+        /** Adds a fault where woven code does not find the aspect, or one that locks for another application. */
         private static void checkReach(@Nullable ClassLoader woven, Faults faults) {
             String problem = null;
             try {

@@ -10,8 +10,8 @@ import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the annotation of a method means, resolved once: the request of every call, but for names that are not null, which
- * depend on the call. Times that are null are left to the template.
+ * What the annotation of a method means, resolved once: the request of every call, but for names that are not null,
+ * which depend on the call. Times that are null are left to the template.
  */
 record MethodLockSpec(
         @Nullable LockNames names,

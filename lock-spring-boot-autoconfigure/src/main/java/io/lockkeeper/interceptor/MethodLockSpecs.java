@@ -109,7 +109,7 @@ final class MethodLockSpecs {
         return spec;
     }
 
-    /** Returns whether calls that find the lock held give up at once: the annotation, or what it leaves it to, says so. */
+    /** Returns whether calls that find the lock held give up at once, as the annotation or its default says. */
     boolean isTriedOnce(AnnotatedMethod method, MethodLockSpec spec) {
         Duration waitTime = spec.settings().waitTime();
         if (waitTime == null) {

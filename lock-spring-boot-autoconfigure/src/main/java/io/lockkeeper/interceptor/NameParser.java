@@ -56,7 +56,7 @@ record NameParser(
     private static final String ATTRIBUTE = "name";
     private static final String WORD = "\\p{javaJavaIdentifierStart}\\p{javaJavaIdentifierPart}*";
 
-    /** A path from a variable: in braces, as the first group, whose hash is missing, or bare; its name is the next group. */
+    /** A path from a variable: in braces that lack the hash (the first group), or bare; its name is the next group. */
     private static final Pattern VARIABLE = Pattern.compile("\\{\\s*(#(" + WORD + ")[^{}]*?)\\s*}|#(" + WORD
             + ")(?:\\??\\." + WORD + "(?:\\([^()]*\\))?|\\[[^\\[\\]]*])*");
 

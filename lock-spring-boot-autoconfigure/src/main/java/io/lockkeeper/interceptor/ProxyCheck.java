@@ -221,7 +221,7 @@ record ProxyCheck(ConfigurableListableBeanFactory beans) {
         return beans.containsSingleton(name) && !isMissing(name);
     }
 
-    /** Returns the class of a bean in whose proxy a post-processor of the application may have put something of its own. */
+    /** Returns the class of a bean in whose proxy a post-processor of the application may have put its own advice. */
     @Nullable
     Class<?> wasProxied(String name) {
         return beans.containsBeanDefinition(name)
@@ -245,7 +245,7 @@ record ProxyCheck(ConfigurableListableBeanFactory beans) {
         return bean instanceof SpringProxy;
     }
 
-    /** Returns whether an object is a mock, whose methods do nothing that needs a lock. Mockito is there in tests only. */
+    /** Returns whether an object is a mock, whose methods need no lock. Mockito is there in tests only. */
     boolean isMock(@Nullable Object bean) {
         try {
             Class<?> mockito = ClassUtils.forName("org.mockito.Mockito", beans.getBeanClassLoader());

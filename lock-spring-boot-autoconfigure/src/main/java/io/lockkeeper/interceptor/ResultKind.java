@@ -97,7 +97,7 @@ final class ResultKind {
     private final Class<?> returnType;
     private final @Nullable Ongoing ongoing;
 
-    /** Looks at the return type of a method, as it is in the bean's class; at that of the value of a suspend function. */
+    /** Looks at the return type of a method as it is in the bean's class; of a suspend function, at its value's. */
     ResultKind(AnnotatedMethod method) {
         Method declared = method.method();
         this.method = method;
@@ -107,7 +107,7 @@ final class ResultKind {
         this.ongoing = findOngoing();
     }
 
-    /** A part of the result that goes on without the lock; without a remedy, that may be meant, and is only warned of. */
+    /** A part of the result that goes on without the lock; without a remedy it may be meant, and is warned of. */
     private record Ongoing(Class<?> part, @Nullable String remedy) {}
 
     MethodLockSpec.Execution execution(Faults faults) {
@@ -262,7 +262,7 @@ final class ResultKind {
         return OPEN.contains(raw) || (isOf(raw, CONTAINERS) && (!type.hasGenerics() || isOpen(type.getGeneric())));
     }
 
-    /** Returns what goes on, or is evaluated later, of what a method with an open return type returned; null: nothing. */
+    /** Returns what goes on, or is evaluated later, of the result of a method with an open type; null: nothing. */
     static @Nullable Object findOngoing(Object returned) {
         Class<?> type = returned.getClass();
         if (isOf(type, CONTAINERS)) {
@@ -298,7 +298,7 @@ final class ResultKind {
                         || Arrays.stream(type.getInterfaces()).anyMatch(each -> isOf(each, names)));
     }
 
-    /** A declared type of which only each value tells whether it goes on without the lock: warns once of one that does. */
+    /** A declared type of which only a value tells whether it goes on without the lock: warns once of one that does. */
     record OpenType(String declared, AtomicBoolean warned) {
 
         private static final Logger log = LoggerFactory.getLogger(DistributedLocked.class);

@@ -17,11 +17,11 @@ import org.jspecify.annotations.Nullable;
  * also private and final ones, and those that a bean calls on itself. Woven in by AspectJ, which finds it in
  * {@code META-INF/aop.xml}; without {@code lockkeeper.mode=aspectj} it does nothing.
  *
- * <p>Woven code gets the aspect from {@link #aspectOf()}. That method is written here and not added by the weaver, so that
- * the weaver need not include this class.
+ * <p>Woven code gets the aspect from {@link #aspectOf()}. That method is written here and not added by the weaver, so
+ * that the weaver need not include this class.
  *
- * <p>Annotations composed of it are found up to two levels deep. Annotations on interface methods are not: AspectJ looks
- * at the method that runs.
+ * <p>Annotations composed of it are found up to two levels deep. Annotations on interface methods are not: AspectJ
+ * looks at the method that runs.
  */
 @Aspect
 @DeclarePrecedence("io.lockkeeper.weaving.DistributedLockedAspect,"

@@ -13,8 +13,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Where woven classes find the application that locks. A class is woven once for all applications of its class loader, so
- * the one that was attached last locks for all of them.
+ * Where woven classes find the application that locks. A class is woven once for all applications of its class loader,
+ * so the one that was attached last locks for all of them.
  */
 public final class WovenLocks {
 
@@ -53,8 +53,8 @@ public final class WovenLocks {
     }
 
     /**
-     * Ends what {@link #attach} began. Where no other interceptor is attached, woven methods run without a lock from now
-     * on, and a warning says so once for each.
+     * Ends what {@link #attach} began. Where no other interceptor is attached, woven methods run without a lock from
+     * now on, and a warning says so once for each.
      *
      * @param interceptor what was attached; unknown ones are ignored
      */

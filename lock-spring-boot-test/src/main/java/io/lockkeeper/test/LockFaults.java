@@ -21,12 +21,12 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Makes things go wrong with the locks of one {@link LockTemplate}, in the way in which they do in production: through the
- * store. In a Spring Boot test with {@code lock-spring-boot-test} on the class path it is a bean; elsewhere {@link
+ * Makes things go wrong with the locks of one {@link LockTemplate}, in the way in which they do in production: through
+ * the store. In a Spring Boot test with {@code lock-spring-boot-test} on the class path it is a bean; elsewhere {@link
  * LockFaultsExtension#inMemory()} has one.
  *
- * <p>Safe for use by any number of threads. {@link #clear()} ends everything that was begun; {@link LockFaultsExtension}
- * calls it after each test.
+ * <p>Safe for use by any number of threads. {@link #clear()} ends everything that was begun;
+ * {@link LockFaultsExtension} calls it after each test.
  */
 public final class LockFaults {
 
@@ -96,16 +96,16 @@ public final class LockFaults {
     }
 
     /**
-     * Lets every command to the store fail at once, until the result is closed: no lock can be acquired or renewed, and what
-     * is held is lost when its lease has ended.
+     * Lets every command to the store fail at once, until the result is closed: no lock can be acquired or renewed, and
+     * what is held is lost when its lease has ended.
      */
     public Outage storeDown() {
         return begun(store.fail(Failing.EVERYTHING));
     }
 
     /**
-     * Lets no command reach the store, and none be answered before the command timeout, until the result is closed: as when
-     * the network swallows packets.
+     * Lets no command reach the store, and none be answered before the command timeout, until the result is closed: as
+     * when the network swallows packets.
      */
     public Outage storeSilent() {
         return begun(store.fail(Failing.EVERYTHING_IN_SILENCE));
@@ -117,8 +117,8 @@ public final class LockFaults {
     }
 
     /**
-     * Lets no acquisition wait, until the result is closed: a caller who does not get the lock at once is refused at once,
-     * whatever its wait time and its retries say. Callers who wait already go on.
+     * Lets no acquisition wait, until the result is closed: a caller who does not get the lock at once is refused at
+     * once, whatever its wait time and its retries say. Callers who wait already go on.
      */
     public Outage withoutWaiting() {
         return begun(store.fail(Failing.WAITS));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * For tests of applications that use Lockkeeper: what their services do when a lock is lost, taken by another instance, or out
- * of reach. Works with the store in memory ({@code lockkeeper.store=memory}) and with Redis alike.
+ * For tests of applications that use Lockkeeper: what their services do when a lock is lost, taken by another instance,
+ * or out of reach. Works with the store in memory ({@code lockkeeper.store=memory}) and with Redis alike.
  */
 @NullMarked
 package io.lockkeeper.test;

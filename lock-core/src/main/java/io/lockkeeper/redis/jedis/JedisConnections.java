@@ -89,7 +89,7 @@ public final class JedisConnections {
         }
     }
 
-    /** Returns what changes when a connection to a node of a cluster ends; without a cluster Jedis sends nothing again. */
+    /** Returns what changes when a connection to a cluster's node ends; without a cluster Jedis sends nothing again. */
     public static Object losses(RedisConnection connection) {
         return pools(connection.getNativeConnection()).stream()
                 .collect(Collectors.toMap(Function.identity(), JedisConnections::lost));
@@ -146,7 +146,7 @@ public final class JedisConnections {
         };
     }
 
-    /** Returns what runs scripts for a factory whose connections are made by an address alone; null: this one's need more. */
+    /** Returns what runs scripts for a factory that connects by an address alone; null: this one needs more. */
     public static @Nullable ScriptRunner scripts(
             JedisConnectionFactory factory, Duration limit, ScheduledExecutorService timer) {
         boolean single = !factory.isRedisSentinelAware() && !factory.isRedisClusterAware();

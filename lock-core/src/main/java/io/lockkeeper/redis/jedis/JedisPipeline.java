@@ -35,9 +35,10 @@ import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.util.IOUtils;
 
 /**
- * One connection to a server for all threads. A caller that finds it free leads: it writes the commands that wait, reads
- * the replies and goes; callers that come meanwhile wait, and one of them leads next. So an uncontended caller does its own
- * I/O, and concurrent callers share system calls (flat combining: Hendler, Incze, Shavit and Tzafrir, SPAA 2010).
+ * One connection to a server for all threads. A caller that finds it free leads: it writes the commands that wait,
+ * reads the replies and goes; callers that come meanwhile wait, and one of them leads next. So an uncontended caller
+ * does its own I/O, and concurrent callers share system calls (flat combining: Hendler, Incze, Shavit and Tzafrir, SPAA
+ * 2010).
  *
  * <p>Where no caller waits a helper thread leads. It also makes the connection, which may take longer than a caller may
  * wait. After a failure the next leader sends again what had no answer. A timer ends what takes too long, and frees a
@@ -357,8 +358,8 @@ final class JedisPipeline implements ScriptRunner {
     }
 
     /**
-     * A command that waits for its answer. The thread that reads the answer leaves it here; a caller that waits completes the
-     * future itself, another thread does it where none waits.
+     * A command that waits for its answer. The thread that reads the answer leaves it here; a caller that waits
+     * completes the future itself, another thread does it where none waits.
      */
     final class Command {
 
@@ -418,7 +419,7 @@ final class JedisPipeline implements ScriptRunner {
             return sends < MAX_SENDS && !isOver() && System.nanoTime() - deadline < 0;
         }
 
-        /** Does not count the last time that it was sent, because the answer was not waited for; but it may have run. */
+        /** Does not count the last sending, because the answer was not waited for; but it may have run. */
         void notAwaited() {
             if (sends > 0) {
                 mayHaveRun = true;
@@ -517,8 +518,8 @@ final class JedisPipeline implements ScriptRunner {
     }
 
     /**
-     * One connection of Jedis, used by one thread at a time; any thread may cut it, and then it is over: Jedis would make a new
-     * socket by itself, without the password and the database, and forget what was written before.
+     * One connection of Jedis, used by one thread at a time; any thread may cut it, and then it is over: Jedis would
+     * make a new socket by itself, without the password and the database, and forget what was written before.
      */
     static final class Link {
 

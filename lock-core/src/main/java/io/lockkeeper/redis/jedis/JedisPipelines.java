@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Two pipelines to one server: while the leader of one waits for its replies, another thread leads the other. With few callers
- * the processors are idle in between otherwise; more pipelines would make the batches of many callers smaller.
+ * Two pipelines to one server: while the leader of one waits for its replies, another thread leads the other. With few
+ * callers the processors are idle in between otherwise; more pipelines would make the batches of many callers smaller.
  */
 record JedisPipelines(JedisPipeline first, JedisPipeline second) implements ScriptRunner {
 
@@ -18,7 +18,7 @@ record JedisPipelines(JedisPipeline first, JedisPipeline second) implements Scri
         return next(keys.get(0)).eval(script, keys, arguments, waitNanos);
     }
 
-    /** Returns a pipeline that is free; where none is, always the same for one lock. The second one connects when it is needed. */
+    /** Returns a free pipeline; where none is, always the same for one lock. The second one connects when needed. */
     private JedisPipeline next(byte[] key) {
         return first.isFree() || (!second.isFree() && Arrays.hashCode(key) % 2 == 0) ? first : second;
     }

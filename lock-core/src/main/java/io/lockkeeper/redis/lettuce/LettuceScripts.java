@@ -29,8 +29,9 @@ import org.springframework.data.redis.connection.RedisConnection;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
 /**
- * Runs scripts over the application's shared connection of Lettuce itself, where no thread waits for the answer. Whenever that
- * connection fails, the next script goes over spring-data-redis, on a thread that may wait until there is a connection again.
+ * Runs scripts over the application's shared connection of Lettuce itself, where no thread waits for the answer.
+ * Whenever that connection fails, the next script goes over spring-data-redis, on a thread that may wait until there is
+ * a connection again.
  */
 public final class LettuceScripts implements ScriptRunner {
 
@@ -116,8 +117,8 @@ public final class LettuceScripts implements ScriptRunner {
     }
 
     /**
-     * Has Redis end a connection that leads to a server that was a master once, whatever has its address now, and Lettuce make
-     * it anew. Not at once again: the application uses it, too, and its address may move later.
+     * Has Redis end a connection that leads to a server that was a master once, whatever has its address now, and
+     * Lettuce make it anew. Not at once again: the application uses it, too, and its address may move later.
      */
     private void leave(RedisClusterAsyncCommands<byte[], byte[]> commands, StatefulConnection<?, ?> connection) {
         long now = System.nanoTime();

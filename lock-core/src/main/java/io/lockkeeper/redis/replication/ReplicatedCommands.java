@@ -36,8 +36,8 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
 public final class ReplicatedCommands implements ScriptRunner {
 
     /**
-     * What a holder believes in. The end of a hold may be lost: it ends by itself then. But it goes the same way: while one
-     * master takes the place of another, two connections may lead to different ones.
+     * What a holder believes in. The end of a hold may be lost: it ends by itself then. But it goes the same way: while
+     * one master takes the place of another, two connections may lead to different ones.
      */
     private static final Set<String> COUNTED = Set.of("acquire", "handover", "renew");
 
@@ -128,7 +128,7 @@ public final class ReplicatedCommands implements ScriptRunner {
         /** The id of the master's history of writes, which begins anew with another master. */
         private String history = "";
 
-        /** How many replicas must have a write: all that it had at once in this history, also those that are missing now. */
+        /** How many replicas must have a write: all that it had at once in this history, also missing ones. */
         private int wanted = acks.least();
 
         Master(String name) {
@@ -372,9 +372,9 @@ public final class ReplicatedCommands implements ScriptRunner {
     }
 
     /**
-     * A connection to one server, used by one thread at a time. What is sent over it runs in this order, and is never sent
-     * again by the client. So an answer to WAIT is about the commands before it, which it would not be on another connection:
-     * that has written nothing, and waits for nothing.
+     * A connection to one server, used by one thread at a time. What is sent over it runs in this order, and is never
+     * sent again by the client. So an answer to WAIT is about the commands before it, which it would not be on another
+     * connection: that has written nothing, and waits for nothing.
      */
     public abstract static class DedicatedConnection {
 
@@ -388,8 +388,9 @@ public final class ReplicatedCommands implements ScriptRunner {
         }
 
         /**
-         * Sends EVALSHA, EVAL, WAIT and ASKING together, in this order, and waits for all replies; one may be the exception of
-         * a command that was refused. Throws where the connection failed: nothing is known of the commands then.
+         * Sends EVALSHA, EVAL, WAIT and ASKING together, in this order, and waits for all replies; one may be the
+         * exception of a command that was refused. Throws where the connection failed: nothing is known of the commands
+         * then.
          */
         protected abstract List<Object> exchange(RedisConnection connection, List<byte[][]> commands);
 

@@ -21,8 +21,9 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ListableBeanFactory;
 
 /**
- * Whether locks work, found out without taking one or writing: DOWN where the store does not answer, or renewals of held
- * locks fail; OUT_OF_SERVICE where grants do not arrive, and callers who wait notice a free lock only when they poll.
+ * Whether locks work, found out without taking one or writing: DOWN where the store does not answer, or renewals of
+ * held locks fail; OUT_OF_SERVICE where grants do not arrive, and callers who wait notice a free lock only when they
+ * poll.
  */
 final class LockHealth implements LockListener {
 

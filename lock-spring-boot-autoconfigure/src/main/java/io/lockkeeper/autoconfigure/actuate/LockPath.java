@@ -24,14 +24,14 @@ import org.springframework.web.util.UriComponentsBuilder;
 import org.springframework.web.util.UriUtils;
 import reactor.core.publisher.Mono;
 
-/** The name of a lock in the path of a request, from which Spring Boot drops empty parts and what follows a semicolon. */
+/** The name of a lock in the path of a request: Spring Boot drops empty parts and what follows a semicolon. */
 final class LockPath {
 
     private static final String PATTERN = "org.springframework.web.servlet.HandlerMapping.bestMatchingPattern";
 
     private LockPath() {}
 
-    /** Returns the name in the path of the servlet request that this thread serves; without one, its segments joined. */
+    /** Returns the name in the path of the servlet request of this thread; without one, its segments joined. */
     static String exactName(String... segments) {
         RequestAttributes request = RequestContextHolder.getRequestAttributes();
         if (request == null) {
@@ -71,7 +71,7 @@ final class LockPath {
         return name == null ? null : UriUtils.decode(name.toString(), StandardCharsets.UTF_8);
     }
 
-    /** Makes a parameter of a name in the path that Spring Boot would not keep: {@code /a//b} becomes {@code ?name=a//b}. */
+    /** Makes a parameter of a name that Spring Boot would not keep: {@code /a//b} becomes {@code ?name=a//b}. */
     record ReactiveFilter(ObjectProvider<PathMappedEndpoints> endpoints) implements WebFilter {
 
         private static final EndpointId LOCKS = EndpointId.of("locks");

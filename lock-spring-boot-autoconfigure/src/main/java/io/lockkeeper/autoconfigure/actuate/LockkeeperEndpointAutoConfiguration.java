@@ -54,7 +54,7 @@ public final class LockkeeperEndpointAutoConfiguration {
                 .orElse(false);
     }
 
-    /** Returns the inspectors of all templates by their names; one that the application has made takes the place of all. */
+    /** Returns the inspectors of all templates by name; one that the application has made takes the place of all. */
     static Map<String, LockInspector> inspectors(ListableBeanFactory beans) {
         Map<String, LockInspector> each = new TreeMap<>();
         BeanFactoryUtils.beansOfTypeIncludingAncestors(beans, LockTemplate.class)

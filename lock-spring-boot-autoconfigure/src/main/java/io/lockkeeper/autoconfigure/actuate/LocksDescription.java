@@ -61,7 +61,8 @@ public sealed interface LocksDescription extends OperationResponseBody {
      * @param remaining how long the hold lasts without a renewal
      * @param waiters the instances that wait, in the order in which they will be served, the first hundred; null in the
      *     list of what is held here, for which the store is not asked
-     * @param reservedToken the highest token that is reserved for the holder's turn; null in the list of what is held here
+     * @param reservedToken the highest token that is reserved for the holder's turn; null in the list of what is held
+     *     here
      * @param template whose lock it is; null where there is only one template
      * @param waiting how many callers or instances wait; null in the list of what is held here
      */

@@ -44,8 +44,9 @@ class LocksWebExtension {
     }
 
     /**
-     * Shows the page, or what this instance holds and waits for, locks by a pattern of their names (own: only those that
-     * instances of this application hold or wait for), or one lock, which is not found without a holder and a waiter.
+     * Shows the page, or what this instance holds and waits for, locks by a pattern of their names (own: only those
+     * that instances of this application hold or wait for), or one lock, which is not found without a holder and a
+     * waiter.
      */
     @ReadOperation(producesFrom = MediaType.class)
     public WebEndpointResponse<Object> locks(
@@ -114,7 +115,7 @@ class LocksWebExtension {
         return new WebEndpointResponse<>(new LocksDescription.Refused(String.valueOf(reason)), status);
     }
 
-    /** A parameter as it was sent. Spring Boot joins several of one name with commas, which may be the name of another lock. */
+    /** A parameter as it was sent. Spring Boot joins several with commas, which may be the name of another lock. */
     record Text(Object sent) {
 
         String only() {
@@ -142,8 +143,8 @@ class LocksWebExtension {
     }
 
     /**
-     * What the endpoint answers with. Of several that a client accepts, Spring Boot takes the last one here; for any type, the
-     * default.
+     * What the endpoint answers with. Of several that a client accepts, Spring Boot takes the last one here; for any
+     * type, the default.
      */
     enum MediaType implements Producible<MediaType> {
         JSON_V2(MediaType.V2),
@@ -200,7 +201,7 @@ class LocksWebExtension {
                     .replace("{{csrf-token}}", HtmlUtils.htmlEscape(token));
         }
 
-        /** The header without which Spring Security refuses what the page asks for; loaded only where that is present. */
+        /** The header without which Spring Security refuses the page's requests; loaded only where that is present. */
         private static final class CsrfHeader {
 
             static String write(String page) {

@@ -15,7 +15,7 @@ public class LockAcquireContext extends Observation.Context {
     private final LockRequest request;
     private @Nullable Outcome outcome;
 
-    /** How a request for a lock ended: in lower case, the values of the tag {@code outcome} of {@code lockkeeper.acquire}. */
+    /** How a request for a lock ended: in lower case, the tag {@code outcome} of {@code lockkeeper.acquire}. */
     public enum Outcome {
 
         /** The caller got the lock. */

@@ -8,8 +8,8 @@ import io.micrometer.observation.Observation;
 import io.micrometer.observation.ObservationConvention;
 
 /**
- * How holds are named and tagged in metrics and spans: as {@link LockObservationDocumentation#HOLD} documents it, but for
- * what a bean of this type overrides.
+ * How holds are named and tagged in metrics and spans: as {@link LockObservationDocumentation#HOLD} documents it, but
+ * for what a bean of this type overrides.
  */
 public interface LockHoldConvention extends ObservationConvention<LockHoldContext> {
 

@@ -18,8 +18,8 @@ public enum LockObservationDocumentation implements ObservationDocumentation {
     ACQUIRE,
 
     /**
-     * From the grant until the release or the loss. Current while the body of an annotated method, or one that was given
-     * to {@code execute}, {@code run} or {@code tryRun}, runs; nowhere else.
+     * From the grant until the release or the loss. Current while the body of an annotated method, or one that was
+     * given to {@code execute}, {@code run} or {@code tryRun}, runs; nowhere else.
      */
     HOLD;
 

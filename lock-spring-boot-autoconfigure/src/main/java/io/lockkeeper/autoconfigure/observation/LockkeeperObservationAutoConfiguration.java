@@ -41,8 +41,8 @@ import org.springframework.core.type.AnnotatedTypeMetadata;
 import org.springframework.util.ClassUtils;
 
 /**
- * Auto-configuration of what is told of locks: meters, the observations that {@link LockObservationDocumentation} documents,
- * and events for the JDK Flight Recorder, where the Java runtime has it.
+ * Auto-configuration of what is told of locks: meters, the observations that {@link LockObservationDocumentation}
+ * documents, and events for the JDK Flight Recorder, where the Java runtime has it.
  */
 // Last: after the auto-configurations of registries, whose names differ in Spring Boot 3.5 and 4.
 @AutoConfiguration
