@@ -53,10 +53,13 @@ final class AcquireAttempt {
              * @return null where there is no sample, or one that is too old to trust
              */
             @Nullable
-            ClockReading localTimeOf(long storeMillis, ClockReading now, long maxAgeNanos) {
+            ClockReading localTimeOf(long storeMillis, ClockReading now, long maxAgeMillis) {
                 AcquireReply.Queued sample = place;
                 ClockReading sent = sampled;
-                return sample == null || sent == null || now.nanos() - sent.nanos() > maxAgeNanos
+                // By both clocks: the monotonic one knows nothing of a suspension, in which they drift apart.
+                return sample == null
+                                || sent == null
+                                || sent.plusMillis(maxAgeMillis).hasPassedAt(now)
                         ? null
                         : sent.plusMillis(storeMillis - sample.storeMillis());
             }

@@ -76,8 +76,7 @@ record LeasePolicy(
             AcquireAttempt.State.Queued waiting,
             Grant grant,
             ClockReading now) {
-        long maxAgeNanos = TimeUnit.MILLISECONDS.toNanos(2 * pollMillis);
-        ClockReading end = waiting.localTimeOf(grant.untilStoreMillis(), now, maxAgeNanos);
+        ClockReading end = waiting.localTimeOf(grant.untilStoreMillis(), now, 2 * pollMillis);
         if (claims || names.size() > 1 || end == null) {
             return null;
         }

@@ -64,6 +64,9 @@ final class LeaseRenewer {
     /** When the first hold is due, or earlier, where there is a task. Written under the monitor. */
     private volatile long dueNanos;
 
+    /** When the task of the next look runs. Guarded by this. */
+    private long wakeNanos;
+
     /** Used by the timer alone. */
     private ClockReading lastLook;
 
@@ -113,14 +116,19 @@ final class LeaseRenewer {
         synchronized (this) {
             if (wake == null || due - dueNanos < 0) {
                 dueNanos = due;
-                schedule(now);
+                // One that comes before this stays: put off again and again, it would see a clock's jump late.
+                if (wake == null || due - wakeNanos < 0) {
+                    schedule(now);
+                }
             }
         }
     }
 
     private void schedule(ClockReading now) {
         unset();
-        wake = context.scheduler().schedule(this::look, Math.max(0, Math.min(CLOCK_NANOS, dueNanos - now.nanos())));
+        long nanos = Math.max(0, Math.min(CLOCK_NANOS, dueNanos - now.nanos()));
+        wakeNanos = now.nanos() + nanos;
+        wake = context.scheduler().schedule(this::look, nanos);
     }
 
     /** One look at most is set; none is where an error comes into this, or into what follows. */

@@ -434,6 +434,113 @@ class SimulationTest {
         }
     }
 
+    /** Its clock drifts while it is suspended: what the grant says is too old to be told in local time. */
+    @Test
+    void aGrantThatComesAfterALongSuspensionIsConfirmedFirst() {
+        List<SimulationPlan.Step> steps = List.of(
+                ask(364_882, 0, 7, LockMode.READ, 0, 2_124_398),
+                ask(364_983, 1, 8, LockMode.EXCLUSIVE, 1_771, 109),
+                new SimulationPlan.Pause(407_105, 0, 5_846, true),
+                new SimulationPlan.Pause(1_555_124, 1, 13_515, true),
+                new SimulationPlan.Pause(6_252_644, 0, 6_929, false),
+                ask(6_284_728, 0, 24, LockMode.READ, 0, 317),
+                ask(6_452_638, 0, 28, LockMode.WRITE, 0, 470));
+        for (long seed = 2_101_500; seed < 2_101_600; seed++) {
+            SimulationPlan plan = new SimulationPlan(seed, 2, 10_000, 16, 50, List.of(0, -8_735), steps);
+
+            assertThat(Simulation.run(plan).faults()).as("seed %d", seed).isEmpty();
+        }
+    }
+
+    /** The look at the clocks was put off for another hold, which was due after it. */
+    @Test
+    void aJumpIsSeenInTimeWhereAnotherHoldIsDueSoon() {
+        List<SimulationPlan.Step> steps = List.of(
+                new Ask(3703, 0, 0, List.of("c"), LockMode.FAIR, 0, 0, 0, 0, 76, OnLoss.NOTHING),
+                new Ask(
+                        3839,
+                        1,
+                        1,
+                        List.of("a"),
+                        LockMode.READ,
+                        SimulationPlan.WITHOUT_LIMIT,
+                        0,
+                        0,
+                        0,
+                        1480486,
+                        OnLoss.NOTHING),
+                new Ask(4010, 2, 2, List.of("c"), LockMode.WRITE, 2566, 0, 0, 0, 797567, OnLoss.NOTHING),
+                new Ask(
+                        7729,
+                        0,
+                        3,
+                        List.of("a"),
+                        LockMode.EXCLUSIVE,
+                        SimulationPlan.WITHOUT_LIMIT,
+                        0,
+                        0,
+                        0,
+                        25813,
+                        OnLoss.NOTHING),
+                new SimulationPlan.Cut(7778, 0, 18),
+                new Ask(
+                        9201,
+                        0,
+                        5,
+                        List.of("a"),
+                        LockMode.WRITE,
+                        SimulationPlan.WITHOUT_LIMIT,
+                        0,
+                        2,
+                        0,
+                        9551,
+                        OnLoss.NOTHING),
+                new Ask(
+                        114289,
+                        1,
+                        6,
+                        List.of("a", "b"),
+                        LockMode.WRITE,
+                        SimulationPlan.WITHOUT_LIMIT,
+                        0,
+                        0,
+                        0,
+                        186,
+                        OnLoss.NOTHING),
+                new Ask(316700, 0, 10, List.of("a"), LockMode.WRITE, 1813, 0, 0, 0, 4202098, OnLoss.NOTHING),
+                new Ask(
+                        322096,
+                        0,
+                        12,
+                        List.of("a"),
+                        LockMode.WRITE,
+                        SimulationPlan.WITHOUT_LIMIT,
+                        0,
+                        0,
+                        0,
+                        54,
+                        OnLoss.NOTHING),
+                new Ask(
+                        325883,
+                        0,
+                        15,
+                        List.of("c"),
+                        LockMode.EXCLUSIVE,
+                        SimulationPlan.WITHOUT_LIMIT,
+                        0,
+                        0,
+                        0,
+                        2374456,
+                        OnLoss.THROW),
+                new SimulationPlan.Cancel(551147, 15),
+                new Ask(1569978, 0, 24, List.of("c"), LockMode.WRITE, 2077, 0, 0, 0, 4204781, OnLoss.NOTHING),
+                new SimulationPlan.Jump(5632490, 0, 4306),
+                new SimulationPlan.Look(5636651));
+        SimulationPlan plan = new SimulationPlan(93_393_305, 3, 2_000, 2, 5, List.of(66, 0, 0), steps);
+
+        assertThat(Simulation.run(plan).faults()).isEmpty();
+    }
+
     private static Ask ask(long at, int instance, int id, LockMode mode, long fixedMillis, long holdMicros) {
         return new Ask(
                 at,
