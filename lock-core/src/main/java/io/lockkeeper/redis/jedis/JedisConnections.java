@@ -126,13 +126,13 @@ public final class JedisConnections {
             JedisConnectionFactory original, RedisConfiguration servers, Duration limit) {
         return new DedicatedConnection(() -> like(original, servers, limit, limit)) {
             @Override
-            protected List<Object> exchange(RedisConnection connection, List<byte[][]> commands) {
+            protected List<? extends @Nullable Object> exchange(RedisConnection connection, List<byte[][]> commands) {
                 connection.openPipeline();
                 for (byte[][] command : commands) {
                     byte[][] arguments = Arrays.copyOfRange(command, 1, command.length);
                     connection.execute(new String(command[0], StandardCharsets.US_ASCII), arguments);
                 }
-                List<Object> replies;
+                List<? extends @Nullable Object> replies;
                 try {
                     replies = connection.closePipeline();
                 } catch (RedisPipelineException refusals) {

@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 import org.springframework.data.redis.connection.RedisConfiguration;
 import org.springframework.data.redis.connection.RedisConnection;
 import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
@@ -83,7 +84,7 @@ public final class LettuceConnections {
         return new DedicatedConnection(() -> like(original, servers, limit, false)) {
             @Override
             @SuppressWarnings("unchecked") // The factory was made for byte arrays and one server.
-            protected List<Object> exchange(RedisConnection connection, List<byte[][]> requests) {
+            protected List<? extends @Nullable Object> exchange(RedisConnection connection, List<byte[][]> requests) {
                 var commands = (RedisClusterAsyncCommands<byte[], byte[]>) connection.getNativeConnection();
                 List<CompletableFuture<Object>> replies = requests.stream()
                         .map(request -> dispatch(commands, request))

@@ -189,7 +189,7 @@ public final class ReplicatedCommands implements ScriptRunner {
 
         private void run(List<Command> batch) {
             int awaited = batch.stream().anyMatch(command -> command.counts) ? wanted : 0;
-            List<Object> replies = send(batch, awaited);
+            List<? extends @Nullable Object> replies = send(batch, awaited);
             Map<Command, Object> written = takeReplies(batch, replies);
             if (written.isEmpty()) {
                 return;
@@ -214,7 +214,7 @@ public final class ReplicatedCommands implements ScriptRunner {
             }
         }
 
-        private List<Object> send(List<Command> batch, int awaited) {
+        private List<? extends @Nullable Object> send(List<Command> batch, int awaited) {
             List<byte[][]> requests = new ArrayList<>();
             for (Command command : batch) {
                 if (command.asking) {
@@ -236,12 +236,12 @@ public final class ReplicatedCommands implements ScriptRunner {
         }
 
         /** Answers those that need no replicas, and returns the replies to the others. */
-        private Map<Command, Object> takeReplies(List<Command> batch, List<Object> replies) {
+        private Map<Command, Object> takeReplies(List<Command> batch, List<? extends @Nullable Object> replies) {
             int position = 0;
             Map<Command, Object> written = new LinkedHashMap<>();
             for (Command command : batch) {
                 position += command.asking ? 1 : 0;
-                Object reply = replies.get(position++);
+                @Nullable Object reply = replies.get(position++);
                 if (reply instanceof Throwable refusal) {
                     refused(command, refusal);
                 } else if (command.retried && Failures.isNotHeld(reply)) {
@@ -392,9 +392,10 @@ public final class ReplicatedCommands implements ScriptRunner {
          * exception of a command that was refused. Throws where the connection failed: nothing is known of the commands
          * then.
          */
-        protected abstract List<Object> exchange(RedisConnection connection, List<byte[][]> commands);
+        protected abstract List<? extends @Nullable Object> exchange(
+                RedisConnection connection, List<byte[][]> commands);
 
-        final List<Object> exchange(List<byte[][]> commands) {
+        final List<? extends @Nullable Object> exchange(List<byte[][]> commands) {
             factory = factory == null ? factories.get() : factory;
             open = open == null ? factory.getConnection() : open;
             return exchange(open, commands);
