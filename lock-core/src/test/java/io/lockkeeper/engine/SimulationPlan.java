@@ -3,6 +3,7 @@ package io.lockkeeper.engine;
 
 import io.lockkeeper.LockMode;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.stream.Collectors;
@@ -260,8 +261,30 @@ record SimulationPlan(
             for (int i = 0; i < instances; i++) {
                 drift.add(percent(50) ? 0 : percent(70) ? between(-500, 500) : between(-9_000, 9_000));
             }
-            return new SimulationPlan(
+            SimulationPlan plan = new SimulationPlan(
                     seed, instances, leaseMillis, pick(0, 1, 2, 16), pick(0, 5, 50), drift, List.copyOf(steps));
+            return faultPercent > 0 && percent(20) ? plan.with(disturbed()) : plan;
+        }
+
+        /** Returns the steps with more pauses, cuts and jumps of the clock between them, which are rare otherwise. */
+        private List<Step> disturbed() {
+            List<Step> all = new ArrayList<>(steps);
+            for (int i = between(2, 8); i > 0; i--) {
+                long when = random.nextLong(at + 1);
+                int instance = between(0, instances);
+                int kind = between(0, 4);
+                if (kind == 3) {
+                    all.add(new Cut(when, instance, percent(33) ? 0 : between(0, 6_000)));
+                } else if (kind == 2 || suspends) {
+                    all.add(new Pause(
+                            when, instance, between(1, (int) leaseMillis * 3 / 2), suspends && random.nextBoolean()));
+                } else {
+                    int farthest = kind == 0 ? 10_000 : 300;
+                    all.add(new Jump(when, instance, between(-farthest, farthest)));
+                }
+            }
+            all.sort(Comparator.comparingLong(Step::at));
+            return List.copyOf(all);
         }
 
         private Step ask() {
