@@ -51,6 +51,11 @@ public interface LockManager extends AutoCloseable {
     /** Asks the store whether a name is held, as {@link DistributedLock#isLocked()} tells it of a view of the mode. */
     boolean isLocked(String name, LockMode mode);
 
+    /** Returns a clock that only goes forward, in ns. */
+    default long nanoTime() {
+        return System.nanoTime();
+    }
+
     /** Returns what looks at the locks of this manager's store. */
     LockInspector inspector();
 

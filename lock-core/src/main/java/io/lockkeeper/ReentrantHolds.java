@@ -264,7 +264,7 @@ class ReentrantHolds {
             if (held.isEmpty() || leaseTime == null) {
                 return null;
             }
-            long begunNanos = System.nanoTime();
+            long begunNanos = manager.nanoTime();
             CompletableFuture<?>[] extensions = level.leases().stream()
                     .filter(lease -> lease.isFixed() && lease.remaining().compareTo(leaseTime) < 0)
                     .map(lease -> lease.extendAsync(leaseTime, request))
@@ -272,7 +272,7 @@ class ReentrantHolds {
             return extensions.length == 0
                     ? null
                     : CompletableFuture.allOf(extensions)
-                            .thenRun(() -> extendedFor = Duration.ofNanos(System.nanoTime() - begunNanos));
+                            .thenRun(() -> extendedFor = Duration.ofNanos(manager.nanoTime() - begunNanos));
         }
 
         /** Returns a request for what is not held yet, with the time that extensions left; null: nothing is missing. */

@@ -271,6 +271,11 @@ public final class LeaseManager implements LockManager {
     }
 
     @Override
+    public long nanoTime() {
+        return context.nanoTime();
+    }
+
+    @Override
     public boolean isLocked(String name, LockMode mode) {
         return locks.inspection.isLocked(name, mode);
     }
