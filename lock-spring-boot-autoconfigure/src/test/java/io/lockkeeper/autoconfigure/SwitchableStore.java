@@ -34,7 +34,10 @@ public final class SwitchableStore implements LockStore {
         RELEASES,
         RENEWALS,
         GRANTS,
-        LOOKS
+        LOOKS,
+
+        /** A look throws what no store should throw. */
+        BROKEN_LOOKS
     }
 
     private final MemoryLockStore store;
@@ -83,6 +86,9 @@ public final class SwitchableStore implements LockStore {
 
     @Override
     public CompletableFuture<Optional<StoredLock>> inspect(String name) {
+        if (off.contains(Part.BROKEN_LOOKS)) {
+            throw new IllegalStateException("broken");
+        }
         return unless(Part.LOOKS, () -> store.inspect(name));
     }
 

@@ -4,7 +4,6 @@ package io.lockkeeper.autoconfigure.actuate;
 import io.lockkeeper.LockInspector;
 import io.lockkeeper.LockListener;
 import io.lockkeeper.LockStatus;
-import io.lockkeeper.LockStoreException;
 import io.lockkeeper.store.GrantChannel;
 import java.time.Duration;
 import java.time.Instant;
@@ -95,7 +94,7 @@ final class LockHealth implements LockListener {
         try {
             inspector.status(PROBE);
             return null;
-        } catch (LockStoreException failure) {
+        } catch (RuntimeException failure) {
             // Without the name, which means nothing to a reader.
             Throwable cause = failure.getCause();
             return String.valueOf((cause == null ? failure : cause).getMessage());

@@ -87,6 +87,15 @@ class LockHealthTest {
     }
 
     @Test
+    void aStoreThatThrowsSomethingElseIsDown() {
+        runner.run(context -> {
+            store.switchOff(Part.BROKEN_LOOKS);
+            assertThat(health(context).status()).isEqualTo("DOWN");
+            assertThat(health(context).details().get("store")).isEqualTo("broken");
+        });
+    }
+
+    @Test
     void renewalsThatFailAreDownUntilTheyWorkAgain() {
         runner.run(context -> {
             store.switchOff(Part.RENEWALS);
