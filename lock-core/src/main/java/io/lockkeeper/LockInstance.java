@@ -15,8 +15,10 @@ import org.jspecify.annotations.Nullable;
  * @param host the host's name; empty where it is unknown
  * @param pid the process id on that host; 0 where it is unknown
  * @param since when the instance started to use locks; {@link Instant#EPOCH} where it is unknown
- * @param heldSince for a holder, when it got the lock; null where that is unknown, and for a waiter
- * @param waitingSince for a waiter, when the first of its callers asked; null where that is unknown, and for a holder
+ * @param heldSince for a holder, when it got the lock, by the clock of the server where that has one; null where it is
+ *     unknown, and for a waiter
+ * @param waitingSince for a waiter, when the first of its callers asked, by its own clock; null where that is unknown,
+ *     and for a holder
  * @param label the label of the request that holds or waits; null: it has none, or this is another instance
  * @param thread the thread that made the request, by name, or by id where it has no name; null: this is another
  *     instance

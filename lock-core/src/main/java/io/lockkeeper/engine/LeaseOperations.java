@@ -45,7 +45,14 @@ record LeaseOperations(
     private final class Lease extends ManagedLease {
 
         Lease(PendingRequest waiter, StoreHold hold, LockAction.Grant grant) {
-            super(registry.owedReleases, waiter.request, waiter.thread, hold, grant.token(), context.scheduler());
+            super(
+                    registry.owedReleases,
+                    waiter.request,
+                    waiter.thread,
+                    hold,
+                    grant.token(),
+                    store.grantedMillis(waiter.request.names().get(0)),
+                    context.scheduler());
         }
 
         @Override

@@ -52,6 +52,8 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     private final long token;
 
     private final long grantedNanos;
+
+    /** By the store's clock, or by the clock of this process where the store has none. */
     final long grantedMillis;
 
     /** The thread that received the lease; before that, the one that asked for it. */
@@ -85,6 +87,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
             Thread thread,
             StoreHold hold,
             long token,
+            long grantedMillis,
             Scheduler clock) {
         this.owedReleases = owedReleases;
         this.request = request;
@@ -92,7 +95,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
         this.hold = hold;
         this.token = token;
         this.grantedNanos = clock.nanoTime();
-        this.grantedMillis = clock.currentTimeMillis();
+        this.grantedMillis = grantedMillis > 0 ? grantedMillis : clock.currentTimeMillis();
         this.thread = thread;
     }
 

@@ -123,6 +123,11 @@ public class RedisLockStore implements LockStore {
     }
 
     @Override
+    public long grantedMillis(String name) {
+        return session().serverMillis(name);
+    }
+
+    @Override
     public GrantChannel grantChannel() {
         return new GrantChannel(true, session().subscription.since());
     }

@@ -178,6 +178,13 @@ final class RedisSession {
         return !reply.is("AGAIN") && !reply.leavesMore() && !late && !old;
     }
 
+    /** Returns the clock of the server of a lock, in ms; never ahead of it. */
+    long serverMillis(String lockName) {
+        ClusterTopology topology = commands.topology;
+        String server = topology.isSingle() ? ClusterTopology.ANY : topology.serverOf(names.lock(lockName));
+        return TimeUnit.MICROSECONDS.toMillis(clocks.micros(server));
+    }
+
     /** Returns the run id that the server of a lock must have to give it; 0: any. */
     String runOf(List<String> lockNames) {
         return guard == null ? "0" : guard.oldRun(commands.topology.serverOf(names.lock(lockNames.get(0))));

@@ -70,6 +70,14 @@ public interface LockStore extends AutoCloseable {
     }
 
     /**
+     * Returns the time at which a lock was got that was got now, in ms since the epoch, by the clock of the store as far
+     * as it is known here; 0: the store has no clock of its own. Without a command.
+     */
+    default long grantedMillis(String name) {
+        return 0;
+    }
+
+    /**
      * Returns whether callers may wait for a lock; false: each tries once, whatever its request says, as a test may
      * want it. Asked at each acquisition.
      */

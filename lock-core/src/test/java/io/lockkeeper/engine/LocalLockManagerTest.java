@@ -10,6 +10,7 @@ import static io.lockkeeper.engine.EngineFixture.assertFailure;
 import static io.lockkeeper.engine.RecordingStore.last;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lockkeeper.LockInstance;
 import io.lockkeeper.LockLostException;
 import io.lockkeeper.LockMode;
 import io.lockkeeper.LockNotAcquiredException;
@@ -23,6 +24,7 @@ import io.lockkeeper.store.ReleaseCommand;
 import io.lockkeeper.store.ReleaseReply;
 import io.lockkeeper.store.StoreException;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -43,6 +45,21 @@ class LocalLockManagerTest {
     private final LocalLockManager manager = fixture.manager;
     private final RecordingStore store = fixture.store;
     private final ManualTime time = fixture.time;
+
+    // ---- when a hold began ----
+
+    @ParameterizedTest
+    @ValueSource(longs = {0, 1_234})
+    void aHoldBeganByTheClockOfTheStoreOrByTheOwnWhereThatHasNone(long byStore) {
+        store.grantedMillis = byStore;
+        long expected = byStore > 0 ? byStore : time.currentTimeMillis();
+
+        ManagedLease lease = fixture.holds(7);
+
+        assertThat(manager.inspection.holderOf(lease.hold().attempt(), 0).join())
+                .extracting(LockInstance::heldSince)
+                .isEqualTo(Instant.ofEpochMilli(expected));
+    }
 
     // ---- waits ----
 

@@ -69,8 +69,16 @@ final class RecordingStore implements LockStore {
 
     Optional<StoredLock> stored = Optional.empty();
 
+    /** The store's clock at each grant; 0: it has none. */
+    long grantedMillis;
+
     /** What is answered to those who ask for the names of instances. */
     CompletableFuture<List<StoredInstance>> described = CompletableFuture.completedFuture(List.of());
+
+    @Override
+    public long grantedMillis(String name) {
+        return grantedMillis;
+    }
 
     @Override
     public StoreTraits open(StoredInstance instance, Duration leaseTime, StoreListener listener) {

@@ -117,6 +117,11 @@ final class FaultyLockStore implements LockStore {
     }
 
     @Override
+    public long grantedMillis(String name) {
+        return real().grantedMillis(name);
+    }
+
+    @Override
     public boolean permitsWaiting() {
         return !failing.contains(Failing.WAITS);
     }
