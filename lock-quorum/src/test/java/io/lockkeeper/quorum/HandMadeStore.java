@@ -19,7 +19,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.function.Function;
+import java.util.function.Predicate;
 
 /** A master whose every answer is in the hands of a test. */
 final class HandMadeStore implements LockStore {
@@ -33,6 +33,9 @@ final class HandMadeStore implements LockStore {
     final List<Question<String, Boolean>> revoked = new CopyOnWriteArrayList<>();
     StoreListener listener;
     boolean closed;
+
+    /** Of which locks this master knows still, when it says that it has renewed. */
+    Predicate<RenewCommand> renews = command -> true;
 
     /** A command, and the answer to it. */
     record Question<C, R>(C command, CompletableFuture<R> answer) {
@@ -90,7 +93,7 @@ final class HandMadeStore implements LockStore {
     public List<CompletableFuture<Boolean>> renew(List<RenewCommand> commands) {
         CompletableFuture<Boolean> answer = asked(renewed, commands);
         return commands.stream()
-                .map(command -> answer.thenApply(Function.identity()))
+                .map(command -> answer.thenApply(yes -> yes && renews.test(command)))
                 .toList();
     }
 

@@ -125,6 +125,22 @@ class QuorumVotesTest {
     }
 
     @Test
+    void aMasterThatHasLostOneOfTheNamesDoesNotCountAtTheWriteBack() {
+        CompletableFuture<AcquireReply> reply = acquire("x", "y");
+        a.grants(10, 20);
+        b.grants(11, 21);
+        b.renews = command -> command.name().equals("x");
+        last(a.renewed).answer(true);
+        last(b.renewed).answer(true);
+        assertThat(reply).isNotDone();
+        c.grants(5, 5);
+        last(c.renewed).answer(true);
+        assertThat(reply).isCompletedWithValue(new AcquireReply.Acquired(LEASE, List.of(11L, 21L)));
+        // The caller has what the other masters hold, and the rest of it goes with its release.
+        assertThat(quorum.unsettled()).isZero();
+    }
+
+    @Test
     void aMasterThatGrantsLateHelpsWhereAnotherFailsAtTheWriteBack() {
         CompletableFuture<AcquireReply> reply = acquire("x");
         a.grants(10);
