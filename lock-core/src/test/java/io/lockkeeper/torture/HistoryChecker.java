@@ -257,13 +257,14 @@ final class HistoryChecker {
 
         /**
          * A master that was replaced gives tokens until it knows, as the new one does, both by their clocks: which of
-         * two answers comes first says nothing. What was given before the loss has less.
+         * two answers comes first says nothing. What was given before the loss has less. A caller who waits may have
+         * been granted the lock at any time since it asked, and what the store knows since then is its confirmation.
          */
         private boolean isOfAnOldMaster(Hold hold, long token) {
             return excuses(losses.stream()
                     .filter(loss -> loss.is(Harm.LOCKS_ARE_GIVEN_TWICE)
                             && loss.from() <= hold.start()
-                            && isKnownBefore(hold, loss.to()))
+                            && (hold.asked < loss.to() || isKnownBefore(hold, loss.to())))
                     .anyMatch(loss -> earlier.stream()
                             .filter(other -> tokenOf(other) >= token)
                             .allMatch(other -> other.start() >= loss.from())));

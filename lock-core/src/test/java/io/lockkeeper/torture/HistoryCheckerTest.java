@@ -232,6 +232,26 @@ class HistoryCheckerTest {
     }
 
     @Test
+    void theTokenOfAGrantIsFromBeforeItsConfirmation() {
+        loss(500, 800, Harm.LOCKS_ARE_GIVEN_TWICE);
+        held(600, "w0/1/1", "EXCLUSIVE", "a:9", 1_500);
+        ending(650, "w0/1/1", 1_500);
+        asked(790, "w1/1/1");
+        asked(810, "w2/1/1");
+        confirmed(850, "w1/1/1", "a:7");
+        assertThat(checker().violations()).isEmpty();
+        confirmed(900, "w2/1/1", "a:8");
+        assertThat(checker().violations()).singleElement().asString().contains("must be at least 10: w2/1/1");
+    }
+
+    /** The store has granted a lock, and now confirmed that for a whole lease; the caller gives it back at once. */
+    private void confirmed(long millis, String id, String locks) {
+        String until = "" + at(millis - 10 + LEASE.toMillis());
+        event(millis, Kind.HELD, id, "mode", "EXCLUSIVE", "locks", locks, "until", until, "way", "GRANT");
+        ending(millis + 10, id, millis - 10 + LEASE.toMillis());
+    }
+
+    @Test
     void noMasterGivesATokenBelowOneFromBeforeTheLoss() {
         held(100, "w0/1/1", "EXCLUSIVE", "a:9", 1_100);
         ending(150, "w0/1/1", 1_100);
