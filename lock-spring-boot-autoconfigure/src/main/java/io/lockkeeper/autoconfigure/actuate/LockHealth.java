@@ -96,8 +96,8 @@ final class LockHealth implements LockListener {
             return null;
         } catch (RuntimeException failure) {
             // Without the name, which means nothing to a reader.
-            Throwable cause = failure.getCause();
-            return String.valueOf((cause == null ? failure : cause).getMessage());
+            Throwable cause = failure.getCause() == null ? failure : failure.getCause();
+            return cause.getMessage() == null ? cause.toString() : cause.getMessage();
         }
     }
 

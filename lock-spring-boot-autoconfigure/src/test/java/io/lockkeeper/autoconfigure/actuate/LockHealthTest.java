@@ -91,7 +91,7 @@ class LockHealthTest {
         runner.run(context -> {
             store.switchOff(Part.BROKEN_LOOKS);
             assertThat(health(context).status()).isEqualTo("DOWN");
-            assertThat(health(context).details().get("store")).isEqualTo("broken");
+            assertThat(health(context).details().get("store")).isEqualTo("java.lang.UnsupportedOperationException");
         });
     }
 
