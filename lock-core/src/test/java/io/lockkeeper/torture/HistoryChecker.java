@@ -257,8 +257,8 @@ final class HistoryChecker {
 
         /**
          * A master that was replaced gives tokens until it knows, as the new one does, both by their clocks: which of
-         * two answers comes first says nothing. What was given before the loss has less. A caller who waits may have
-         * been granted the lock at any time since it asked, and what the store knows since then is its confirmation.
+         * two answers comes first says nothing. What was given before the loss has less. A token is given at any time
+         * since its caller asked: that the store knows the lease later is from a confirmation, or a renewal.
          */
         private boolean isOfAnOldMaster(Hold hold, long token) {
             return excuses(losses.stream()

@@ -244,6 +244,17 @@ class HistoryCheckerTest {
         assertThat(checker().violations()).singleElement().asString().contains("must be at least 10: w2/1/1");
     }
 
+    @Test
+    void aRenewalMakesNoTokenYounger() {
+        loss(500, 800, Harm.LOCKS_ARE_GIVEN_TWICE);
+        held(600, "w0/1/1", "EXCLUSIVE", "a:9", 1_500);
+        ending(650, "w0/1/1", 1_500);
+        held(700, "w1/1/1", "EXCLUSIVE", "a:7", 1_690);
+        event(900, Kind.STILL, "w1/1/1", "until", "" + at(1_890));
+        ending(950, "w1/1/1", 1_890);
+        assertThat(checker().violations()).isEmpty();
+    }
+
     /** The store has granted a lock, and now confirmed that for a whole lease; the caller gives it back at once. */
     private void confirmed(long millis, String id, String locks) {
         String until = "" + at(millis - 10 + LEASE.toMillis());

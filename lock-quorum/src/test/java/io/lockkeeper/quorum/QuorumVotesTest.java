@@ -136,7 +136,6 @@ class QuorumVotesTest {
         c.grants(5, 5);
         last(c.renewed).answer(true);
         assertThat(reply).isCompletedWithValue(new AcquireReply.Acquired(LEASE, List.of(11L, 21L)));
-        // The caller has what the other masters hold, and the rest of it goes with its release.
         assertThat(quorum.unsettled()).isZero();
     }
 
