@@ -17,6 +17,8 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Makes the leases of callers, who release, verify, extend and downgrade them here. */
 record LeaseOperations(
@@ -28,6 +30,7 @@ record LeaseOperations(
         ActionExecutor executor,
         LeaseRenewer renewer) {
 
+    private static final Logger log = LoggerFactory.getLogger(LeaseOperations.class);
     private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
     ManagedLease lease(LockAction.Grant grant) {
@@ -42,6 +45,17 @@ record LeaseOperations(
         return lease;
     }
 
+    /** Returns the time of a grant. A store that cannot tell it must not keep the lock from its caller. */
+    private long grantedMillis(String name) {
+        long byStore = 0;
+        try {
+            byStore = store.currentTimeMillis(name);
+        } catch (RuntimeException unknown) {
+            log.debug("The store cannot tell its time for lock '{}'", name, unknown);
+        }
+        return byStore > 0 ? byStore : context.scheduler().currentTimeMillis();
+    }
+
     private final class Lease extends ManagedLease {
 
         Lease(PendingRequest waiter, StoreHold hold, LockAction.Grant grant) {
@@ -51,7 +65,7 @@ record LeaseOperations(
                     waiter.thread,
                     hold,
                     grant.token(),
-                    store.grantedMillis(waiter.request.names().get(0)),
+                    grantedMillis(waiter.request.names().get(0)),
                     context.scheduler());
         }
 

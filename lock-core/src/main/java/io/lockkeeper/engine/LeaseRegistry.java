@@ -107,7 +107,7 @@ final class LeaseRegistry {
         return leasesOf(Stream.ofNullable(lockOf(attempt))
                         .map(LocalLock::hold)
                         .filter(hold -> hold != null && hold.attempt().equals(attempt)))
-                .min(Comparator.comparingLong(lease -> lease.grantedMillis));
+                .min(Comparator.comparingLong(lease -> lease.grantedNanos));
     }
 
     private static Stream<ManagedLease> leasesOf(Stream<StoreHold> holds) {

@@ -51,7 +51,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     /** The fencing token of the first of the hold's names. */
     private final long token;
 
-    private final long grantedNanos;
+    final long grantedNanos;
 
     /** By the store's clock, or by the clock of this process where the store has none. */
     final long grantedMillis;
@@ -95,7 +95,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
         this.hold = hold;
         this.token = token;
         this.grantedNanos = clock.nanoTime();
-        this.grantedMillis = grantedMillis > 0 ? grantedMillis : clock.currentTimeMillis();
+        this.grantedMillis = grantedMillis;
         this.thread = thread;
     }
 

@@ -123,7 +123,7 @@ public class RedisLockStore implements LockStore {
     }
 
     @Override
-    public long grantedMillis(String name) {
+    public long currentTimeMillis(String name) {
         return session().serverMillis(name);
     }
 

@@ -70,10 +70,10 @@ public interface LockStore extends AutoCloseable {
     }
 
     /**
-     * Returns the time at which a lock was got that was got now, in ms since the epoch, by the clock of the store as far
-     * as it is known here; 0: the store has no clock of its own. Without a command.
+     * Returns the time by the clock of the store that keeps a lock, in ms since the epoch, as far as it is known here:
+     * no command is sent for it. 0: the store has no clock of its own, or has not told its time yet.
      */
-    default long grantedMillis(String name) {
+    default long currentTimeMillis(String name) {
         return 0;
     }
 

@@ -48,17 +48,31 @@ class LocalLockManagerTest {
 
     // ---- when a hold began ----
 
-    @ParameterizedTest
-    @ValueSource(longs = {0, 1_234})
-    void aHoldBeganByTheClockOfTheStoreOrByTheOwnWhereThatHasNone(long byStore) {
-        store.grantedMillis = byStore;
-        long expected = byStore > 0 ? byStore : time.currentTimeMillis();
+    @Test
+    void aHoldBeganByTheClockOfTheStore() {
+        store.clock = () -> 1_234;
+        assertHeldSince(1_234);
+    }
 
+    @Test
+    void aHoldBeganByTheOwnClockWhereTheStoreHasNone() {
+        assertHeldSince(time.currentTimeMillis());
+    }
+
+    @Test
+    void aStoreThatCannotTellItsTimeKeepsNobodyFromTheLock() {
+        store.clock = () -> {
+            throw new IllegalStateException("no clock");
+        };
+        assertHeldSince(time.currentTimeMillis());
+    }
+
+    private void assertHeldSince(long millis) {
         ManagedLease lease = fixture.holds(7);
 
         assertThat(manager.inspection.holderOf(lease.hold().attempt(), 0).join())
                 .extracting(LockInstance::heldSince)
-                .isEqualTo(Instant.ofEpochMilli(expected));
+                .isEqualTo(Instant.ofEpochMilli(millis));
     }
 
     // ---- waits ----

@@ -22,6 +22,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 
 /** A store that keeps every command until the test answers it. */
 final class RecordingStore implements LockStore {
@@ -69,15 +70,15 @@ final class RecordingStore implements LockStore {
 
     Optional<StoredLock> stored = Optional.empty();
 
-    /** The store's clock at each grant; 0: it has none. */
-    long grantedMillis;
+    /** The store's clock; 0: it has none. */
+    LongSupplier clock = () -> 0;
 
     /** What is answered to those who ask for the names of instances. */
     CompletableFuture<List<StoredInstance>> described = CompletableFuture.completedFuture(List.of());
 
     @Override
-    public long grantedMillis(String name) {
-        return grantedMillis;
+    public long currentTimeMillis(String name) {
+        return clock.getAsLong();
     }
 
     @Override

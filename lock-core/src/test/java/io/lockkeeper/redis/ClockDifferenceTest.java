@@ -8,6 +8,7 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
+import io.lockkeeper.LockInstance;
 import io.lockkeeper.LockLease;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockTemplate;
@@ -23,12 +24,14 @@ import io.lockkeeper.testing.Connections;
 import io.lockkeeper.testing.RedisCluster;
 import io.lockkeeper.testing.RedisServer;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -103,6 +106,25 @@ class ClockDifferenceTest {
     private static void move(String name) {
         String key = "lockkeeper:lock:" + name;
         cluster.moveSlot(key, cluster.masterOf(key), cluster.masters().get(2));
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aHoldBeganByTheClockOfItsMaster(Connections driver) {
+        requireClockAhead();
+        RedisServer ahead = cluster.masters().get(2);
+        String name = Stream.generate(() -> "ahead " + ATTEMPTS.incrementAndGet())
+                .filter(candidate -> cluster.masterOf("lockkeeper:lock:" + candidate) == ahead)
+                .findFirst()
+                .orElseThrow();
+        LockTemplate template = template(driver);
+        Instant before = Instant.ofEpochMilli(millis(ahead));
+        try (LockLease lease = template.acquire(name)) {
+            LockInstance holder =
+                    template.inspector().heldHere().get(0).holders().get(0);
+            assertThat(holder.fencingToken()).isEqualTo(lease.fencingToken());
+            assertThat(holder.heldSince()).isBetween(before, Instant.ofEpochMilli(millis(ahead)));
+        }
     }
 
     @ParameterizedTest

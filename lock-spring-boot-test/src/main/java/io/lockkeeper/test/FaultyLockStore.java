@@ -117,8 +117,8 @@ final class FaultyLockStore implements LockStore {
     }
 
     @Override
-    public long grantedMillis(String name) {
-        return real().grantedMillis(name);
+    public long currentTimeMillis(String name) {
+        return real().currentTimeMillis(name);
     }
 
     @Override
