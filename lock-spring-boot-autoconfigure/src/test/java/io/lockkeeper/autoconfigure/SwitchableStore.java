@@ -26,7 +26,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 
 /** A store in memory of which parts can be switched off. */
-public final class SwitchableStore implements LockStore {
+public class SwitchableStore implements LockStore {
 
     /** What can fail. */
     public enum Part {

@@ -7,6 +7,7 @@ import io.lockkeeper.LockStatus;
 import io.lockkeeper.store.GrantChannel;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -15,6 +16,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ListableBeanFactory;
@@ -51,8 +53,10 @@ final class LockHealth implements LockListener {
         Collection<LockInspector> all =
                 LockkeeperEndpointAutoConfiguration.inspectors(beans).values();
         Map<String, Object> details = new LinkedHashMap<>();
+        List<String> refusals = new ArrayList<>();
         List<GrantChannel> channels = all.stream()
-                .map(LockInspector::grantChannel)
+                .map(inspector -> ask(inspector::grantChannel, refusals))
+                .filter(Objects::nonNull)
                 .filter(GrantChannel::expected)
                 .toList();
         List<Instant> since = channels.stream()
@@ -78,26 +82,23 @@ final class LockHealth implements LockListener {
                 all.stream()
                         .mapToInt(inspector -> inspector.waitingHere().size())
                         .sum());
-        String failure = all.stream()
-                .map(LockHealth::failureOfStore)
-                .filter(Objects::nonNull)
-                .findFirst()
-                .orElse(null);
-        if (failure != null) {
-            details.put("store", failure);
+        all.forEach(inspector -> ask(() -> inspector.status(PROBE), refusals));
+        if (!refusals.isEmpty()) {
+            details.put("store", refusals.get(0));
         }
         String working = channels.stream().anyMatch(GrantChannel::isDown) ? "OUT_OF_SERVICE" : "UP";
-        return new Report(failure != null || failures > 0 ? "DOWN" : working, details);
+        return new Report(refusals.isEmpty() && failures == 0 ? working : "DOWN", details);
     }
 
-    private static @Nullable String failureOfStore(LockInspector inspector) {
+    /** Returns what a store answers; null: nothing, and why not is among the refusals. */
+    private static <T> @Nullable T ask(Supplier<T> question, List<String> refusals) {
         try {
-            inspector.status(PROBE);
-            return null;
+            return question.get();
         } catch (RuntimeException failure) {
             // Without the name, which means nothing to a reader.
             Throwable cause = failure.getCause() == null ? failure : failure.getCause();
-            return cause.getMessage() == null ? cause.toString() : cause.getMessage();
+            refusals.add(cause.getMessage() == null ? cause.toString() : cause.getMessage());
+            return null;
         }
     }
 

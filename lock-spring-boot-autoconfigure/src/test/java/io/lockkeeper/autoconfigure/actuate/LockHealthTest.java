@@ -10,10 +10,12 @@ import io.lockkeeper.autoconfigure.LockkeeperAutoConfiguration;
 import io.lockkeeper.autoconfigure.SwitchableStore;
 import io.lockkeeper.autoconfigure.SwitchableStore.Part;
 import io.lockkeeper.memory.MemoryLockStore;
+import io.lockkeeper.store.GrantChannel;
 import io.lockkeeper.testing.FaultProxy;
 import io.lockkeeper.testing.RedisServer;
 import java.time.Duration;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
@@ -96,6 +98,27 @@ class LockHealthTest {
     }
 
     @Test
+    void aStoreWhoseGrantChannelCannotBeLookedAtIsDown() {
+        AtomicBoolean isBroken = new AtomicBoolean();
+        SwitchableStore refusing = new SwitchableStore(new MemoryLockStore()) {
+            @Override
+            public GrantChannel grantChannel() {
+                if (isBroken.get()) {
+                    throw new IllegalStateException("no channel");
+                }
+                return super.grantChannel();
+            }
+        };
+        application.withBean(SwitchableStore.class, () -> refusing).run(context -> {
+            assertThat(health(context).status()).isEqualTo("UP");
+            isBroken.set(true);
+            assertThat(health(context).status()).isEqualTo("DOWN");
+            assertThat(health(context).details().get("store")).isEqualTo("no channel");
+            assertThat(health(context).details().get("held")).isEqualTo(0);
+        });
+    }
+
+    @Test
     void renewalsThatFailAreDownUntilTheyWorkAgain() {
         runner.run(context -> {
             store.switchOff(Part.RENEWALS);
@@ -146,7 +169,8 @@ class LockHealthTest {
         try (RedisServer redis = RedisServer.start();
                 FaultProxy network = FaultProxy.inFrontOf(redis)) {
             gate.in(application)
-                    .withPropertyValues("lockkeeper.store=redis")
+                    // A third of the lease is the longest that a command may take, on a busy machine too.
+                    .withPropertyValues("lockkeeper.store=redis", "lockkeeper.lease-time=6s")
                     .withBean(
                             RedisConnectionFactory.class,
                             () -> new JedisConnectionFactory(
