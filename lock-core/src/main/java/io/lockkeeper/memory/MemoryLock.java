@@ -21,32 +21,25 @@ final class MemoryLock {
 
     final String name;
     private final Heap heap;
-    /** By attempt; several where all of them read. */
-    private final Map<String, Hold> holds = new LinkedHashMap<>();
 
-    final Map<String, Place> queue = new LinkedHashMap<>();
+    /** By attempt; several where all of them read. One that has ended keeps the lock taken for a minimum time. */
+    private final Map<String, Share> holds = new LinkedHashMap<>();
+
+    private final Map<String, Share> queue = new LinkedHashMap<>();
     private ClaimMode mode = ClaimMode.EXCLUSIVE;
 
     /** The first of the tokens of the holder; a reader has that of the last writer. */
     private long first;
 
     long token;
+
     /** The attempts that released the lock last, and lost it last by force. */
     private String released = "";
 
     private String revoked = "";
 
-    private enum State {
-        /** Not confirmed yet. */
-        GRANTED,
-        HELD,
-        /** Released, and kept taken for a minimum time. */
-        KEPT
-    }
-
-    private record Hold(State state, long end) {}
-
-    record Place(AcquireCommand claim, long aliveUntil, long grantMillis) {}
+    /** A hold, or a place in the queue, that ends at a given time unless its attempt asks again before. */
+    private record Share(AcquireCommand claim, long until, long grantMillis) {}
 
     /** Creates a free lock whose tokens are above a given one. */
     MemoryLock(String name, long token, Heap heap) {
@@ -60,14 +53,16 @@ final class MemoryLock {
     }
 
     boolean isHolder(String attempt) {
-        Hold hold = holds.get(attempt);
-        return hold != null && hold.state != State.KEPT;
+        return holds.containsKey(attempt) && !hasEnded(attempt);
     }
 
+    boolean isWaiting(String attempt) {
+        return queue.containsKey(attempt);
+    }
+
+    /** Returns whether an attempt held the lock until its end, of which there is no way back. */
     boolean hasEnded(String attempt) {
-        return released.equals(attempt)
-                || revoked.equals(attempt)
-                || (holds.containsKey(attempt) && !isHolder(attempt));
+        return released.equals(attempt) || revoked.equals(attempt);
     }
 
     /** Returns the first holder; empty: there is none. */
@@ -78,36 +73,23 @@ final class MemoryLock {
     /** Returns how long the lock is held without a renewal. */
     long remaining() {
         return holds.values().stream()
-                .mapToLong(hold -> hold.end - heap.now())
+                .mapToLong(hold -> hold.until - heap.now())
                 .max()
                 .orElse(0);
     }
 
-    /** Ends what has lapsed, and serves who waits. A client that has not confirmed a grant is gone with its waiters. */
-    void expire() {
-        holds.entrySet().removeIf(hold -> {
-            boolean lapsed = hold.getValue().end <= heap.now();
-            if (lapsed && hold.getValue().state == State.GRANTED) {
-                String client = Heap.clientOf(hold.getKey());
-                queue.keySet().removeIf(attempt -> attempt.startsWith(client));
-            }
-            return lapsed;
-        });
-        queue.values().removeIf(place -> place.aliveUntil < heap.now());
-        serve();
-    }
-
-    /** Grants the lock to the waiters who can have it. */
+    /** Ends what has lapsed, and grants the lock to the waiters who can have it. */
     void serve() {
+        holds.values().removeIf(hold -> hold.until <= heap.now());
+        queue.values().removeIf(place -> place.until <= heap.now());
         while (!queue.isEmpty()) {
-            Place next = queue.values().iterator().next();
+            Share next = queue.values().iterator().next();
             if (!isFreeFor(next.claim.mode())) {
                 return;
             }
             String attempt = next.claim.attempt();
             long end = heap.now() + next.grantMillis;
-            take(next.claim, State.GRANTED, end);
-            Grant grant = new Grant(attempt, name, first, end);
+            Grant grant = new Grant(attempt, name, hold(next.claim, end, true), end);
             heap.send(attempt, listener -> listener.granted(grant));
         }
     }
@@ -122,51 +104,39 @@ final class MemoryLock {
     }
 
     /** Makes an attempt a holder until a given time, or gives its hold a new end; returns the first of its tokens. */
-    long hold(AcquireCommand claim, long end, boolean exact) {
-        if (isHolder(claim.attempt())) {
-            prolong(claim.attempt(), end, exact);
-        } else {
-            take(claim, State.HELD, end);
+    long hold(AcquireCommand claim, long until, boolean exact) {
+        Share before = holds.get(claim.attempt());
+        if (before == null) {
+            queue.remove(claim.attempt());
+            mode = claim.mode();
+            first = mode == ClaimMode.READ ? token : Math.max(token + 1, heap.micros);
+            token = mode == ClaimMode.READ ? token : first + claim.tokens() - 1;
         }
+        long end = before == null || exact ? until : Math.max(until, before.until);
+        holds.put(claim.attempt(), new Share(claim, end, 0));
         return first;
     }
 
-    private void take(AcquireCommand claim, State state, long end) {
-        queue.remove(claim.attempt());
-        holds.put(claim.attempt(), new Hold(state, end));
-        mode = claim.mode();
-        if (mode == ClaimMode.READ) {
-            token = token == 0 ? heap.micros : token;
-            first = token;
-        } else {
-            first = Math.max(token + 1, heap.micros);
-            token = first + claim.tokens() - 1;
-        }
-    }
-
-    private void prolong(String attempt, long end, boolean exact) {
-        holds.computeIfPresent(attempt, (key, hold) -> new Hold(State.HELD, exact ? end : Math.max(end, hold.end)));
-    }
-
     boolean renew(RenewCommand command) {
-        boolean held = isHolder(command.attempt());
-        if (held) {
-            prolong(command.attempt(), heap.now() + command.leaseMillis(), command.exact());
-            if (command.leastToken() > token) {
-                token = command.leastToken();
-                first = token;
-            }
+        Share hold = holds.get(command.attempt());
+        if (hold == null || hasEnded(command.attempt())) {
+            return false;
         }
-        return held;
+        hold(hold.claim, heap.now() + command.leaseMillis(), command.exact());
+        if (command.leastToken() > token) {
+            token = command.leastToken();
+            first = token;
+        }
+        return true;
     }
 
     /** Gives an attempt a place behind all others, or notes that it still waits. */
-    void enqueue(AcquireCommand claim, long aliveUntil, long grantMillis) {
+    void enqueue(AcquireCommand claim, long until, long grantMillis) {
         if (queue.isEmpty() && token - first + 1 >= AcquireCommand.MOST_TOKENS) {
             String owner = holder();
             heap.send(owner, listener -> listener.awaited(owner));
         }
-        queue.put(claim.attempt(), new Place(claim, aliveUntil, grantMillis));
+        queue.put(claim.attempt(), new Share(claim, until, grantMillis));
     }
 
     /** Ends a hold, at once or when a minimum time is over. The owner's tokens that were not used are free again. */
@@ -176,7 +146,7 @@ final class MemoryLock {
             token = lastToken;
         }
         holds.computeIfPresent(
-                attempt, (key, hold) -> keepMillis > 0 ? new Hold(State.KEPT, heap.now() + keepMillis) : null);
+                attempt, (key, hold) -> keepMillis > 0 ? new Share(hold.claim, heap.now() + keepMillis, 0) : null);
     }
 
     /** Ends what an attempt has of a lock that it could not take together with others: it has not ended itself. */
@@ -186,22 +156,19 @@ final class MemoryLock {
     }
 
     ReleaseReply release(String attempt, long lastToken, long keepMillis) {
-        long before = remaining();
-        ReleaseReply reply = ReleaseReply.NOT_HELD;
+        ReleaseReply reply = released.equals(attempt) ? ReleaseReply.ALREADY_RELEASED : ReleaseReply.NOT_HELD;
         if (isHolder(attempt)) {
             end(attempt, lastToken, keepMillis);
             reply = ReleaseReply.RELEASED;
         } else if (queue.remove(attempt) != null) {
             reply = ReleaseReply.LEFT_QUEUE;
-        } else if (hasEnded(attempt) && !revoked.equals(attempt)) {
-            reply = ReleaseReply.ALREADY_RELEASED;
         }
         serve();
+        // The next one may have been told a later end, or nothing where it was not the first.
         long left = remaining();
-        if (left > 0 && (left < before || reply == ReleaseReply.LEFT_QUEUE)) {
-            queue.keySet().stream()
-                    .findFirst()
-                    .ifPresent(next -> heap.send(next, listener -> listener.freeIn(next, left)));
+        if (left > 0 && !queue.isEmpty()) {
+            String next = queue.keySet().iterator().next();
+            heap.send(next, listener -> listener.freeIn(next, left));
         }
         return reply;
     }
@@ -219,9 +186,8 @@ final class MemoryLock {
     /** Returns what is to be seen of the lock. */
     Optional<StoredLock> describe() {
         List<String> waiters = queue.keySet().stream().limit(MOST_SHOWN).toList();
-        List<String> holders = List.copyOf(holds.keySet());
-        return isUnused()
-                ? Optional.empty()
-                : Optional.of(new StoredLock(name, mode, holders, token, remaining(), waiters, queue.size()));
+        StoredLock seen =
+                new StoredLock(name, mode, List.copyOf(holds.keySet()), token, remaining(), waiters, queue.size());
+        return isUnused() ? Optional.empty() : Optional.of(seen);
     }
 }

@@ -65,55 +65,30 @@ public class MemoryLockStore implements LockStore {
 
         Heap(LongSupplier clock) {
             this.clock = clock;
+            this.lastToken = clock.getAsLong();
         }
 
         long now() {
             return micros / 1_000;
         }
 
-        static String clientOf(String attempt) {
-            return attempt.substring(0, CLIENT_ID_LENGTH);
+        MemoryLock lock(String name) {
+            return locks.computeIfAbsent(name, key -> new MemoryLock(key, lastToken, this));
+        }
+
+        /** Forgets a lock that has neither holder nor waiter, but for its token: those of later locks are higher. */
+        void forgetIfFree(MemoryLock lock) {
+            lastToken = Math.max(lastToken, lock.token);
+            if (lock.isUnused()) {
+                locks.remove(lock.name);
+            }
         }
 
         void send(String attempt, Consumer<StoreListener> message) {
-            Client client = clients.get(clientOf(attempt));
+            Client client = clients.get(attempt.substring(0, CLIENT_ID_LENGTH));
             if (client != null) {
-                messages.add(() -> tell(client.listener, message));
+                messages.add(() -> message.accept(client.listener));
             }
-        }
-
-        /** What one listener throws must not cost others their messages, nor the caller its reply. */
-        private static void tell(StoreListener listener, Consumer<StoreListener> message) {
-            try {
-                message.accept(listener);
-            } catch (RuntimeException | Error failure) {
-                log.warn("A store listener failed", failure);
-            }
-        }
-
-        /** Applies a command to locks, serves who waits for them, and then tells whom it concerns. */
-        private <T> T apply(List<String> names, Function<List<MemoryLock>, T> command) {
-            T reply;
-            List<Runnable> due;
-            synchronized (this) {
-                micros = clock.getAsLong();
-                List<MemoryLock> named = names.stream()
-                        .map(name -> locks.computeIfAbsent(name, key -> new MemoryLock(key, lastToken, this)))
-                        .toList();
-                named.forEach(MemoryLock::expire);
-                reply = command.apply(named);
-                for (MemoryLock lock : named) {
-                    lock.serve();
-                    lastToken = Math.max(lastToken, lock.token);
-                    if (lock.isUnused()) {
-                        locks.remove(lock.name);
-                    }
-                }
-                due = List.copyOf(messages);
-                messages.clear();
-            }
-            due.forEach(Runnable::run);
-            return reply;
         }
     }
 
@@ -160,18 +135,13 @@ public class MemoryLockStore implements LockStore {
         if (locks.stream().anyMatch(lock -> lock.hasEnded(me))) {
             return new AcquireReply.Ended();
         }
-        int free = 0;
-        while (free < locks.size() && locks.get(free).canHave(command, ahead)) {
-            free++;
-        }
-        long now = heap.now();
+        int free = (int)
+                locks.stream().takeWhile(lock -> lock.canHave(command, ahead)).count();
+        long lease = command.leaseMillis();
         if (free == locks.size()) {
             // One that completes a set of locks begins anew; a repeated command must not shorten what was extended.
             boolean fresh = !locks.stream().allMatch(lock -> lock.isHolder(me));
-            long end = now + command.leaseMillis();
-            List<Long> tokens =
-                    locks.stream().map(lock -> lock.hold(command, end, fresh)).toList();
-            return new AcquireReply.Acquired(command.leaseMillis(), tokens);
+            return new AcquireReply.Acquired(lease, hold(locks, command, lease, fresh));
         }
         MemoryLock busy = locks.get(free);
         locks.subList(free + 1, locks.size()).forEach(lock -> lock.letGo(me));
@@ -181,29 +151,32 @@ public class MemoryLockStore implements LockStore {
         // What is held while the attempt waits must last until it asks again.
         StoreTraits traits = traits();
         long alive = ALIVE_POLLS * traits.pollInterval().toMillis();
-        long waiting = now + Math.max(command.leaseMillis(), alive);
-        locks.subList(0, free).forEach(lock -> lock.hold(command, waiting, false));
-        long grant = Math.min(command.leaseMillis(), traits.grantTime().toMillis());
-        busy.enqueue(command, now + alive, grant);
-        return new AcquireReply.Queued(busy.holder(), busy.remaining(), now);
+        hold(locks.subList(0, free), command, Math.max(lease, alive), false);
+        busy.enqueue(
+                command, heap.now() + alive, Math.min(lease, traits.grantTime().toMillis()));
+        return new AcquireReply.Queued(busy.holder(), busy.remaining(), heap.now());
+    }
+
+    private List<Long> hold(List<MemoryLock> locks, AcquireCommand command, long millis, boolean exact) {
+        return locks.stream()
+                .map(lock -> lock.hold(command, heap.now() + millis, exact))
+                .toList();
     }
 
     @Override
     public CompletableFuture<HandOverReply> handOver(HandOverCommand command) {
-        return apply(command.next().names(), locks -> {
+        AcquireCommand next = command.next();
+        return apply(next.names(), locks -> {
             MemoryLock lock = locks.get(0);
-            String next = command.next().attempt();
-            boolean held = lock.isHolder(command.attempt());
-            if (!lock.isHolder(next) && !lock.queue.containsKey(next) && (lock.hasEnded(next) || !held)) {
-                return new HandOverReply(false, new AcquireReply.Ended());
-            }
-            if (held) {
+            if (lock.isHolder(command.attempt())) {
                 lock.end(command.attempt(), command.lastToken(), 0);
+            } else if (!lock.isHolder(next.attempt()) && !lock.isWaiting(next.attempt())) {
+                return new HandOverReply(false, new AcquireReply.Ended());
             }
             if (!command.ahead()) {
                 lock.serve();
             }
-            return new HandOverReply(true, acquire(locks, command.next(), command.ahead()));
+            return new HandOverReply(true, acquire(locks, next, command.ahead()));
         });
     }
 
@@ -270,13 +243,34 @@ public class MemoryLockStore implements LockStore {
         return apply(List.of(name), locks -> command.apply(locks.get(0)));
     }
 
+    /** Applies a command to locks, serves who waits for them, and then tells whom it concerns. */
     private <T> CompletableFuture<T> apply(List<String> names, Function<List<MemoryLock>, T> command) {
-        return closed
-                ? CompletableFuture.failedFuture(new StoreException("the lock store is closed", null))
-                : CompletableFuture.completedFuture(heap.apply(names, command));
+        if (closed) {
+            return CompletableFuture.failedFuture(new StoreException("the lock store is closed", null));
+        }
+        T reply;
+        List<Runnable> due;
+        synchronized (heap) {
+            heap.micros = heap.clock.getAsLong();
+            List<MemoryLock> locks = names.stream().map(heap::lock).toList();
+            locks.forEach(MemoryLock::serve);
+            reply = command.apply(locks);
+            locks.forEach(MemoryLock::serve);
+            locks.forEach(heap::forgetIfFree);
+            due = List.copyOf(heap.messages);
+            heap.messages.clear();
+        }
+        for (Runnable message : due) {
+            try {
+                message.run();
+            } catch (RuntimeException | Error failure) {
+                // It must not cost others their messages, nor the caller its reply.
+                log.warn("A store listener failed", failure);
+            }
+        }
+        return CompletableFuture.completedFuture(reply);
     }
 
-    /** Not under the monitor of this store: commands ask for it under that of the heap. */
     private StoreTraits traits() {
         Client own = client;
         if (own == null) {
