@@ -2,11 +2,10 @@
 package io.lockkeeper.redis;
 
 import java.nio.charset.StandardCharsets;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.function.UnaryOperator;
+import java.util.StringJoiner;
 
 /**
  * The scripts over locks. What is the same in all calls of a store stands in their text, because Redis takes time for
@@ -44,23 +43,26 @@ record LockScripts(
                 Map.entry("${lives}", "'" + lives + "'"),
                 Map.entry("${channels}", quoted(channels)));
         // All scripts begin with it, and only it has constants.
-        Map<String, String> read = new HashMap<>(Map.of("clock", replace(LuaScript.read("clock"), constants)));
-        UnaryOperator<String> parts = part -> read.computeIfAbsent(part, LuaScript::read);
+        String clock = LuaScript.read("clock");
+        for (Map.Entry<String, String> constant : constants.entrySet()) {
+            clock = clock.replace(constant.getKey(), constant.getValue());
+        }
+        String record = LuaScript.read("record");
         return new LockScripts(
-                LuaScript.join("acquire", parts, "acquire-fast", "key-life", "acquire-usual"),
-                LuaScript.join("release", parts, "release-fast", "grant-next", "release-usual"),
-                LuaScript.join("handover", parts, "handover-fast", "grant-next", "key-life", "handover-usual"),
-                LuaScript.join("renew", parts, "key-life", "renew-fast"),
-                LuaScript.join("inspect", parts),
-                LuaScript.join("revoke", parts));
+                script(clock, record, "acquire", "acquire-fast", "key-life", "acquire-usual"),
+                script(clock, record, "release", "release-fast", "grant-next", "release-usual"),
+                script(clock, record, "handover", "handover-fast", "grant-next", "key-life", "handover-usual"),
+                script(clock, record, "renew", "key-life", "renew-fast"),
+                script(clock, record, "inspect"),
+                script(clock, record, "revoke"));
     }
 
-    private static String replace(String source, Map<String, String> constants) {
-        String replaced = source;
-        for (Map.Entry<String, String> constant : constants.entrySet()) {
-            replaced = replaced.replace(constant.getKey(), constant.getValue());
+    private static LuaScript script(String clock, String record, String name, String... fastPaths) {
+        StringJoiner source = new StringJoiner("\n").add(clock);
+        for (String fastPath : fastPaths) {
+            source.add(LuaScript.read(fastPath));
         }
-        return replaced;
+        return new LuaScript(name, source.add(record).add(LuaScript.read(name)).toString(), null);
     }
 
     List<LuaScript> all() {

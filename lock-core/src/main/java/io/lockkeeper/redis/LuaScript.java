@@ -4,8 +4,6 @@ package io.lockkeeper.redis;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
-import java.util.StringJoiner;
-import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.springframework.core.io.ClassPathResource;
@@ -61,16 +59,6 @@ public final class LuaScript {
     /** Returns a script that stands in one file, and is no script over locks. */
     static LuaScript of(String name) {
         return new LuaScript(name, read(name), null);
-    }
-
-    /** Returns a script over locks: it begins with its fast paths and goes on with what it shares with others. */
-    static LuaScript join(String name, UnaryOperator<String> parts, String... fastPaths) {
-        StringJoiner source = new StringJoiner("\n").add(parts.apply("clock"));
-        for (String fastPath : fastPaths) {
-            source.add(parts.apply(fastPath));
-        }
-        source.add(parts.apply("record")).add(parts.apply(name));
-        return new LuaScript(name, source.toString(), null);
     }
 
     /** Returns the text of a file without its comments, a third of it: the text is hashed, sent and kept. */

@@ -6,7 +6,6 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import java.util.function.ToLongBiFunction;
-import java.util.stream.IntStream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -62,13 +61,14 @@ final class MasterClocks {
     }
 
     private static long largest(List<Offset> offsets, ToLongBiFunction<Offset, Offset> difference) {
-        return IntStream.range(0, offsets.size())
-                .boxed()
-                .flatMapToLong(one -> IntStream.range(0, offsets.size())
-                        .filter(other -> other != one)
-                        .mapToLong(other -> difference.applyAsLong(offsets.get(one), offsets.get(other))))
-                .max()
-                .orElse(0);
+        long largest = 0;
+        for (int i = 0; i < offsets.size(); i++) {
+            for (int j = 0; j < i; j++) {
+                largest = Math.max(largest, difference.applyAsLong(offsets.get(i), offsets.get(j)));
+                largest = Math.max(largest, difference.applyAsLong(offsets.get(j), offsets.get(i)));
+            }
+        }
+        return largest;
     }
 
     /** What the clock of a master shows beyond the monotonic clock of this process, in ms, at least and at most. */

@@ -81,7 +81,13 @@ final class RedisSession {
     /** Listens to the grants of this client, describes it, and waits a moment for the first connection. */
     void start(StoredInstance instance) {
         subscription.start();
-        describe(instance);
+        byte[] description = RedisNames.bytes(InstanceDescription.toJson(instance));
+        timer.scheduleWithFixedDelay(() -> describe(description), 0, DESCRIPTION_REFRESH_SECONDS, TimeUnit.SECONDS);
+        timer.scheduleWithFixedDelay(
+                () -> commands.publish(names.channel(clientId), GrantSubscription.SIGN),
+                DESCRIPTION_REFRESH_SECONDS,
+                DESCRIPTION_REFRESH_SECONDS,
+                TimeUnit.SECONDS);
         awaitWarmConnection();
     }
 
@@ -89,7 +95,12 @@ final class RedisSession {
     private void awaitWarmConnection() {
         try {
             preparation().get(traits.commandTimeout().toMillis(), TimeUnit.MILLISECONDS);
-            awaitExamination();
+            // What is said of the servers should come before the application's lines, and not while others count
+            // requests; but the examination may go on in the background.
+            checks.examine()
+                    .copy()
+                    .completeOnTimeout(null, LONGEST_EXAMINATION_MILLIS, TimeUnit.MILLISECONDS)
+                    .join();
         } catch (TimeoutException silent) {
             log.warn("Redis does not answer yet, and locks are refused until it does. {}", endpoint.advice());
         } catch (ExecutionException failure) {
@@ -99,15 +110,6 @@ final class RedisSession {
                     advice(failure));
         } catch (InterruptedException interrupt) {
             Thread.currentThread().interrupt();
-        }
-    }
-
-    /** What is said of the servers should come before the application's lines, and not while others count requests. */
-    private void awaitExamination() throws ExecutionException, InterruptedException {
-        try {
-            checks.examine().get(LONGEST_EXAMINATION_MILLIS, TimeUnit.MILLISECONDS);
-        } catch (TimeoutException unfinished) {
-            log.debug("The examination of the servers goes on in the background");
         }
     }
 
@@ -245,32 +247,22 @@ final class RedisSession {
         });
     }
 
-    private void describe(StoredInstance description) {
-        byte[] text = RedisNames.bytes(InstanceDescription.toJson(description));
-        timer.scheduleWithFixedDelay(() -> describe(text), 0, DESCRIPTION_REFRESH_SECONDS, TimeUnit.SECONDS);
-        timer.scheduleWithFixedDelay(
-                () -> commands.publish(names.channel(clientId), GrantSubscription.SIGN),
-                DESCRIPTION_REFRESH_SECONDS,
-                DESCRIPTION_REFRESH_SECONDS,
-                TimeUnit.SECONDS);
+    private synchronized void describe(byte[] description) {
+        if (closed) {
+            return;
+        }
+        commands.keepAlive();
         if (guard != null) {
             // A restart must be seen although no lock is asked for: the time of the new run counts from here.
-            timer.scheduleWithFixedDelay(
-                    () -> commands.info().thenAccept(guard::saw), 0, DESCRIPTION_REFRESH_SECONDS, TimeUnit.SECONDS);
+            commands.info().thenAccept(guard::saw);
         }
-    }
-
-    private synchronized void describe(byte[] text) {
-        if (!closed) {
-            commands.keepAlive();
-            described = commands.set(names.instance(clientId), text, DESCRIPTION_LIFE)
-                    .handle((done, failure) -> {
-                        if (failure != null) {
-                            log.debug("The description of this instance could not be written", failure);
-                        }
-                        return null;
-                    });
-        }
+        described = commands.set(names.instance(clientId), description, DESCRIPTION_LIFE)
+                .handle((done, failure) -> {
+                    if (failure != null) {
+                        log.debug("The description of this instance could not be written", failure);
+                    }
+                    return null;
+                });
     }
 
     void close() {

@@ -23,7 +23,7 @@ import java.util.stream.Stream;
 
 /**
  * Commands about several locks: one script where their keys share a slot, as they do on a server that is no cluster;
- * otherwise one for each group of names with the same slot. While that slot moves, one for each name.
+ * otherwise, and while that slot moves, one for each name.
  */
 record SlotGroups(RedisSession session) {
 
@@ -44,40 +44,22 @@ record SlotGroups(RedisSession session) {
         return groups;
     }
 
-    /** Returns the names in their order, those that follow each other in one slot together. */
-    private List<List<String>> inOrder(List<String> names) {
-        if (names.size() == 1) {
-            return List.of(names);
-        }
-        List<List<String>> groups = new ArrayList<>();
-        int slot = -1;
-        for (String name : names) {
-            int next = slot(name);
-            if (next != slot) {
-                groups.add(new ArrayList<>());
-            }
-            groups.get(groups.size() - 1).add(name);
-            slot = next;
-        }
-        return groups;
-    }
-
     private int slot(String name) {
         return session.commands.topology.slot(session.names.lock(name));
     }
 
-    /** Returns groups of which one is taken name by name: its keys are at two masters while their slot moves. */
-    private static List<List<String>> apart(List<List<String>> groups, int moving) {
-        List<List<String>> split = new ArrayList<>(groups);
-        List<String> names = split.remove(moving);
-        split.addAll(moving, names.stream().map(List::of).toList());
-        return split;
+    private boolean shareSlot(List<String> names) {
+        return names.size() == 1 || names.stream().map(this::slot).distinct().count() == 1;
     }
 
     CompletableFuture<AcquireReply> acquire(AcquireCommand command) {
-        return command.names().size() == 1
-                ? eval(command)
-                : acquire(command, inOrder(command.names()), 0, new Acquired(Long.MAX_VALUE, List.of()));
+        Acquired nothing = new Acquired(Long.MAX_VALUE, List.of());
+        if (!shareSlot(command.names())) {
+            return inTurn(command, 0, nothing);
+        }
+        CompletableFuture<AcquireReply> answer = eval(command);
+        return answer.exceptionallyCompose(
+                failure -> Failures.isOfMovingSlot(failure, command.names()) ? inTurn(command, 0, nothing) : answer);
     }
 
     private CompletableFuture<AcquireReply> eval(AcquireCommand command) {
@@ -91,67 +73,49 @@ record SlotGroups(RedisSession session) {
                 .thenApply(reply -> reply.toAcquireReply(command.leaseMillis(), longer));
     }
 
-    /** Takes one group after the other, and gives those taken back where a caller that does not wait finds one held. */
-    private CompletableFuture<AcquireReply> acquire(
-            AcquireCommand command, List<List<String>> groups, int next, Acquired taken) {
-        if (next == groups.size()) {
+    /** Takes one lock after the other, and gives those taken back where a caller that does not wait finds one held. */
+    private CompletableFuture<AcquireReply> inTurn(AcquireCommand command, int next, Acquired taken) {
+        List<String> names = command.names();
+        if (next == names.size()) {
             return CompletableFuture.completedFuture(taken);
         }
-        CompletableFuture<AcquireReply> answer = eval(part(command, groups, next));
-        return answer.handle((reply, failure) -> {
-                    if (reply != null) {
-                        return goOn(command, groups, next, taken, reply);
-                    }
-                    return Failures.isOfMovingSlot(failure, groups.get(next))
-                            ? acquire(command, apart(groups, next), next, taken)
-                            : answer;
-                })
-                .thenCompose(Function.identity());
-    }
-
-    private CompletableFuture<AcquireReply> goOn(
-            AcquireCommand command, List<List<String>> groups, int index, Acquired taken, AcquireReply reply) {
-        if (reply instanceof Acquired acquired) {
-            long lease = Math.min(taken.leaseMillis(), acquired.leaseMillis());
-            List<Long> tokens = Stream.concat(taken.firstTokens().stream(), acquired.firstTokens().stream())
-                    .toList();
-            return acquire(command, groups, index + 1, new Acquired(lease, tokens));
-        }
-        if (reply instanceof AcquireReply.Queued queued) {
-            // What is held while the attempt waits may last for a short time only: it is asked for again before that.
-            long soonest = Math.min(queued.remainingMillis(), taken.leaseMillis() / 2);
-            return CompletableFuture.completedFuture(
-                    new AcquireReply.Queued(queued.holder(), soonest, queued.storeMillis()));
-        }
-        if (index == 0) {
-            return CompletableFuture.completedFuture(reply);
-        }
-        List<String> held =
-                groups.subList(0, index).stream().flatMap(List::stream).toList();
-        return release(new ReleaseCommand(held, command.attempt(), 0, 0)).thenApply(released -> reply);
-    }
-
-    private AcquireCommand part(AcquireCommand command, List<List<String>> groups, int index) {
-        boolean last = index == groups.size() - 1;
-        // What is held while the attempt waits for a later group must last until it asks again.
-        long lease = command.queue() && !last
+        // What is held while the attempt waits for a later one must last until it asks again.
+        long leaseMillis = command.queue() && next < names.size() - 1
                 ? Math.max(command.leaseMillis(), Arguments.aliveMillis(session.traits))
                 : command.leaseMillis();
-        return new AcquireCommand(
-                groups.get(index),
+        AcquireCommand one = new AcquireCommand(
+                List.of(names.get(next)),
                 command.attempt(),
                 command.mode(),
-                lease,
+                leaseMillis,
                 command.queue(),
-                command.tokens(),
-                groups.size() == 1 ? command.waitNanos() : 0);
+                command.tokens());
+        return eval(one).thenCompose(reply -> {
+            if (reply instanceof Acquired acquired) {
+                List<Long> tokens = Stream.concat(taken.firstTokens().stream(), acquired.firstTokens().stream())
+                        .toList();
+                long lease = Math.min(taken.leaseMillis(), acquired.leaseMillis());
+                return inTurn(command, next + 1, new Acquired(lease, tokens));
+            }
+            if (reply instanceof AcquireReply.Queued queued) {
+                // What is held while it waits may last for a short time only: it is asked for again before that.
+                long soonest = Math.min(queued.remainingMillis(), taken.leaseMillis() / 2);
+                return CompletableFuture.completedFuture(
+                        new AcquireReply.Queued(queued.holder(), soonest, queued.storeMillis()));
+            }
+            return next == 0
+                    ? CompletableFuture.completedFuture(reply)
+                    : release(new ReleaseCommand(names.subList(0, next), command.attempt(), 0, 0))
+                            .thenApply(released -> reply);
+        });
     }
 
-    /** Releases all groups at once, and answers with what is worst. The token is that of the first name. */
+    /** Releases all locks at once, and answers with what is worst. The token is that of the first name. */
     CompletableFuture<ReleaseReply> release(ReleaseCommand command) {
-        List<List<String>> groups = inOrder(command.names());
-        long waitNanos = groups.size() == 1 ? command.waitNanos() : 0;
-        return all(groups, group -> together(group, names -> release(command, names, waitNanos), WORST), WORST);
+        List<String> names = command.names();
+        return shareSlot(names)
+                ? together(names, some -> release(command, some, command.waitNanos()), WORST)
+                : each(names, one -> release(command, one, 0), WORST);
     }
 
     private CompletableFuture<ReleaseReply> release(ReleaseCommand command, List<String> names, long waitNanos) {
@@ -184,17 +148,17 @@ record SlotGroups(RedisSession session) {
 
     /** Runs a script for all that share a slot; one for each of them while the slot moves. */
     private static <C, R> CompletableFuture<R> together(
-            List<C> part, Function<List<C>, CompletableFuture<R>> script, BinaryOperator<R> join) {
-        CompletableFuture<R> reply = script.apply(part);
-        return reply.exceptionallyCompose(failure ->
-                Failures.isOfMovingSlot(failure, part) ? all(part, one -> script.apply(List.of(one)), join) : reply);
+            List<C> group, Function<List<C>, CompletableFuture<R>> script, BinaryOperator<R> join) {
+        CompletableFuture<R> reply = script.apply(group);
+        return reply.exceptionallyCompose(
+                failure -> Failures.isOfMovingSlot(failure, group) ? each(group, script, join) : reply);
     }
 
-    /** Sends all commands at once, and joins the replies. */
-    private static <C, R> CompletableFuture<R> all(
-            List<C> parts, Function<C, CompletableFuture<R>> command, BinaryOperator<R> join) {
-        return parts.stream()
-                .map(command)
+    /** Runs a script for each, all at once, and joins the replies. */
+    private static <C, R> CompletableFuture<R> each(
+            List<C> group, Function<List<C>, CompletableFuture<R>> script, BinaryOperator<R> join) {
+        return group.stream()
+                .map(one -> script.apply(List.of(one)))
                 .reduce((one, other) -> one.thenCombine(other, join))
                 .orElseThrow();
     }
