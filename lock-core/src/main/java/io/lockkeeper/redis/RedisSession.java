@@ -33,8 +33,10 @@ final class RedisSession {
     private static final Duration DESCRIPTION_LIFE = Duration.ofSeconds(60);
     private static final long DESCRIPTION_REFRESH_SECONDS = 20;
 
-    /** Two signs of life may be lost, one of which is sent with each description. */
-    private static final Duration LONGEST_SILENCE = Duration.ofSeconds(50);
+    private static final long SIGN_SECONDS = 4;
+
+    /** Two signs of life may come late or be lost; then the connection is given up. */
+    private static final Duration LONGEST_SILENCE = Duration.ofSeconds(10);
 
     private final String clientId;
     final StoreTraits traits;
@@ -85,8 +87,8 @@ final class RedisSession {
         timer.scheduleWithFixedDelay(() -> describe(description), 0, DESCRIPTION_REFRESH_SECONDS, TimeUnit.SECONDS);
         timer.scheduleWithFixedDelay(
                 () -> commands.publish(names.channel(clientId), GrantSubscription.SIGN),
-                DESCRIPTION_REFRESH_SECONDS,
-                DESCRIPTION_REFRESH_SECONDS,
+                2 * SIGN_SECONDS,
+                SIGN_SECONDS,
                 TimeUnit.SECONDS);
         awaitWarmConnection();
     }

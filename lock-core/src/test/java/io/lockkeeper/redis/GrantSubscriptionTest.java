@@ -3,12 +3,17 @@ package io.lockkeeper.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lockkeeper.LockLease;
+import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.testing.Connections;
+import io.lockkeeper.testing.FaultProxy;
 import io.lockkeeper.testing.RedisServer;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -113,19 +118,50 @@ class GrantSubscriptionTest {
 
     @ParameterizedTest
     @EnumSource
-    void aTemplateHearsOfItselfEveryTwentySeconds(Connections driver) {
+    void aTemplateHearsOfItselfEveryFewSeconds(Connections driver) {
         RedisConnectionFactory connections = driver.to(server.port());
-        try (LockTemplate template = LockTemplate.builder(
-                        new RedisLockStore(connections, RedisLockStore.Options.defaults()))
-                .build()) {
+        try (LockTemplate template = template(connections)) {
             template.run("warm", lease -> {});
             Awaitility.await().until(() -> String.valueOf(server.command("CLIENT", "LIST"))
                     .contains(" sub=1 "));
             server.resetStatistics();
-            Awaitility.await().atMost(Duration.ofSeconds(25)).untilAsserted(() -> assertThat(server.calls("publish"))
-                    .isEqualTo(1));
+            Awaitility.await().atMost(Duration.ofSeconds(20)).untilAsserted(() -> assertThat(server.calls("publish"))
+                    .isEqualTo(3));
         } finally {
             Connections.close(connections);
         }
+    }
+
+    /** A connection that seems to be there, and over which nothing comes: a lost grant costs no waiter half a minute. */
+    @ParameterizedTest
+    @EnumSource
+    void aChannelThatDeliversNothingIsMadeAnewWithinSeconds(Connections driver) throws Exception {
+        RedisConnectionFactory direct = driver.to(server.port());
+        try (FaultProxy network = FaultProxy.inFrontOf(server)) {
+            RedisConnectionFactory connections = driver.to(network.port());
+            try (LockTemplate holder = template(direct);
+                    LockTemplate waiting = template(connections)) {
+                LockLease held = holder.acquire("name");
+                CompletableFuture<LockLease> next = waiting.acquireAsync(LockRequest.of("name"));
+                Awaitility.await().until(() -> holder.inspector()
+                        .status("name")
+                        .filter(status -> status.waiters().size() == 1)
+                        .isPresent());
+                network.loseMessages(true);
+                held.close();
+                next.get(14, TimeUnit.SECONDS).close();
+            } finally {
+                Connections.close(connections);
+            }
+        } finally {
+            Connections.close(direct);
+        }
+    }
+
+    /** Waiters ask again so seldom that only a grant, or a new channel, serves them in time. */
+    private static LockTemplate template(RedisConnectionFactory connections) {
+        return LockTemplate.builder(new RedisLockStore(
+                        connections, RedisLockStore.Options.defaults().withPollInterval(Duration.ofSeconds(30))))
+                .build();
     }
 }
