@@ -23,7 +23,7 @@ import java.util.stream.Stream;
 
 /**
  * Commands about several locks: one script where their keys share a slot, as they do on a server that is no cluster;
- * otherwise, and while that slot moves, one for each name.
+ * otherwise one for each group of names with the same slot. While a slot moves, one for each name.
  */
 record SlotGroups(RedisSession session) {
 
@@ -48,18 +48,33 @@ record SlotGroups(RedisSession session) {
         return session.commands.topology.slot(session.names.lock(name));
     }
 
-    private boolean shareSlot(List<String> names) {
-        return names.size() == 1 || names.stream().map(this::slot).distinct().count() == 1;
+    /** Returns the names in their order, those that follow each other in one slot together. */
+    private List<List<String>> inOrder(List<String> names) {
+        if (names.size() == 1) {
+            return List.of(names);
+        }
+        List<List<String>> groups = new ArrayList<>();
+        for (String name : names) {
+            List<String> last = groups.isEmpty() ? List.of() : groups.get(groups.size() - 1);
+            if (last.isEmpty() || slot(last.get(0)) != slot(name)) {
+                last = new ArrayList<>();
+                groups.add(last);
+            }
+            last.add(name);
+        }
+        return groups;
     }
 
     CompletableFuture<AcquireReply> acquire(AcquireCommand command) {
-        Acquired nothing = new Acquired(Long.MAX_VALUE, List.of());
-        if (!shareSlot(command.names())) {
-            return inTurn(command, 0, nothing);
+        if (command.names().size() == 1) {
+            return eval(command);
         }
-        CompletableFuture<AcquireReply> answer = eval(command);
-        return answer.exceptionallyCompose(
-                failure -> Failures.isOfMovingSlot(failure, command.names()) ? inTurn(command, 0, nothing) : answer);
+        Acquired nothing = new Acquired(Long.MAX_VALUE, List.of());
+        CompletableFuture<AcquireReply> answer = inTurn(command, inOrder(command.names()), 0, nothing);
+        // What was taken before the moving slot was met is asked for again, which is harmless.
+        return answer.exceptionallyCompose(failure -> Failures.isOfMovingSlot(failure, command.names())
+                ? inTurn(command, command.names().stream().map(List::of).toList(), 0, nothing)
+                : answer);
     }
 
     private CompletableFuture<AcquireReply> eval(AcquireCommand command) {
@@ -73,29 +88,30 @@ record SlotGroups(RedisSession session) {
                 .thenApply(reply -> reply.toAcquireReply(command.leaseMillis(), longer));
     }
 
-    /** Takes one lock after the other, and gives those taken back where a caller that does not wait finds one held. */
-    private CompletableFuture<AcquireReply> inTurn(AcquireCommand command, int next, Acquired taken) {
-        List<String> names = command.names();
-        if (next == names.size()) {
+    /** Takes one group after the other, and gives those taken back where a caller that does not wait finds one held. */
+    private CompletableFuture<AcquireReply> inTurn(
+            AcquireCommand command, List<List<String>> groups, int next, Acquired taken) {
+        if (next == groups.size()) {
             return CompletableFuture.completedFuture(taken);
         }
-        // What is held while the attempt waits for a later one must last until it asks again.
-        long leaseMillis = command.queue() && next < names.size() - 1
+        // What is held while the attempt waits for a later group must last until it asks again.
+        long leaseMillis = command.queue() && next < groups.size() - 1
                 ? Math.max(command.leaseMillis(), Arguments.aliveMillis(session.traits))
                 : command.leaseMillis();
-        AcquireCommand one = new AcquireCommand(
-                List.of(names.get(next)),
+        AcquireCommand part = new AcquireCommand(
+                groups.get(next),
                 command.attempt(),
                 command.mode(),
                 leaseMillis,
                 command.queue(),
-                command.tokens());
-        return eval(one).thenCompose(reply -> {
+                command.tokens(),
+                groups.size() == 1 ? command.waitNanos() : 0);
+        return eval(part).thenCompose(reply -> {
             if (reply instanceof Acquired acquired) {
                 List<Long> tokens = Stream.concat(taken.firstTokens().stream(), acquired.firstTokens().stream())
                         .toList();
                 long lease = Math.min(taken.leaseMillis(), acquired.leaseMillis());
-                return inTurn(command, next + 1, new Acquired(lease, tokens));
+                return inTurn(command, groups, next + 1, new Acquired(lease, tokens));
             }
             if (reply instanceof AcquireReply.Queued queued) {
                 // What is held while it waits may last for a short time only: it is asked for again before that.
@@ -103,19 +119,20 @@ record SlotGroups(RedisSession session) {
                 return CompletableFuture.completedFuture(
                         new AcquireReply.Queued(queued.holder(), soonest, queued.storeMillis()));
             }
-            return next == 0
-                    ? CompletableFuture.completedFuture(reply)
-                    : release(new ReleaseCommand(names.subList(0, next), command.attempt(), 0, 0))
-                            .thenApply(released -> reply);
+            if (next == 0) {
+                return CompletableFuture.completedFuture(reply);
+            }
+            List<String> held =
+                    groups.subList(0, next).stream().flatMap(List::stream).toList();
+            return release(new ReleaseCommand(held, command.attempt(), 0, 0)).thenApply(released -> reply);
         });
     }
 
-    /** Releases all locks at once, and answers with what is worst. The token is that of the first name. */
+    /** Releases all groups at once, and answers with what is worst. The token is that of the first name. */
     CompletableFuture<ReleaseReply> release(ReleaseCommand command) {
-        List<String> names = command.names();
-        return shareSlot(names)
-                ? together(names, some -> release(command, some, command.waitNanos()), WORST)
-                : each(names, one -> release(command, one, 0), WORST);
+        List<List<String>> groups = inOrder(command.names());
+        long waitNanos = groups.size() == 1 ? command.waitNanos() : 0;
+        return all(groups, group -> together(group, names -> release(command, names, waitNanos), WORST), WORST);
     }
 
     private CompletableFuture<ReleaseReply> release(ReleaseCommand command, List<String> names, long waitNanos) {
@@ -148,17 +165,17 @@ record SlotGroups(RedisSession session) {
 
     /** Runs a script for all that share a slot; one for each of them while the slot moves. */
     private static <C, R> CompletableFuture<R> together(
-            List<C> group, Function<List<C>, CompletableFuture<R>> script, BinaryOperator<R> join) {
-        CompletableFuture<R> reply = script.apply(group);
-        return reply.exceptionallyCompose(
-                failure -> Failures.isOfMovingSlot(failure, group) ? each(group, script, join) : reply);
+            List<C> part, Function<List<C>, CompletableFuture<R>> script, BinaryOperator<R> join) {
+        CompletableFuture<R> reply = script.apply(part);
+        return reply.exceptionallyCompose(failure ->
+                Failures.isOfMovingSlot(failure, part) ? all(part, one -> script.apply(List.of(one)), join) : reply);
     }
 
-    /** Runs a script for each, all at once, and joins the replies. */
-    private static <C, R> CompletableFuture<R> each(
-            List<C> group, Function<List<C>, CompletableFuture<R>> script, BinaryOperator<R> join) {
-        return group.stream()
-                .map(one -> script.apply(List.of(one)))
+    /** Sends all commands at once, and joins the replies. */
+    private static <C, R> CompletableFuture<R> all(
+            List<C> parts, Function<C, CompletableFuture<R>> command, BinaryOperator<R> join) {
+        return parts.stream()
+                .map(command)
                 .reduce((one, other) -> one.thenCombine(other, join))
                 .orElseThrow();
     }
