@@ -33,10 +33,11 @@ final class RedisSession {
     private static final Duration DESCRIPTION_LIFE = Duration.ofSeconds(60);
     private static final long DESCRIPTION_REFRESH_SECONDS = 20;
 
+    private static final long FIRST_SIGN_SECONDS = 10;
     private static final long SIGN_SECONDS = 4;
 
-    /** Two signs of life may come late or be lost; then the connection is given up. */
-    private static final Duration LONGEST_SILENCE = Duration.ofSeconds(10);
+    /** A sign of life may be lost, and the next one come late; then the connection is given up. */
+    private static final Duration LONGEST_SILENCE = Duration.ofSeconds(12);
 
     private final String clientId;
     final StoreTraits traits;
@@ -87,7 +88,7 @@ final class RedisSession {
         timer.scheduleWithFixedDelay(() -> describe(description), 0, DESCRIPTION_REFRESH_SECONDS, TimeUnit.SECONDS);
         timer.scheduleWithFixedDelay(
                 () -> commands.publish(names.channel(clientId), GrantSubscription.SIGN),
-                2 * SIGN_SECONDS,
+                FIRST_SIGN_SECONDS,
                 SIGN_SECONDS,
                 TimeUnit.SECONDS);
         awaitWarmConnection();

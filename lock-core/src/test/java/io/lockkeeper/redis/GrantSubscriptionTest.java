@@ -125,7 +125,7 @@ class GrantSubscriptionTest {
             Awaitility.await().until(() -> String.valueOf(server.command("CLIENT", "LIST"))
                     .contains(" sub=1 "));
             server.resetStatistics();
-            Awaitility.await().atMost(Duration.ofSeconds(20)).untilAsserted(() -> assertThat(server.calls("publish"))
+            Awaitility.await().atMost(Duration.ofSeconds(22)).untilAsserted(() -> assertThat(server.calls("publish"))
                     .isEqualTo(3));
         } finally {
             Connections.close(connections);
@@ -149,7 +149,7 @@ class GrantSubscriptionTest {
                         .isPresent());
                 network.loseMessages(true);
                 held.close();
-                next.get(14, TimeUnit.SECONDS).close();
+                next.get(17, TimeUnit.SECONDS).close();
             } finally {
                 Connections.close(connections);
             }
