@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.redis;
 
-import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -22,25 +21,26 @@ record LockScripts(
 
     private static final long LATEST_MILLIS = 9_999_999_999_999L;
 
+    /** Records tell the last nine digits of a key's end. */
+    private static final long LATEST_LIFE_SECONDS = 500_000_000;
+
     /** A key that is used again lives so much longer than it must, so that it need not get another end each time. */
     private static final long MOST_SPARE_MILLIS = 60_000;
 
     /** Returns the scripts of a store that keeps places for so long; client ids follow the channels' names. */
     static LockScripts of(long leaseMillis, long tombstoneMillis, long aliveMillis, long grantMillis, byte[] channels) {
         long lifeMillis = Math.min(leaseMillis, LATEST_MILLIS) + tombstoneMillis;
-        long spareMillis = Math.min(leaseMillis, MOST_SPARE_MILLIS);
-        String lives = new String(digits(lifeMillis), StandardCharsets.US_ASCII) + " ";
+        long longerMillis = lifeMillis + Math.min(leaseMillis, MOST_SPARE_MILLIS);
         Map<String, String> constants = Map.ofEntries(
                 Map.entry("${lease}", quoted(digits(leaseMillis))),
                 Map.entry("${grant}", quoted(digits(grantMillis))),
                 Map.entry("${tombstone}", Long.toString(tombstoneMillis)),
                 Map.entry("${alive}", Long.toString(aliveMillis)),
                 Map.entry("${life}", "'" + lifeMillis + "'"),
-                Map.entry("${longer}", "'" + (lifeMillis + spareMillis) + "'"),
-                Map.entry("${spare}", Long.toString(spareMillis / 1_000)),
-                Map.entry("${free}", "'3--" + lives + "'"),
-                Map.entry("${held}", "'3H-" + lives + "'"),
-                Map.entry("${lives}", "'" + lives + "'"),
+                Map.entry("${longer}", "'" + longerMillis + "'"),
+                // In whole seconds, of which the moment has begun already.
+                Map.entry("${needed}", Long.toString(Math.min((lifeMillis + 1_998) / 1_000, LATEST_LIFE_SECONDS + 1))),
+                Map.entry("${given}", Long.toString(Math.min(longerMillis / 1_000, LATEST_LIFE_SECONDS))),
                 Map.entry("${channels}", quoted(channels)));
         // All scripts begin with it, and only it has constants.
         String clock = LuaScript.read("clock");

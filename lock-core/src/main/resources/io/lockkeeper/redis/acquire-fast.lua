@@ -9,30 +9,35 @@ local claim, key, several = ARGV[1], KEYS[1], KEYS[2]
 local me, mode, sent, lease = sub(claim, 35, 54), sub(claim, 33, 33), sub(claim, 17, 32), sub(claim, 62, 74)
 -- The claim begins with the last time at which it may run.
 local in_time = clock <= claim and not ARGV[2]
-local raw = in_time and redis.pcall('HGET', key, 'lock')
+local lock = in_time and redis.pcall('HGET', key, 'lock')
+local state, hold = lock and #lock >= 64 and sub(lock, 1, 2), nil
 
-if raw and #raw == 84 and mode ~= 'R' and not several and sub(raw, 1, 17) == FREE then
-  local spared, since, previous = sub(raw, 18, 28), sub(raw, 31, 46), sub(raw, 65)
+if state == '4-' and mode ~= 'R' and not several and #lock == 64 then
+  local since, lives, previous = sub(lock, 4, 19), sub(lock, 36, 44), sub(lock, 45)
   -- A lock that was touched after the command was sent may mean that this is a late copy.
-  if clock < spared and previous ~= me and (since < sent or since > clock) and sub(raw, 48, 63) < clock
-    and lease <= LEASE
-    and redis.pcall('HSET', key, 'lock', HELD .. spared .. mode .. ' ' .. clock .. ' ' .. clock .. ' ' .. previous .. ' '
-      .. sub(claim, 35, 74) .. ' ' .. clock) == 0 then
+  if previous ~= me and (since < sent or since > clock) and sub(lock, 20, 35) < clock
+    and lease <= LEASE and lives - sub(time[1], 2) >= NEEDED
+    and redis.pcall('HSET', key, 'lock', '4O' .. mode .. clock .. clock .. '0000' .. sub(claim, 56, 60) .. previous,
+      'hold', '4H' .. me .. ' ' .. lease .. ' ' .. clock .. ' ' .. lives) == 0 then
     return clock
   end
-elseif in_time and not raw and mode ~= 'R' and not several and lease == LEASE
+elseif in_time and not lock and mode ~= 'R' and not several and lease == LEASE
   and redis.call('EXISTS', key) == 0 then
-  redis.call('HSET', key, 'lock', HELD .. '0000000000 ' .. mode .. ' ' .. clock .. ' ' .. clock .. ' -------------------- '
-    .. sub(claim, 35, 74) .. ' ' .. clock)
+  redis.call('HSET', key, 'lock', '4O' .. mode .. clock .. clock .. '0000' .. sub(claim, 56, 60) .. '--------------------',
+    'hold', '4H' .. me .. ' ' .. lease .. ' ' .. clock .. ' 000000000')
   redis.call('PEXPIRE', key, LIFE)
   return clock
-elseif raw and #raw >= 142 and sub(raw, 1, 1) == '3' and sub(raw, 65, 84) ~= me and sub(claim, 34, 34) == '1'
-  and sub(raw, 2, 2) ~= 'K' and sub(raw, 86, 105) ~= me and not several then
+elseif state == '4O' and sub(claim, 34, 34) == '1' and not several and sub(lock, 45, 64) ~= me then
+  hold = redis.call('HGET', key, 'hold')
+  state = hold and sub(hold, 1, 2)
+end
+
+if hold and (state == '4H' or state == '4G') and sub(hold, 3, 22) ~= me then
   local now = tonumber(sub(clock, 1, 13))
-  local left = sub(raw, 127, 139) + sub(raw, 113, 125) - now
-  local head, tail, waiting, latest, marked = string.match(raw, '^ (%d+) (%d+) (%d+) (%d+) (%d)$', 143)
+  local left = sub(hold, 38, 50) + sub(hold, 24, 36) - now
+  local head, tail, waiting, latest, marked = string.match(lock, '^ (%d+) (%d+) (%d+) (%d+) (%d)$', 65)
   -- The owner may want to hear of the first who waits.
-  if left > 0 and marked ~= '1' and (tail or sub(raw, 107, 111) < '10000') then
+  if left > 0 and marked ~= '1' and (tail or sub(lock, 36, 44) < '000010000') then
     local place = tail and redis.call('HGET', key, me)
     local entry = place and redis.call('HGET', key, place)
     local written = 0
@@ -44,11 +49,11 @@ elseif raw and #raw >= 142 and sub(raw, 1, 1) == '3' and sub(raw, 65, 84) ~= me 
       end
       latest = latest and latest > alive and latest or alive
       -- The key lives as long as the hold for which this one waits. A full server refuses this, and takes what the rest does.
-      written = redis.pcall('HSET', key, 'lock', sub(raw, 1, 142) .. ' ' .. head .. ' ' .. tail .. ' ' .. waiting .. ' ' .. latest
+      written = redis.pcall('HSET', key, 'lock', sub(lock, 1, 64) .. ' ' .. head .. ' ' .. tail .. ' ' .. waiting .. ' ' .. latest
         .. ' 0', me, place, place, mode .. me .. alive .. (lease < GRANT and lease or GRANT) .. sub(claim, 56, 60))
     end
     if type(written) == 'number' then
-      return 'QUEUED ' .. clock .. ' ' .. sub(raw, 86, 105) .. ' ' .. left
+      return 'QUEUED ' .. clock .. ' ' .. sub(hold, 3, 22) .. ' ' .. left
     end
   end
 end

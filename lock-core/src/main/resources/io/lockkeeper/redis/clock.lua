@@ -6,11 +6,8 @@
 -- of 13 digits; how long a free lock is remembered; how long a place is kept; all ms. With what the channels of clients begin.
 local LEASE, GRANT, TOMBSTONE, ALIVE, CHANNELS = ${lease}, ${grant}, ${tombstone}, ${alive}, ${channels}
 -- How long a key lives whose lock is held for the lease, ms: where the name is new, and where it was used before, which is
--- longer by so many seconds.
-local LIFE, LONGER_LIFE, SPARE = ${life}, ${longer}, ${spare}
--- How the record of a key begins that lives for the first of them, or longer: where its lock has no owner, and where it is held.
--- Then what both have in common.
-local FREE, HELD, LIVES = ${free}, ${held}, ${lives}
+-- longer. The same in whole seconds: so much longer must a key live that needs no other end, and so long at least it then does.
+local LIFE, LONGER_LIFE, NEEDED, GIVEN = ${life}, ${longer}, ${needed}, ${given}
 
 local sub = string.sub
 local time = redis.call('TIME')
@@ -19,7 +16,7 @@ local clock = time[1] .. (#time[2] == 6 and time[2] or sub('00000' .. time[2], -
 
 -- As an argument: no token was used, or all that are reserved stay so.
 local NO_TOKEN = '0000000000000000'
--- What stands in a record behind the state of a lock that has readers, and no waiter.
-local READING = ' 1 1 0 0 0'
+-- What stands in a record that has no owner, and so long that it takes the place of one.
+local NO_HOLD = '4--------------------- 0000000000000 0000000000000000 000000000'
 -- A script looks at so many readers, and gives so many grants; the next one goes on.
 local MOST = 64

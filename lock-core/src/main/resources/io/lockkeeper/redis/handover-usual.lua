@@ -3,13 +3,14 @@
 
 if granted then
   return 'QUEUED ' .. clock .. ' ' .. granted .. ' ' .. grant + 0
-elseif held and #raw == 142 then
+elseif held and #lock == 64 then
   local first = last < clock and clock or string.format('%.0f', last + 1)
-  local holds = mode .. ' ' .. clock .. ' ' .. first .. ' ' .. me .. ' ' .. sub(claim, 35, 74) .. ' ' .. clock
-  local spared = sub(raw, 4, 17) == LIVES and clock < sub(raw, 18, 27) and lease <= LEASE
+  local holds, lives = '4H' .. another .. ' ' .. lease .. ' ' .. clock .. ' ', sub(hold, 55)
+  lock = '4O' .. mode .. clock .. first .. '0000' .. tokens .. me
   -- A full server refuses this, unless the key is given another end first.
-  if not spared or redis.pcall('HSET', key, 'lock', '3H-' .. sub(raw, 4, 28) .. holds) ~= 0 then
-    redis.call('HSET', key, 'lock', '3H-' .. prolong_key(key, lease) .. holds)
+  if lease > LEASE or lives - sub(time[1], 2) < NEEDED
+    or redis.pcall('HSET', key, 'lock', lock, 'hold', holds .. lives) ~= 0 then
+    redis.call('HSET', key, 'hold', holds .. prolong_key(key, lease), 'lock', lock)
   end
   return first == clock and clock or 'ACQUIRED ' .. clock .. ' ' .. lease .. ' ' .. first
 end

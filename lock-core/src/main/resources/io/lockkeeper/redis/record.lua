@@ -1,21 +1,25 @@
 -- The lock record, shared by all scripts: put in front of each of them, behind its fast paths.
 --
--- A record is one hash. Its field "lock" says how the lock stands, in parts that always begin at the same place:
---     1  format of the record: 3
---     2  how an attempt is the owner: H holds it alone, G was made owner by a grant and has not confirmed it, K has released it but
---        keeps it taken for a minimum time, - there is none
---     3  R: the previous attempt did not release the lock, it was taken away from it by force; else -
---     4  of the key: how long it lives at least after the time that follows, ms, 13 digits  18  that time, s, 10 digits; zeros where
---        that is not known. A hold that begins sooner, and lasts no longer, needs no other end of the key; see key-life.lua
---    29  how the lock is or was held: X exclusive, F fair, R read, W write
---    31  when a hold began or ended last, or a waiter left, server time in us, 16 digits
---    48  first fencing token of the owner, 16 digits; without an owner the last one that was used
---    65  id of the attempt that released the lock last, 20 characters
--- A lock without owner, readers and queue ends here, and one without readers and queue behind the lease:
---    86  id of the attempt that is the owner  107  how many tokens it has, 5 digits
---   113  its lease, ms, 13 digits; a hold past it has lapsed  127  since when the lease runs, us, 16 digits
---   143  the queue, at 85 where there is no owner: number of the first place, number of the next one to be given, waiters, when the
---        last of them ceases to be alive (ms), 1 where there are places of clients that are gone
+-- A record is one hash. Two of its fields have parts that always begin at the same place, and at most 64 characters: with longer
+-- values Redis makes a table of a small hash, which takes more memory and time. "lock" tells how the lock stands:
+--     1  format of the record: 4
+--     2  O it has an owner, R it has readers, - neither; o, r and ~ where the previous attempt did not release the lock: it was
+--        taken away from it by force
+--     3  how the lock is or was held: X exclusive, F fair, R read, W write
+--     4  when a hold began or ended last, or a waiter left, server time in us, 16 digits
+--    20  first fencing token of the owner, 16 digits; without an owner the last one that was used
+--    36  how many tokens the owner has, 9 digits; without an owner until when the key lives at least, the last 9 digits of the
+--        seconds, zeros where that is not known: see key-life.lua
+--    45  id of the attempt that released the lock last, 20 characters
+--    65  the queue, where there is one: number of the first place, number of the next one to be given, waiters, when the last of
+--        them ceases to be alive (ms), 1 where there are places of clients that are gone
+-- "hold" tells of the owner, and is all that a renewal reads and writes:
+--     1  format of the record: 4
+--     2  H it holds the lock, G it was made owner by a grant and has not confirmed it, K it has released the lock but keeps it
+--        taken for a minimum time, - there is none
+--     3  id of the attempt, 20 characters
+--    24  its lease, ms, 13 digits; a hold past it has lapsed  38  since when the lease runs, us, 16 digits
+--    55  until when the key lives at least, as above
 -- Other fields:
 --   readers     attempts that hold the lock together, 34 characters each:
 --               attempt 20, until 13 (server ms), state 1: G granted and not confirmed, H held, K released but kept
@@ -46,32 +50,34 @@ end
 
 -- Returns the record of a key, or nil where the key holds something else.
 local function read_record(key)
-  local raw = redis.pcall('HMGET', key, 'lock', 'readers')
+  local raw = redis.pcall('HMGET', key, 'lock', 'hold', 'readers')
   if raw.err and not string.find(raw.err, 'WRONGTYPE', 1, true) then
     -- A right is missing: fails again, and says so.
-    redis.call('HMGET', key, 'lock', 'readers')
+    redis.call('HMGET', key, 'lock', 'hold', 'readers')
   end
-  local text = raw[1]
-  if raw.err or (text and (#text < 84 or sub(text, 1, 1) ~= '3')) or (not text and redis.call('EXISTS', key) == 1) then
+  local lock, hold = raw[1], raw[2]
+  if raw.err or (lock and (#lock < 64 or sub(lock, 1, 1) ~= '4' or not hold or #hold ~= 63 or sub(hold, 1, 1) ~= '4'))
+    or (not lock and redis.call('EXISTS', key) == 1) then
     return nil
   end
   local record = {
-    key = key, exists = text and true or false, mode = 'X', state = '-', revoked = false, since = 0, token = 0, first = 0,
-    previous = '', owner = '', started = '0000000000000000', ends = 0, readers = raw[2] or '', had_readers = raw[2],
+    key = key, exists = lock and true or false, mode = 'X', state = '-', revoked = false, since = 0, token = 0, first = 0,
+    previous = '', owner = '', started = '0000000000000000', ends = 0, readers = raw[3] or '', had_readers = raw[3],
     head = 1, tail = 1, waiting = 0, latest = 0, marked = false,
     places = {}, messages = {}, passed = 0, served = 0,
   }
-  if text then
-    record.state, record.revoked, record.mode = sub(text, 2, 2), sub(text, 3, 3) == 'R', sub(text, 29, 29)
-    record.since, record.first = tonumber(sub(text, 31, 46)), tonumber(sub(text, 48, 63))
+  if lock then
+    local state = sub(lock, 2, 2)
+    record.revoked, record.mode = state == 'o' or state == 'r' or state == '~', sub(lock, 3, 3)
+    record.since, record.first = tonumber(sub(lock, 4, 19)), tonumber(sub(lock, 20, 35))
     record.token = record.first
-    record.previous = sub(text, 65, 84) ~= NONE and sub(text, 65, 84) or ''
-    if record.state ~= '-' then
-      record.token = record.first + tonumber(sub(text, 107, 111)) - 1
-      record.owner, record.started = sub(text, 86, 105), sub(text, 127, 142)
-      record.ends = tonumber(sub(text, 127, 139)) + tonumber(sub(text, 113, 125))
+    record.previous = sub(lock, 45, 64) ~= NONE and sub(lock, 45, 64) or ''
+    if state == 'O' or state == 'o' then
+      record.state, record.owner, record.started = sub(hold, 2, 2), sub(hold, 3, 22), sub(hold, 38, 53)
+      record.token = record.first + tonumber(sub(lock, 36, 44)) - 1
+      record.ends = tonumber(sub(hold, 38, 50)) + tonumber(sub(hold, 24, 36))
     end
-    local head, tail, waiting, latest, marked = string.match(text, ' (%d+) (%d+) (%d+) (%d+) (%d)$')
+    local head, tail, waiting, latest, marked = string.match(lock, '^ (%d+) (%d+) (%d+) (%d+) (%d)$', 65)
     if head then
       record.head, record.tail, record.waiting, record.latest = tonumber(head), tonumber(tail), tonumber(waiting), tonumber(latest)
       record.marked = marked == '1'
@@ -170,19 +176,30 @@ local function holder(record)
   return record.owner ~= '' and record.owner or sub(record.readers, 1, 20)
 end
 
--- Returns what the record says of the lock.
-local function state_of(record)
-  local queue = ''
-  if record.readers ~= '' or record.waiting > 0 then
+-- Returns what the record says of the lock, and nothing of the key's life.
+local function lock_of(record)
+  local owned, queue = record.owner ~= '', ''
+  local state = owned and 'O' or record.readers ~= '' and 'R' or '-'
+  if record.revoked then
+    state = state == '-' and '~' or string.lower(state)
+  end
+  if record.waiting > 0 then
     queue = ' ' .. whole(record.head) .. ' ' .. whole(record.tail) .. ' ' .. whole(record.waiting) .. ' ' .. whole(record.latest)
       .. (record.marked and ' 1' or ' 0')
   end
-  local owned = record.owner ~= ''
-  local lease = owned and ' ' .. record.owner .. string.format(' %05d ', record.token - record.first + 1)
-    .. digits(record.ends - tonumber(sub(record.started, 1, 13))) .. ' ' .. record.started or ''
-  return '3' .. record.state .. (record.revoked and 'R' or '-') .. '0000000000000 0000000000 ' .. record.mode
-    .. string.format(' %016.0f %016.0f ', record.since, owned and record.first or record.token)
-    .. (record.previous ~= '' and record.previous or NONE) .. lease .. queue
+  return '4' .. state .. record.mode
+    .. string.format('%016.0f%016.0f%09.0f', record.since, owned and record.first or record.token,
+      owned and record.token - record.first + 1 or 0)
+    .. (record.previous ~= '' and record.previous or NONE) .. queue
+end
+
+-- Returns what the record says of the owner, and nothing of the key's life.
+local function hold_of(record)
+  if record.owner == '' then
+    return NO_HOLD
+  end
+  return '4' .. record.state .. record.owner .. ' ' .. digits(record.ends - tonumber(sub(record.started, 1, 13))) .. ' '
+    .. record.started .. ' 000000000'
 end
 
 -- Writes the record back. PEXPIRE comes first where it can: it is never refused for want of memory, and a full server then
@@ -190,7 +207,7 @@ end
 -- a grant that was not written would make a holder that no client knows of.
 local function save(record)
   local life = math.max(0, hold_end(record) - now) + TOMBSTONE
-  local write, delete = { 'HSET', record.key, 'lock', state_of(record) }, { 'HDEL', record.key }
+  local write, delete = { 'HSET', record.key, 'lock', lock_of(record), 'hold', hold_of(record) }, { 'HDEL', record.key }
   if record.exists then
     redis.call('PEXPIRE', record.key, life)
   end
@@ -198,7 +215,7 @@ local function save(record)
     redis.call('UNLINK', record.key)
   end
   if record.readers ~= '' or (record.had_readers and not record.emptied) then
-    write[5], write[6] = 'readers', record.readers
+    write[7], write[8] = 'readers', record.readers
   end
   if record.revocations then
     write[#write + 1], write[#write + 2] = 'revoked', record.revocations
@@ -227,7 +244,7 @@ end
 -- Puts an attempt at the end of the queue, or tells that one in the queue is still alive, which need not be written each time.
 local function enqueue(record, attempt, mode, lease_ms, tokens)
   local number, place = place_of(record, attempt)
-    if place and (tonumber(sub(place, 22, 34)) - now) * 8 >= ALIVE * 5 then
+  if place and (tonumber(sub(place, 22, 34)) - now) * 8 >= ALIVE * 5 then
     return
   end
   if not number then

@@ -3,6 +3,7 @@ package io.lockkeeper.memory;
 
 import io.lockkeeper.store.ClaimMode;
 import java.util.HashMap;
+import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
 
@@ -10,6 +11,9 @@ import java.util.stream.Collectors;
 final class RecordText {
 
     private static final String NONE = "-".repeat(20);
+
+    /** The model has no keys that live or not. */
+    private static final String LIFE = "0".repeat(9);
 
     /** Where no command has written yet, there is no key. */
     static final String ABSENT = "absent";
@@ -29,6 +33,7 @@ final class RecordText {
         }
         Map<String, String> fields = new HashMap<>();
         fields.put("lock", lock(record));
+        fields.put("hold", hold(record));
         String readers = record.readers.entrySet().stream()
                 .map(entry -> entry.getKey()
                         + digits(13, entry.getValue().until())
@@ -56,13 +61,7 @@ final class RecordText {
 
     private static String lock(MemoryRecord record) {
         boolean owned = !record.owner.isEmpty();
-        String state = !owned ? "-" : record.granted ? "G" : record.kept ? "K" : "H";
-        String lease = owned
-                ? " " + record.owner + " " + digits(5, record.token - record.first + 1) + " "
-                        + digits(13, record.ends - record.started / 1_000) + " " + digits(16, record.started)
-                : "";
-        boolean plain = record.readers.isEmpty() && record.queue.isEmpty();
-        String queue = plain
+        String queue = record.queue.isEmpty()
                 ? ""
                 : " %d %d %d %d %d"
                         .formatted(
@@ -71,10 +70,23 @@ final class RecordText {
                                 record.queue.size(),
                                 record.latest,
                                 record.gone.isEmpty() ? 0 : 1);
-        return "3" + state + (record.previousRevoked ? "R " : "- ") + letter(record.mode) + " "
-                + digits(16, record.since) + " "
-                + digits(16, owned ? record.first : record.token) + " "
-                + (record.previous.isEmpty() ? NONE : record.previous) + lease + queue;
+        String state = owned ? "O" : record.readers.isEmpty() ? "-" : "R";
+        if (record.previousRevoked) {
+            state = state.equals("-") ? "~" : state.toLowerCase(Locale.ROOT);
+        }
+        return "4" + state + letter(record.mode)
+                + digits(16, record.since)
+                + digits(16, owned ? record.first : record.token)
+                + (owned ? digits(9, record.token - record.first + 1) : LIFE)
+                + (record.previous.isEmpty() ? NONE : record.previous) + queue;
+    }
+
+    private static String hold(MemoryRecord record) {
+        boolean owned = !record.owner.isEmpty();
+        String state = !owned ? "-" : record.granted ? "G" : record.kept ? "K" : "H";
+        return "4" + state + (owned ? record.owner : NONE) + " "
+                + digits(13, owned ? record.ends - record.started / 1_000 : 0) + " "
+                + digits(16, owned ? record.started : 0) + " " + LIFE;
     }
 
     private static String digits(int width, long number) {

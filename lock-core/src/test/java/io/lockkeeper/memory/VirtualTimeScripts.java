@@ -52,10 +52,12 @@ final class VirtualTimeScripts implements AutoCloseable {
               local raw, fields = redis.call('HGETALL', key), {}
               for at = 1, #raw, 2 do
                 local value = raw[at + 1]
-                if raw[at] == 'lock' then
-                  local life, after = string.sub(value, 4, 16) + 0, string.sub(value, 18, 27) + 0
-                  value = string.sub(value, 1, 3) .. ' ' .. string.sub(value, 29)
-                  if after > 0 and after * 1000 + life > lives[i] + now_ms then
+                local state = string.sub(value, 2, 2)
+                local from = raw[at] == 'lock' and state ~= 'O' and state ~= 'o' and 36 or raw[at] == 'hold' and 55
+                if from then
+                  local ends = string.sub(now_us, 1, 1) .. string.sub(value, from, from + 8) .. '000'
+                  value = string.sub(value, 1, from - 1) .. '000000000' .. string.sub(value, from + 9)
+                  if ends + 0 > lives[i] + now_ms then
                     value = 'lives for ' .. lives[i] .. ' ms, less than it tells: ' .. value
                   end
                 end
@@ -82,10 +84,8 @@ final class VirtualTimeScripts implements AutoCloseable {
             Map.entry("${channels}", "string.sub(settings, 57)"),
             Map.entry("${life}", "(LEASE + TOMBSTONE)"),
             Map.entry("${longer}", "(LEASE + TOMBSTONE + 3000)"),
-            Map.entry("${spare}", "3"),
-            Map.entry("${free}", "string.format('3--%013.0f ', LEASE + TOMBSTONE)"),
-            Map.entry("${held}", "string.format('3H-%013.0f ', LEASE + TOMBSTONE)"),
-            Map.entry("${lives}", "string.format('%013.0f ', LEASE + TOMBSTONE)"));
+            Map.entry("${needed}", "math.ceil((LEASE + TOMBSTONE + 999) / 1000)"),
+            Map.entry("${given}", "math.floor((LEASE + TOMBSTONE + 3000) / 1000)"));
 
     private static final Map<String, List<String>> FAST_PATHS = Map.of(
             "acquire", List.of("acquire-fast", "key-life", "acquire-usual"),

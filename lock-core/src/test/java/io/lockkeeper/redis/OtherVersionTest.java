@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.lockkeeper.LockStoreException;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.testing.Connections;
+import io.lockkeeper.testing.LockRecord;
 import io.lockkeeper.testing.RedisServer;
 import java.io.IOException;
 import java.io.InputStream;
@@ -27,23 +28,32 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 
-/** A record of another version is neither taken over nor changed: by the scripts of version 2, and by ours. */
+/** A record of another version is neither taken over nor changed: by the scripts of version 3, and by ours. */
 class OtherVersionTest {
 
     private static final String A1 = "clientAAAAAA00000001";
     private static final String B1 = "clientBBBBBB00000001";
+    private static final String C1 = "clientCCCCCC00000001";
     private static final long LEASE = 20_000;
-    private static final Map<String, String> CONSTANTS = Map.of(
-            "${lease}", "'0000000020000'",
-            "${grant}", "'0000000020000'",
-            "${tombstone}", "30000",
-            "${alive}", "20000",
-            "${life}", "'50000'",
-            "${channels}", "'ch:'");
-    private static final LuaScript OLD_ACQUIRE = old("clock", "acquire-fast", "record", "acquire");
+    private static final Map<String, String> CONSTANTS = Map.ofEntries(
+            Map.entry("${lease}", "'0000000020000'"),
+            Map.entry("${grant}", "'0000000020000'"),
+            Map.entry("${tombstone}", "30000"),
+            Map.entry("${alive}", "20000"),
+            Map.entry("${life}", "'50000'"),
+            Map.entry("${longer}", "'70000'"),
+            Map.entry("${spare}", "20"),
+            Map.entry("${free}", "'3--0000000050000 '"),
+            Map.entry("${held}", "'3H-0000000050000 '"),
+            Map.entry("${lives}", "'0000000050000 '"),
+            Map.entry("${channels}", "'ch:'"));
+    private static final LuaScript OLD_ACQUIRE =
+            old("clock", "acquire-fast", "key-life", "acquire-usual", "record", "acquire");
     private static final LuaScript OLD_RELEASE =
-            old("clock", "last-token", "release-fast", "grant-next", "release-grant", "record", "release");
-    private static final LuaScript OLD_RENEW = old("clock", "renew-fast", "record", "renew");
+            old("clock", "release-fast", "grant-next", "release-usual", "record", "release");
+    private static final LuaScript OLD_HAND_OVER =
+            old("clock", "handover-fast", "grant-next", "key-life", "handover-usual", "record", "handover");
+    private static final LuaScript OLD_RENEW = old("clock", "key-life", "renew-fast", "record", "renew");
     private static RedisServer server;
     private static ScriptCalls calls;
 
@@ -68,12 +78,12 @@ class OtherVersionTest {
         for (Map.Entry<String, String> constant : CONSTANTS.entrySet()) {
             source = source.replace(constant.getKey(), constant.getValue());
         }
-        return new LuaScript("version 2", source, "");
+        return new LuaScript("version 3", source, "");
     }
 
     private static String read(String part) {
         try (InputStream script =
-                Objects.requireNonNull(OtherVersionTest.class.getResourceAsStream("version-2/" + part + ".lua"))) {
+                Objects.requireNonNull(OtherVersionTest.class.getResourceAsStream("version-3/" + part + ".lua"))) {
             return new String(script.readAllBytes(), StandardCharsets.UTF_8);
         } catch (IOException failure) {
             throw new UncheckedIOException(failure);
@@ -81,13 +91,11 @@ class OtherVersionTest {
     }
 
     private static @Nullable Object oldAcquire(String attempt, String mode) {
-        long sent = calls.micros();
-        String times = String.format("%013d%05d%016d%016d1", LEASE, 1, sent, sent + 2_000_000);
-        return calls.run(OLD_ACQUIRE, attempt + mode + times);
+        return calls.run(OLD_ACQUIRE, ScriptCalls.acquisition(attempt, mode, LEASE, true, 1, calls.micros()));
     }
 
     private static @Nullable Object oldRelease(String attempt) {
-        return calls.run(OLD_RELEASE, attempt + String.format("%016d%013d", 0, 0));
+        return calls.run(OLD_RELEASE, ScriptCalls.ending(attempt, 0));
     }
 
     private static String status(@Nullable Object reply) {
@@ -118,13 +126,13 @@ class OtherVersionTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"X", "R"})
-    void oursLeaveAHoldOfVersion2Alone(String mode) {
+    void oursLeaveAHoldOfVersion3Alone(String mode) {
         oldAcquire(A1, mode);
         assertForeignToUs();
     }
 
     @Test
-    void oursLeaveAFreeLockOfVersion2Alone() {
+    void oursLeaveAFreeLockOfVersion3Alone() {
         oldAcquire(A1, "X");
         oldRelease(A1);
         assertForeignToUs();
@@ -141,24 +149,53 @@ class OtherVersionTest {
     @Test
     void oursLeaveALaterVersionAloneThatLooksTheSame() {
         calls.acquire(A1, "X", LEASE, 0, LEASE, 1, calls.micros());
-        server.command("HSET", calls.key(), "lock", "4" + calls.record().text().substring(1));
+        LockRecord ours = calls.record();
+        String later = "5" + ours.lock().substring(1);
+        server.command(
+                "HSET", calls.key(), "lock", later, "hold", "5" + ours.hold().substring(1));
         assertForeignToUs();
-        server.command("HSET", calls.key(), "lock", "4-- " + "-".repeat(80));
+        server.command(
+                "HSET",
+                calls.key(),
+                "lock",
+                later,
+                "hold",
+                ours.hold().substring(0, 2) + C1 + ours.hold().substring(22));
+        assertForeignToUs();
+        server.command(
+                "HSET",
+                calls.key(),
+                "lock",
+                ours.lock(),
+                "hold",
+                "5" + ours.hold().substring(1));
+        assertForeignToUs();
+        server.command("HDEL", calls.key(), "hold");
+        assertForeignToUs();
+    }
+
+    @Test
+    void oursLeaveAHashAloneThatHasOneOfTheirFields() {
+        server.command("HSET", calls.key(), "hold", "4H" + A1 + " 0000000020000 9999999999999999 999999999");
         assertForeignToUs();
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"X held", "X free", "R held"})
-    void thoseOfVersion2LeaveOursAlone(String state) {
+    @ValueSource(strings = {"X held", "X free", "R held", "X awaited"})
+    void thoseOfVersion3LeaveOursAlone(String state) {
         calls.acquire(A1, state.substring(0, 1), LEASE, 0, LEASE, 1, calls.micros());
         if (state.endsWith("free")) {
             calls.release(A1, 0, 0);
+        } else if (state.endsWith("awaited")) {
+            calls.acquire(C1, "F", LEASE, LEASE, LEASE, 1, calls.micros());
         }
         Object before = content();
         assertThat(status(oldAcquire(A1, "X"))).isEqualTo("FOREIGN");
         assertThat(status(oldAcquire(B1, "R"))).isEqualTo("FOREIGN");
         assertThat(status(oldRelease(A1))).isEqualTo("FOREIGN");
-        assertThat(ScriptCalls.texts(calls.run(OLD_RENEW, A1 + String.format("%013d0%016d", LEASE, 0))))
+        assertThat(status(calls.run(OLD_HAND_OVER, ScriptCalls.handOver(A1, 0, B1, LEASE, 1, calls.micros()))))
+                .isEqualTo("FOREIGN");
+        assertThat(ScriptCalls.texts(calls.run(OLD_RENEW, ScriptCalls.renewal(A1, LEASE, false))))
                 .endsWith("0");
         assertThat(content()).isEqualTo(before);
     }

@@ -244,7 +244,7 @@ class RedisScriptTest {
         assertThat(renew(A1, LONG, false)).isEqualTo("0");
         assertThat(server.command("GET", key)).isEqualTo("something else");
         server.command("DEL", key);
-        server.command("HSET", key, "lock", "4 X");
+        server.command("HSET", key, "lock", "5 X");
         assertThat(acquire(A1, LONG, LONG, LONG).get(0)).isEqualTo("FOREIGN");
     }
 

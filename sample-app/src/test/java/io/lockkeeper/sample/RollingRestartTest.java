@@ -125,7 +125,10 @@ class RollingRestartTest {
             for (Object key : (List<?>) redis.command("KEYS", "lockkeeper:lock:*")) {
                 // Of a lock that is free the record tells who held it last, and no more
                 found.add(String.valueOf(redis.command("HGET", (String) key, "lock"))
-                        .substring(84));
+                        .substring(64));
+                found.add(String.valueOf(redis.command("HGET", (String) key, "hold"))
+                        .substring(1, 22)
+                        .replace("-", ""));
             }
             return found;
         }

@@ -5,7 +5,7 @@
 -- ARGV[1]  what ends:
 --              1  attempt, 20 characters
 --             21  last fencing token of the first lock that was used, 16 digits; 0: keep what is reserved
---             37  how long the locks stay taken, ms, 13 digits; 0: they are free at once
+-- ARGV[2]  how long the locks stay taken, ms; none: they are free at once
 --
 -- Replies, each with the server time in us; of several locks the one that is lowest here:
 --   RELEASED now     the attempt held the lock
@@ -16,7 +16,7 @@
 --   FOREIGN now key  the key holds something that is not a lock record of this version
 -- MORE behind the time: too many places are of waiters that are dead. The same command goes on.
 
-local last_used, keep_ms = tonumber(used), tonumber(sub(ARGV[1], 37))
+local last_used, keep_ms = tonumber(used), tonumber(ARGV[2] or 0)
 
 -- Tells the first waiter when the lock is free, if that is sooner than it may think.
 local function tell_end(record, waiter)

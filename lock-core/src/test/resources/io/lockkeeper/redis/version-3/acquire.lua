@@ -6,13 +6,13 @@
 --
 -- KEYS[i]  the lock records
 -- ARGV[1]  what is asked for:
---              1  attempt, 20 characters
---             21  mode: X exclusive, F fair, R read, W write
---             22  lease, ms, 13 digits
---             35  fencing tokens to reserve, 5 digits
---             40  the earliest server time at which this was sent, us, 16 digits
---             56  the last server time at which this may run, us, 16 digits
---             72  1: waits in the queue; 0: does not
+--              1  the last server time at which this may run, us, 16 digits
+--             17  the earliest server time at which it was sent, us, 16 digits
+--             33  mode: X exclusive, F fair, R read, W write
+--             34  1: waits in the queue; 0: does not
+--             35  attempt, 20 characters, and a blank
+--             56  fencing tokens to reserve, 5 digits, and a blank
+--             62  lease, ms, 13 digits
 -- ARGV[2]  the run id that the server must have; none: any
 --
 -- Replies, each with the server time in us:
@@ -26,8 +26,8 @@
 --   YOUNG now run_id uptime_s             the server has another run id; did nothing
 --   FOREIGN now key                       the key holds something that is not a lock record of this version
 
-local lease_ms, tokens, sent = tonumber(lease), tonumber(tokens), tonumber(sent)
-local not_after, waits = math.floor(sub(claim, 56, 71) / 1000), sub(claim, 72) == '1'
+local lease_ms, tokens, sent = tonumber(lease), tonumber(sub(claim, 56, 60)), tonumber(sent)
+local not_after, waits = math.floor(sub(claim, 1, 16) / 1000), sub(claim, 34, 34) == '1'
 local asked_ms = lease_ms
 
 -- No holder can do anything in less: where the command timeout is shorter, a late copy may have one so long.
@@ -72,18 +72,19 @@ if doubtful then
   left_ms = math.min(lease_ms, not_after - now)
   lease_ms = timeout_ms < SHORTEST_MS and math.min(lease_ms, SHORTEST_MS) or left_ms
 end
-local too_short = 2 * left_ms < math.min(asked_ms, timeout_ms)
+-- The sender must have the answer, and the answer to a renewal, before that.
+local too_short = 4 * left_ms < 3 * math.min(asked_ms, timeout_ms)
 
--- Finds the first lock that the attempt cannot have.
-local blocked, fresh
+-- Finds the first lock that the attempt cannot have, and whether it takes any before that.
+local blocked, takes
 for i, record in ipairs(records) do
   local head = serve(record, me)
   if not is_holder(record, me) then
-    fresh = true
     if record.unsettled or (head and head.attempt ~= me) or not is_free_for(record, mode) then
       blocked = i
       break
     end
+    takes = true
   end
 end
 
@@ -95,25 +96,28 @@ local function save_changed()
   end
 end
 
--- Where it would take a lock, if only to hold it while it waits for the next one, that must last for a while.
-if too_short and (not blocked or (waits and blocked > 1)) then
+-- Where it would take a lock, if only to hold it while it waits for the next one, that must last for a while. One that holds
+-- all of them already is told so: a first copy of the command took them, and its answer was lost.
+if too_short and takes and (not blocked or waits) then
   save_changed()
   return 'LATE ' .. clock
 end
 if not blocked then
-  local reply = 'ACQUIRED ' .. clock .. ' ' .. whole(lease_ms)
+  local first_tokens, held_ms = '', takes and lease_ms or asked_ms
   for _, record in ipairs(records) do
     if not is_holder(record, me) then
-      reply = reply .. ' ' .. whole(own(record, me, mode, lease_ms, tokens))
+      first_tokens = first_tokens .. ' ' .. whole(own(record, me, mode, lease_ms, tokens))
       serve(record)
     else
       -- A repeated command must not shorten a hold that was extended; one that completes a set of locks starts anew.
-      prolong(record, me, fresh and now + lease_ms or math.max(end_of(record, me), now + lease_ms))
-      reply = reply .. ' ' .. whole(first_token(record, me))
+      local ends = takes and now + lease_ms or math.max(end_of(record, me), now + lease_ms)
+      held_ms = math.min(held_ms, ends - now)
+      prolong(record, me, ends)
+      first_tokens = first_tokens .. ' ' .. whole(first_token(record, me))
     end
     save(record)
   end
-  return reply
+  return 'ACQUIRED ' .. clock .. ' ' .. whole(held_ms) .. first_tokens
 end
 
 -- How often a hold may pass between the callers of a client that knew of no other waiter: so it is told of the first who waits.

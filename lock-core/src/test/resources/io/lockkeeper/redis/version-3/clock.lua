@@ -5,17 +5,21 @@
 -- The same for all scripts of a store, which writes the values: the lease of holds that are renewed, and the time of a grant, both
 -- of 13 digits; how long a free lock is remembered; how long a place is kept; all ms. With what the channels of clients begin.
 local LEASE, GRANT, TOMBSTONE, ALIVE, CHANNELS = ${lease}, ${grant}, ${tombstone}, ${alive}, ${channels}
--- How long a key lives whose lock is held for the lease.
-local LIFE = ${life}
+-- How long a key lives whose lock is held for the lease, ms: where the name is new, and where it was used before, which is
+-- longer by so many seconds.
+local LIFE, LONGER_LIFE, SPARE = ${life}, ${longer}, ${spare}
+-- How the record of a key begins that lives for the first of them, or longer: where its lock has no owner, and where it is held.
+-- Then what both have in common.
+local FREE, HELD, LIVES = ${free}, ${held}, ${lives}
 
 local sub = string.sub
 local time = redis.call('TIME')
 -- The server's time in us, 16 digits.
 local clock = time[1] .. (#time[2] == 6 and time[2] or sub('00000' .. time[2], -6))
 
--- As arguments: no token was used, or all that are reserved stay so; a lock is free at once.
-local NO_TOKEN, AT_ONCE = '0000000000000000', '0000000000000'
+-- As an argument: no token was used, or all that are reserved stay so.
+local NO_TOKEN = '0000000000000000'
 -- What stands in a record behind the state of a lock that has readers, and no waiter.
 local READING = ' 1 1 0 0 0'
--- A script looks at so many places, and gives so many grants; the next one goes on.
+-- A script looks at so many readers, and gives so many grants; the next one goes on.
 local MOST = 64

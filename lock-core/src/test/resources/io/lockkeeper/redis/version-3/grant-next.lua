@@ -1,0 +1,64 @@
+-- A fast path that release.lua and handover.lua share: what one attempt holds alone goes to the first who waits for it. What it
+-- uses of the script before it:
+--   held              whether the attempt holds the lock
+--   key, several      the first key, and a second one; nil: there is none
+--   raw, me, used     what is known of the lock, the attempt, and the last fencing token that it used
+--   another           an attempt of the same client that waits from now on behind all others
+--   alive, entry      until when it is alive, and its place; nil: there is none, as of the former
+-- What it tells the script behind it:
+--   last              the last fencing token that the attempt has used, or keeps reserved
+--   granted, grant    the new owner, and for how long it has the lock, ms; nil: something is unusual, and nothing was done
+
+local last, granted, grant
+if held then
+  local count = sub(raw, 107, 111)
+  last = sub(raw, 48, 63)
+  if used ~= last and (used ~= NO_TOKEN or count ~= '00001') then
+    local offset = used - last
+    last = offset >= -1 and offset < count - 1 and used or string.format('%.0f', last + count - 1)
+  end
+end
+if held and #raw > 142 and not several then
+  local now, next_up, follows = sub(clock, 1, 13), nil, nil
+  local head, tail, waiting, latest, marked = string.match(raw, '^ (%d+) (%d+) (%d+) (%d+) (%d)$', 143)
+  if marked == '0' then
+    local found = another and redis.call('HMGET', key, head, another) or { redis.call('HGET', key, head) }
+    next_up = not found[2] and found[1]
+  end
+  if next_up and sub(next_up, 22, 34) >= now and sub(next_up, 1, 1) ~= 'R' then
+    granted, grant = sub(next_up, 2, 21), sub(next_up, 35, 47)
+    if not another and waiting ~= '1' and now + grant < sub(raw, 127, 139) + sub(raw, 113, 125) then
+      -- The lock is free sooner than the next one may think.
+      follows = redis.call('HGET', key, head + 1)
+      granted = follows and sub(follows, 22, 34) >= now and granted
+    end
+    granted = grant <= LEASE and granted or nil
+  end
+  if granted then
+    local token, queue, lives = last < clock and clock or string.format('%.0f', last + 1), '', sub(raw, 4, 28)
+    if another and waiting == '1' then
+      queue, tail = ' 1 2 1 ' .. alive .. ' 0', '1'
+    elseif another then
+      queue = ' ' .. head + 1 .. ' ' .. tail + 1 .. ' ' .. waiting .. ' ' .. (alive > latest and alive or latest) .. ' 0'
+    elseif waiting ~= '1' then
+      queue = ' ' .. head + 1 .. ' ' .. tail .. ' ' .. waiting - 1 .. ' ' .. latest .. ' 0'
+    end
+    if sub(raw, 4, 17) ~= LIVES or clock > sub(raw, 18, 27) then
+      redis.call('PEXPIRE', key, LONGER_LIFE)
+      lives = LIVES .. time[1] + SPARE .. ' '
+    end
+    -- A full server does not refuse this, and then takes the rest.
+    redis.call('HDEL', key, head, granted)
+    local lock = '3G-' .. lives .. sub(next_up, 1, 1) .. ' ' .. clock .. ' ' .. token .. ' ' .. me .. ' ' .. granted .. ' '
+      .. sub(next_up, 48, 52) .. ' ' .. grant .. ' ' .. clock .. queue
+    if another then
+      redis.call('HSET', key, 'lock', lock, another, tail, tail, entry)
+    else
+      redis.call('HSET', key, 'lock', lock)
+    end
+    redis.pcall('PUBLISH', CHANNELS .. sub(granted, 1, 12), 'grant ' .. granted .. ' ' .. token .. ' ' .. now + grant .. ' ' .. key)
+    if follows then
+      redis.pcall('PUBLISH', CHANNELS .. sub(follows, 2, 13), 'free-at ' .. sub(follows, 2, 21) .. ' ' .. grant + 0 .. ' ' .. key)
+    end
+  end
+end
