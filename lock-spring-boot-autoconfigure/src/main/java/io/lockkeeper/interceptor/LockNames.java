@@ -46,7 +46,7 @@ record LockNames(AnnotatedMethod owner, List<List<NamePart>> templates, Evaluati
                 .toList();
     }
 
-    private static String join(List<NamePart> template, Function<NamePart, String> text) {
+    static String join(List<NamePart> template, Function<NamePart, String> text) {
         return template.stream().map(text).collect(Collectors.joining());
     }
 

@@ -15,7 +15,6 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
-import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -132,33 +131,12 @@ record NameParser(
     }
 
     private static void checkLiterals(String text, List<NamePart> parts, ParameterNames parameters, Faults faults) {
-        parts.stream()
-                .filter(NamePart::isLiteral)
-                .flatMap(part -> VARIABLE.matcher(part.text()).results())
-                .map(NameParser::variable)
-                .filter(parameters::isMeantAsVariable)
-                .findFirst()
-                .ifPresent(name -> faults.add(
-                        ATTRIBUTE,
-                        text + " names #" + name + " outside #{...}, where everything is text",
-                        "Write "
-                                + parts.stream()
-                                        .map(part -> asExpressions(part, parameters))
-                                        .collect(Collectors.joining())));
-    }
-
-    private static String asExpressions(NamePart part, ParameterNames parameters) {
-        return part.isLiteral()
-                ? VARIABLE.matcher(part.text())
-                        .replaceAll(found -> Matcher.quoteReplacement(
-                                parameters.isMeantAsVariable(variable(found))
-                                        ? "#{" + Objects.requireNonNullElse(found.group(1), found.group()) + "}"
-                                        : found.group()))
-                : part.text();
-    }
-
-    private static String variable(MatchResult found) {
-        return Objects.requireNonNullElse(found.group(2), found.group(3));
+        String meant =
+                LockNames.join(parts, part -> part.isLiteral() ? parameters.inExpressions(part.text()) : part.text());
+        if (!meant.equals(LockNames.join(parts, NamePart::text))) {
+            faults.add(
+                    ATTRIBUTE, text + " names a parameter outside #{...}, where everything is text", "Write " + meant);
+        }
     }
 
     /** Finds in a parsed expression what would be null, or fail, at every call. */
@@ -167,10 +145,8 @@ record NameParser(
         private static final Set<String> ROOT = Set.of("method", "args", "target", "targetClass");
         private static final Properties PROPERTIES = new Properties();
 
-        /** Checks a node with its children; the flags say whether arguments, and properties, are read from the root. */
-        void check(SpelNode node, boolean scopeIsRoot, boolean activeIsRoot) {
-            boolean scope = scopeIsRoot;
-            boolean active = activeIsRoot;
+        /** Checks a node with its children; the flags say whether it begins a path, and on what: the root. */
+        void check(SpelNode node, boolean isFirst, boolean inRoot) {
             if (node instanceof VariableReference variable) {
                 checkVariable(variable.toStringAST().substring(1));
             } else if (node instanceof FunctionReference) {
@@ -182,33 +158,25 @@ record NameParser(
                 if (!beans.test(name)) {
                     fault("uses the bean '" + name + "', which does not exist", "Write the name of a bean");
                 }
-            } else if (node instanceof PropertyOrFieldReference property) {
-                String name = property.getName();
-                if (active && !ROOT.contains(name)) {
+            } else if (isFirst && inRoot && node instanceof PropertyOrFieldReference property) {
+                if (!ROOT.contains(property.getName())) {
                     fault(
-                            "uses '" + name + "' without '#', which is neither a parameter nor a property of #root",
-                            "Write #" + name + " for a parameter; known are: " + parameters.listed());
+                            "uses '" + property.getName()
+                                    + "' without '#', which is neither a parameter nor a property of #root",
+                            "Write #" + property.getName() + " for a parameter; known are: " + parameters.listed());
                 }
-            } else if (node instanceof MethodReference method) {
-                String name = method.getName();
-                if (active) {
-                    fault(
-                            "calls " + name + "(..) on nothing",
-                            "Call it on a parameter, on a bean as in @bean." + name + "(..), or on #root.target");
-                }
-                active = scope;
-            } else if (node instanceof Projection || node instanceof Selection) {
-                scope = false;
-                active = false;
-            } else if (node instanceof Indexer) {
-                active = scope;
-            }
-            if (node instanceof CompoundExpression path) {
+            } else if (isFirst && inRoot && node instanceof MethodReference method) {
+                fault(
+                        "calls " + method.getName() + "(..) on nothing",
+                        "Call it on a parameter, on a bean as in @bean." + method.getName()
+                                + "(..), or on #root.target");
+            } else if (node instanceof CompoundExpression path) {
                 checkPath(path);
             }
+            boolean isInRoot = inRoot && !(node instanceof Projection || node instanceof Selection);
             for (int i = 0; i < node.getChildCount(); i++) {
                 if (!isKey(node, i)) {
-                    check(node.getChild(i), scope, active && !(node instanceof CompoundExpression && i > 0));
+                    check(node.getChild(i), i == 0 || !(node instanceof CompoundExpression), isInRoot);
                 }
             }
         }
@@ -235,17 +203,16 @@ record NameParser(
                 if (path.getChild(i) instanceof PropertyOrFieldReference property) {
                     type = PROPERTIES.typeOf(property.getName(), known);
                     if (type == null) {
-                        missing(path, "property", property.getName(), known, PROPERTIES.names(known));
+                        missing(path, "property", property.getName(), known);
                     }
                 } else if (path.getChild(i) instanceof MethodReference method) {
                     List<Method> named = Arrays.stream(known.getMethods())
                             .filter(each -> each.getName().equals(method.getName()))
                             .toList();
-                    if (named.isEmpty()) {
-                        Stream<String> names = Arrays.stream(known.getMethods()).map(Method::getName);
-                        missing(path, "method", method.getName(), known, names);
-                    }
                     type = named.size() == 1 ? ResolvableType.forMethodReturnType(named.get(0)) : null;
+                    if (named.isEmpty()) {
+                        missing(path, "method", method.getName(), known);
+                    }
                 } else {
                     return;
                 }
@@ -260,7 +227,10 @@ record NameParser(
             return map.hasGenerics() ? map.getGeneric(1) : type.asCollection().getGeneric();
         }
 
-        private void missing(CompoundExpression path, String kind, String name, Class<?> type, Stream<String> known) {
+        private void missing(CompoundExpression path, String kind, String name, Class<?> type) {
+            Stream<String> known = Arrays.stream(type.getMethods())
+                    .map(Method::getName)
+                    .map(each -> each.matches("get[A-Z].*") ? Introspector.decapitalize(each.substring(3)) : each);
             fault(
                     "uses " + path.toStringAST() + ", but " + type.getSimpleName() + " has no " + kind + " '" + name
                             + "'" + Faults.similar(name, known),
@@ -279,13 +249,6 @@ record NameParser(
                 }
                 Field field = findField(name, type, false);
                 return field == null ? null : ResolvableType.forField(field);
-            }
-
-            Stream<String> names(Class<?> type) {
-                return Arrays.stream(type.getMethods())
-                        .filter(method -> method.getParameterCount() == 0 && method.getDeclaringClass() != Object.class)
-                        .map(Method::getName)
-                        .map(name -> name.matches("get[A-Z].*") ? Introspector.decapitalize(name.substring(3)) : name);
             }
         }
 
@@ -356,7 +319,16 @@ record NameParser(
             return index == null ? ResolvableType.NONE : types.get(index);
         }
 
-        boolean isMeantAsVariable(String name) {
+        /** Returns a text with what names a parameter in it as expressions. */
+        String inExpressions(String text) {
+            return VARIABLE.matcher(text).replaceAll(found -> {
+                String name = Objects.requireNonNullElse(found.group(2), found.group(3));
+                String path = Objects.requireNonNullElse(found.group(1), found.group());
+                return Matcher.quoteReplacement(isMeantAsVariable(name) ? "#{" + path + "}" : found.group());
+            });
+        }
+
+        private boolean isMeantAsVariable(String name) {
             return name.equals("root") || indexes.containsKey(name) || (!types.isEmpty() && name.matches("[pa]\\d+"));
         }
 
