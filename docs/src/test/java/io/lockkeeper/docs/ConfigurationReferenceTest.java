@@ -24,7 +24,7 @@ class ConfigurationReferenceTest {
             Nonsense (times of zero or less, a lease under a second, polls that are longer than the lease, an even quorum) stops
             the start with one sentence that says what to change.
 
-            A time without a unit is in milliseconds: write `30s` for 30 seconds.
+            A time without a unit is in milliseconds, and the start warns of it: write `30s` for 30 seconds.
 
             Values may be written as everywhere in Spring Boot: `aspect-j` or `ASPECTJ`, `off` or `FALSE`, with blanks around them.
             An empty property, as of a variable that a compose file sets to nothing, is one that is not set, unless it is the key

@@ -7,6 +7,7 @@ import io.lockkeeper.LockTemplate;
 import io.lockkeeper.store.LockStore;
 import java.util.stream.Stream;
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
@@ -15,6 +16,8 @@ import org.springframework.boot.context.properties.EnableConfigurationProperties
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Import;
+import org.springframework.context.annotation.Role;
+import org.springframework.core.env.Environment;
 
 /**
  * Auto-configuration of Lockkeeper: a {@link LockTemplate} over Redis or over the memory of this process, and the
@@ -29,6 +32,12 @@ import org.springframework.context.annotation.Import;
 @EnableConfigurationProperties(LockkeeperProperties.class)
 @Import({LockConfigurations.Selector.class, LockConfigurations.InspectorRegistrar.class})
 public final class LockkeeperAutoConfiguration {
+
+    @Bean
+    @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+    static UnitlessTimes lockkeeperUnitlessTimes(Environment environment) {
+        return new UnitlessTimes(environment);
+    }
 
     @Bean
     LockConfigurations.Shutdown lockkeeperShutdown(ConfigurableApplicationContext context) {
