@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -96,6 +97,37 @@ class LettuceDriverTest {
             factory.resetConnection();
             lockWorks(template);
         });
+    }
+
+    /** One look serves all commands: it must come in time for those that follow the one that it was set for. */
+    @Test
+    void eachScriptFailsWhenItsOwnTimeIsOver() {
+        Duration limit = Duration.ofSeconds(2);
+        LettuceConnectionFactory factory = factory(true);
+        ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
+        RedisCommands driver = new RedisCommands(factory, limit, timer, Acks.of("0", Duration.ZERO));
+        LuaScript inspect = ScriptCalls.scripts(0, 0).inspect();
+        byte[] key = "lockkeeper:lock:stock".getBytes(StandardCharsets.UTF_8);
+        try {
+            driver.prepare(List.of(inspect)).join();
+            driver.eval(inspect, List.of(key), List.of(), 0).join();
+            server.command("CLIENT", "PAUSE", "6000", "ALL");
+            CompletableFuture<?> first = driver.eval(inspect, List.of(key), List.of(), 0);
+            CompletableFuture<?> second = CompletableFuture.supplyAsync(
+                            () -> driver.eval(inspect, List.of(key), List.of(), 0),
+                            CompletableFuture.delayedExecutor(500, TimeUnit.MILLISECONDS))
+                    .thenCompose(answer -> answer);
+            assertThat(first).failsWithin(limit.plusSeconds(1));
+            assertThat(second)
+                    .failsWithin(Duration.ofMillis(1_500))
+                    .withThrowableThat()
+                    .withMessageContaining("within 2000 ms");
+        } finally {
+            server.command("CLIENT", "UNPAUSE");
+            driver.close();
+            timer.shutdownNow();
+            factory.destroy();
+        }
     }
 
     @Test

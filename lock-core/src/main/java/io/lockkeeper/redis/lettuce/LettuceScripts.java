@@ -5,25 +5,29 @@ import io.lettuce.core.AbstractRedisClient;
 import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisConnectionStateListener;
-import io.lettuce.core.RedisFuture;
-import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.api.StatefulConnection;
 import io.lettuce.core.api.async.RedisAsyncCommands;
 import io.lettuce.core.cluster.api.async.RedisAdvancedClusterAsyncCommands;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import io.lettuce.core.codec.ByteArrayCodec;
+import io.lettuce.core.output.ValueOutput;
+import io.lettuce.core.protocol.AsyncCommand;
+import io.lettuce.core.protocol.Command;
+import io.lettuce.core.protocol.CommandArgs;
+import io.lettuce.core.protocol.CommandType;
 import io.lockkeeper.redis.Failures;
 import io.lockkeeper.redis.LuaScript;
 import io.lockkeeper.redis.ScriptRunner;
+import io.lockkeeper.store.StoreException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.springframework.data.redis.connection.RedisConnection;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
@@ -43,10 +47,13 @@ public final class LettuceScripts implements ScriptRunner {
     private final Duration limit;
     private final ScheduledExecutorService timer;
     private final ScriptRunner general;
-    private final Set<CompletableFuture<Object>> underWay = ConcurrentHashMap.newKeySet();
+    private final Set<Call> underWay = ConcurrentHashMap.newKeySet();
+
+    /** Whether a look is to come at what is under way. */
+    private final AtomicBoolean looks = new AtomicBoolean();
 
     /** The shared connection; null where it is not known to work. */
-    private volatile @Nullable RedisClusterAsyncCommands<byte[], byte[]> shared;
+    private volatile @Nullable SharedConnection shared;
 
     /** How often connections were lost, after which Lettuce sends again what had no answer. */
     private final AtomicLong losses = new AtomicLong();
@@ -88,82 +95,76 @@ public final class LettuceScripts implements ScriptRunner {
     }
 
     @Override
-    @SuppressWarnings("CollectionUndefinedEquality") // Futures are known by identity.
     public CompletableFuture<Object> eval(LuaScript script, List<byte[]> keys, List<byte[]> arguments, long waitNanos) {
-        RedisClusterAsyncCommands<byte[], byte[]> open = shared;
-        StatefulConnection<?, ?> connection = connectionOf(open);
-        if (open == null || connection == null || !connection.isOpen()) {
+        SharedConnection open = shared;
+        if (open == null || !open.isOpen()) {
             shared = null;
             return general.eval(script, keys, arguments, waitNanos);
         }
-        CompletableFuture<Object> result = new CompletableFuture<>();
-        underWay.add(result);
-        // Told after this: what asks again at once must not meet the same connection.
-        CompletableFuture<Object> answer = result.whenComplete((reply, failure) -> {
-            underWay.remove(result);
-            if (failure != null && !(failure.getCause() instanceof RedisCommandExecutionException)) {
-                shared = null;
-            } else if (Failures.says(failure, "READONLY")) {
-                leave(open, connection);
-            }
-        });
+        Call call = new Call(open, script, keys, arguments);
+        underWay.add(call);
         if (closed) {
-            result.completeExceptionally(Failures.closed());
+            call.end(null, Failures.closed());
         } else {
-            Failures.after(limit, timer, result, script.name(), () -> {});
-            send(open, script, keys.toArray(byte[][]::new), arguments.toArray(byte[][]::new), result);
+            armLook();
+            call.send(CommandType.EVALSHA, script.sha1());
         }
-        return answer;
+        return call;
+    }
+
+    /** One look for all: a timer for each would wake its thread for each command. */
+    private void armLook() {
+        if (!looks.get() && looks.compareAndSet(false, true)) {
+            lookAfter(limit.toNanos());
+        }
+    }
+
+    private void lookAfter(long nanos) {
+        boolean comes = false;
+        try {
+            timer.schedule(this::look, nanos, TimeUnit.NANOSECONDS);
+            comes = true;
+        } finally {
+            if (!comes) {
+                looks.set(false);
+            }
+        }
+    }
+
+    /** Fails what is overdue, and looks again when the next one is. */
+    private void look() {
+        long next = limit.toNanos();
+        try {
+            long now = System.nanoTime();
+            for (Call call : underWay) {
+                long left = call.endNanos - now;
+                if (left > 0) {
+                    next = Math.min(next, left);
+                } else {
+                    call.end(null, Failures.silence(call.script.name(), limit));
+                }
+            }
+        } finally {
+            if (underWay.isEmpty()) {
+                looks.set(false);
+                if (!underWay.isEmpty()) {
+                    armLook();
+                }
+            } else {
+                lookAfter(next);
+            }
+        }
     }
 
     /**
      * Has Redis end a connection that leads to a server that was a master once, whatever has its address now, and
      * Lettuce make it anew. Not at once again: the application uses it, too, and its address may move later.
      */
-    private void leave(RedisClusterAsyncCommands<byte[], byte[]> commands, StatefulConnection<?, ?> connection) {
+    private void leave(SharedConnection left) {
         long now = System.nanoTime();
         long last = leftNanos.get();
-        if (connection.getOptions().isAutoReconnect()
-                && now - last >= LEAST_STAY_NANOS
-                && leftNanos.compareAndSet(last, now)) {
-            commands.quit();
-        }
-    }
-
-    /** Sends the script's hash, and its text where the server does not know that. */
-    private void send(
-            RedisClusterAsyncCommands<byte[], byte[]> commands,
-            LuaScript script,
-            byte[][] keys,
-            byte[][] arguments,
-            CompletableFuture<Object> result) {
-        long lossesBefore = losses.get();
-        CompletionStage<Object> byHash =
-                send(() -> commands.evalsha(script.sha1(), ScriptOutputType.VALUE, keys, arguments), result);
-        byHash.exceptionallyCompose(failure -> Failures.says(failure, "NOSCRIPT")
-                        // Refused before it ran, so it is safe to send again.
-                        ? send(() -> commands.eval(script.source(), ScriptOutputType.VALUE, keys, arguments), result)
-                        : byHash)
-                .whenComplete((reply, failure) -> {
-                    if (failure != null) {
-                        result.completeExceptionally(Failures.at(script.name(), failure));
-                    } else if (Failures.isNotHeld(reply) && losses.get() != lossesBefore) {
-                        result.completeExceptionally(Failures.mayHaveRunBefore());
-                    } else {
-                        result.complete(reply);
-                    }
-                });
-    }
-
-    private static CompletionStage<Object> send(
-            Supplier<RedisFuture<Object>> command, CompletableFuture<Object> result) {
-        try {
-            RedisFuture<Object> sent = command.get();
-            // Takes the command back where Lettuce still keeps it for a connection to come.
-            result.whenComplete((reply, failure) -> sent.cancel(true));
-            return sent;
-        } catch (RuntimeException refusal) {
-            return CompletableFuture.failedFuture(refusal);
+        if (left.isRestored() && now - last >= LEAST_STAY_NANOS && leftNanos.compareAndSet(last, now)) {
+            left.commands().quit();
         }
     }
 
@@ -179,7 +180,9 @@ public final class LettuceScripts implements ScriptRunner {
     public void used(RedisConnection connection) {
         if (shares && shared == null && !closed) {
             losses(connection);
-            shared = (RedisClusterAsyncCommands<byte[], byte[]>) connection.getNativeConnection();
+            var commands = (RedisClusterAsyncCommands<byte[], byte[]>) connection.getNativeConnection();
+            var used = (StatefulConnection<byte[], byte[]>) connectionOf(commands);
+            shared = used == null ? null : new SharedConnection(commands, used);
         }
         if (closed) {
             shared = null;
@@ -216,6 +219,79 @@ public final class LettuceScripts implements ScriptRunner {
         if (other != null) {
             other.removeListener(listener);
         }
-        underWay.forEach(result -> result.completeExceptionally(Failures.closed()));
+        underWay.forEach(call -> call.end(null, Failures.closed()));
+    }
+
+    /** A script that is under way, until its reply is there, or its time is over. */
+    private final class Call extends CompletableFuture<Object> {
+
+        private final SharedConnection open;
+        private final LuaScript script;
+        private final List<byte[]> keys;
+        private final List<byte[]> arguments;
+        private final long lossesBefore = losses.get();
+        private final long endNanos = System.nanoTime() + limit.toNanos();
+        private volatile @Nullable AsyncCommand<byte[], byte[], byte[]> command;
+
+        Call(SharedConnection open, LuaScript script, List<byte[]> keys, List<byte[]> arguments) {
+            this.open = open;
+            this.script = script;
+            this.keys = keys;
+            this.arguments = arguments;
+        }
+
+        /** Sends the script's hash, or its text. */
+        void send(CommandType type, String hashOrText) {
+            CommandArgs<byte[], byte[]> words = new CommandArgs<>(ByteArrayCodec.INSTANCE)
+                    .add(hashOrText)
+                    .add(keys.size())
+                    .addKeys(keys);
+            arguments.forEach(words::add);
+            var sent = new AsyncCommand<>(new Command<>(type, new ValueOutput<>(ByteArrayCodec.INSTANCE), words));
+            command = sent;
+            sent.handle(this::answered);
+            open.send(sent);
+            if (!underWay.contains(this)) {
+                // It ended meanwhile, perhaps before there was this command to take back.
+                sent.cancel(true);
+            }
+        }
+
+        private boolean answered(byte @Nullable [] reply, @Nullable Throwable failure) {
+            if (failure == null) {
+                open.answered();
+            }
+            if (Failures.says(failure, "NOSCRIPT")) {
+                // Refused before it ran, so it is safe to send again.
+                send(CommandType.EVAL, script.source());
+                return false;
+            }
+            boolean unknown = Failures.isNotHeld(reply) && losses.get() != lossesBefore;
+            return failure != null
+                    ? end(null, Failures.at(script.name(), failure))
+                    : unknown ? end(null, Failures.mayHaveRunBefore()) : end(reply, null);
+        }
+
+        /** Tells its end, once. Before that, what asks again at once must not meet a connection that has failed. */
+        @SuppressWarnings("NullAway") // A null reply is as good as any where it is not read.
+        boolean end(byte @Nullable [] reply, @Nullable StoreException failure) {
+            if (!underWay.remove(this)) {
+                return false;
+            }
+            if (failure == null) {
+                return complete(reply);
+            }
+            if (!(failure.getCause() instanceof RedisCommandExecutionException)) {
+                shared = null;
+            } else if (Failures.says(failure, "READONLY")) {
+                leave(open);
+            }
+            AsyncCommand<byte[], byte[], byte[]> sent = command;
+            if (sent != null) {
+                // Takes it back where Lettuce still keeps it for a connection to come.
+                sent.cancel(true);
+            }
+            return completeExceptionally(failure);
+        }
     }
 }
