@@ -123,7 +123,11 @@ class LockkeeperAutoConfigurationTest {
     void aTemplateOverRedisIsThereWhenThereIsOneConnectionFactory() {
         try (RedisServer redis = RedisServer.start()) {
             runner.withConfiguration(AutoConfigurations.of(redisAutoConfiguration()))
-                    .withPropertyValues("spring.data.redis.port=" + redis.port(), "lockkeeper.key-prefix=shop")
+                    // The first connection loads many classes, for which a busy machine may need more than 2 s.
+                    .withPropertyValues(
+                            "spring.data.redis.port=" + redis.port(),
+                            "lockkeeper.key-prefix=shop",
+                            "lockkeeper.redis.command-timeout=10s")
                     .run(context -> {
                         assertThat(context).hasSingleBean(RedisLockStore.class);
                         LockTemplate template = context.getBean(LockTemplate.class);

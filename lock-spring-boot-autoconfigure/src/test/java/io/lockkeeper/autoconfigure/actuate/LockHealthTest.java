@@ -176,6 +176,8 @@ class LockHealthTest {
                             () -> new JedisConnectionFactory(
                                     new RedisStandaloneConfiguration(network.host(), network.port())))
                     .run(context -> {
+                        // The first connection loads many classes, and may take longer than a command.
+                        awaitUp(context);
                         LockLease lease = context.getBean(LockTemplate.class).acquire("x");
                         network.when(any -> true).cutReply();
                         gate.awaitFailure();
@@ -184,11 +186,15 @@ class LockHealthTest {
                         gate.open();
                         assertThat(health(context).details().get("failingRenewals"))
                                 .isEqualTo(0);
-                        Awaitility.await()
-                                .atMost(Duration.ofMinutes(1))
-                                .until(() -> health(context).status().equals("UP"));
+                        awaitUp(context);
                     });
         }
+    }
+
+    private static void awaitUp(AssertableApplicationContext context) {
+        Awaitility.await()
+                .atMost(Duration.ofMinutes(1))
+                .until(() -> health(context).status().equals("UP"));
     }
 
     @Test
