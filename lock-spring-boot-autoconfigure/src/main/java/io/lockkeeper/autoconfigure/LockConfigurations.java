@@ -15,7 +15,6 @@ import io.lockkeeper.interceptor.LockingMissingException;
 import io.lockkeeper.store.LockStore;
 import io.lockkeeper.weaving.WovenLocks;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.Executor;
@@ -107,7 +106,11 @@ final class LockConfigurations {
     }
 
     private static String[] names(Class<?>... chosen) {
-        return Arrays.stream(chosen).map(Class::getName).toArray(String[]::new);
+        String[] names = new String[chosen.length];
+        for (int i = 0; i < names.length; i++) {
+            names[i] = chosen[i].getName();
+        }
+        return names;
     }
 
     @SuppressWarnings("unchecked")
@@ -184,14 +187,22 @@ final class LockConfigurations {
         }
 
         private static UnaryOperator<Runnable> decorator(ObjectProvider<TaskDecorator> beans) {
-            List<TaskDecorator> decorators =
-                    new ArrayList<>(beans.orderedStream().toList());
-            if (CONTEXT_PROPAGATION
-                    && decorators.stream().noneMatch(ContextPropagatingTaskDecorator.class::isInstance)) {
+            List<TaskDecorator> decorators = new ArrayList<>();
+            boolean propagates = false;
+            for (TaskDecorator each : (Iterable<TaskDecorator>) beans.orderedStream()::iterator) {
+                decorators.add(each);
+                propagates |= each instanceof ContextPropagatingTaskDecorator;
+            }
+            if (CONTEXT_PROPAGATION && !propagates) {
                 decorators.add(new ContextPropagatingTaskDecorator());
             }
-            return body -> decorators.stream()
-                    .reduce(body, (decorated, decorator) -> decorator.decorate(decorated), (one, other) -> other);
+            return body -> {
+                Runnable decorated = body;
+                for (TaskDecorator decorator : decorators) {
+                    decorated = decorator.decorate(decorated);
+                }
+                return decorated;
+            };
         }
     }
 
@@ -223,11 +234,11 @@ final class LockConfigurations {
         static DistributedLockedValidator distributedLockedValidator(GivenObjects lockkeeperGivenObjects) {
             ConfigurableListableBeanFactory beans = lockkeeperGivenObjects.beans();
             // Whether the advisor is still there when beans are made is for the validator to see.
-            DistributedLockedAdvisor advisor = Arrays.stream(BeanFactoryUtils.beanNamesForTypeIncludingAncestors(
-                            beans, DistributedLockedAdvisor.class, true, false))
-                    .findFirst()
-                    .map(name -> beans.getBean(name, DistributedLockedAdvisor.class))
-                    .orElseGet(() -> new DistributedLockedAdvisor(beans, ADVISOR_ORDER));
+            String[] advisors = BeanFactoryUtils.beanNamesForTypeIncludingAncestors(
+                    beans, DistributedLockedAdvisor.class, true, false);
+            DistributedLockedAdvisor advisor = advisors.length == 0
+                    ? new DistributedLockedAdvisor(beans, ADVISOR_ORDER)
+                    : beans.getBean(advisors[0], DistributedLockedAdvisor.class);
             return new DistributedLockedValidator(beans, advisor, false, () -> isSwitchedOff(beans));
         }
     }
@@ -334,10 +345,11 @@ final class LockConfigurations {
         public void stop() {
             if (context.isClosed()) {
                 ConfigurableListableBeanFactory beans = context.getBeanFactory();
-                Arrays.stream(beans.getBeanNamesForType(LockTemplate.class, false, false))
-                        .filter(beans::containsSingleton)
-                        .map(name -> beans.getBean(name, LockTemplate.class))
-                        .forEach(LockTemplate::close);
+                for (String name : beans.getBeanNamesForType(LockTemplate.class, false, false)) {
+                    if (beans.containsSingleton(name)) {
+                        beans.getBean(name, LockTemplate.class).close();
+                    }
+                }
             }
         }
 

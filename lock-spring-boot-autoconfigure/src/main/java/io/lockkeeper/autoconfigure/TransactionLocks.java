@@ -10,7 +10,6 @@ import io.lockkeeper.interceptor.CommitGuard;
 import io.lockkeeper.interceptor.DistributedLockedValidator.GivenObjects;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collection;
 import java.util.Deque;
 import java.util.List;
@@ -299,16 +298,22 @@ final class TransactionLocks implements TransactionSynchronization {
         }
 
         private void guardAll(ConfigurableListableBeanFactory factory) {
-            made(factory, TransactionManager.class).forEach(this::guard);
-            made(factory, TransactionAspectSupport.class)
-                    .map(TransactionAspectSupport::getTransactionManager)
-                    .forEach(this::guard);
+            for (String name : made(factory, TransactionManager.class)) {
+                guard(factory.getBean(name));
+            }
+            for (String name : made(factory, TransactionAspectSupport.class)) {
+                guard(factory.getBean(name, TransactionAspectSupport.class).getTransactionManager());
+            }
         }
 
-        private static <T> Stream<T> made(ConfigurableListableBeanFactory factory, Class<T> type) {
-            return Arrays.stream(BeanFactoryUtils.beanNamesForTypeIncludingAncestors(factory, type, false, false))
-                    .filter(name -> factory.containsSingleton(name) || !factory.containsLocalBean(name))
-                    .map(name -> factory.getBean(name, type));
+        private static List<String> made(ConfigurableListableBeanFactory factory, Class<?> type) {
+            List<String> names = new ArrayList<>();
+            for (String name : BeanFactoryUtils.beanNamesForTypeIncludingAncestors(factory, type, false, false)) {
+                if (factory.containsSingleton(name) || !factory.containsLocalBean(name)) {
+                    names.add(name);
+                }
+            }
+            return names;
         }
 
         /** The listeners of a manager may be a list that cannot be added to. */

@@ -45,13 +45,15 @@ record UnitlessTimes(Environment environment) implements ConfigurationProperties
                     throws Exception {
                 super.onFinish(name, target, context, result);
                 if (name.equals(PREFIX)) {
-                    found.forEach((property, time) -> log.warn(
-                            "{}: {} without a unit is {} ms, write {}s, or {}ms if that is meant",
-                            property,
-                            time,
-                            time,
-                            time,
-                            time));
+                    for (Map.Entry<ConfigurationPropertyName, String> time : found.entrySet()) {
+                        log.warn(
+                                "{}: {} without a unit is {} ms, write {}s, or {}ms if that is meant",
+                                time.getKey(),
+                                time.getValue(),
+                                time.getValue(),
+                                time.getValue(),
+                                time.getValue());
+                    }
                 }
             }
         };
