@@ -30,15 +30,17 @@ final class AcquiredLease extends DelegatingLease {
     private final LockManager.Lease lease;
     private final Cleaner.Cleanable trace;
 
-    private AcquiredLease(LockManager.Lease lease, @Nullable StackFrame caller) {
+    private AcquiredLease(LockRequest request, LockManager.Lease lease, @Nullable StackFrame caller) {
+        super(request);
         this.lease = lease;
         this.trace = CLEANER.register(this, () -> logIfHeld(lease, caller));
     }
 
     /** Returns what makes a caller's lease of one that this thread acquires now. */
-    static Function<LockManager.Lease, LockLease> ofThisCaller() {
+    static Function<LockManager.Lease, LockLease> ofThisCaller(LockRequest request) {
         StackFrame caller = isLookDue() ? caller() : null;
-        return lease -> lease instanceof UnlockedManager.UnlockedLease ? lease : new AcquiredLease(lease, caller);
+        return lease ->
+                lease instanceof UnlockedManager.UnlockedLease ? lease : new AcquiredLease(request, lease, caller);
     }
 
     /** A look at the stack takes longer than all else here: often enough that no place stays unnamed for long. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper;
 
-import java.util.Collection;
-import java.util.List;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -25,13 +23,4 @@ public interface AcquisitionInterceptor {
      */
     @Nullable
     Consumer<LockLease> beforeAcquisition(LockRequest request, boolean reentry);
-
-    /**
-     * Returns what surrounding work of this thread holds on at the moment; asked before each acquisition. The thread
-     * enters these locks again, also where they were acquired for work that belongs to no thread, such as a stage. They
-     * are leases that were received for work of this thread which has not ended; none unless overridden.
-     */
-    default Collection<LockLease> heldOn() {
-        return List.of();
-    }
 }

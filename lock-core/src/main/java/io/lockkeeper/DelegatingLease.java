@@ -22,7 +22,12 @@ abstract class DelegatingLease implements LockManager.Lease {
     private static final List<ReleaseResult> FROM_GOOD_TO_BAD =
             List.of(ReleaseResult.RELEASED, ReleaseResult.ALREADY_RELEASED, ReleaseResult.UNKNOWN, ReleaseResult.LOST);
 
+    final LockRequest request;
     private volatile boolean released;
+
+    DelegatingLease(LockRequest request) {
+        this.request = request;
+    }
 
     abstract List<LockManager.Lease> leases();
 
@@ -49,12 +54,12 @@ abstract class DelegatingLease implements LockManager.Lease {
 
     @Override
     public List<String> names() {
-        return leases().get(0).names();
+        return request.names();
     }
 
     @Override
     public LockMode mode() {
-        return leases().get(0).mode();
+        return request.mode();
     }
 
     @Override
@@ -154,32 +159,5 @@ abstract class DelegatingLease implements LockManager.Lease {
     @Override
     public String toString() {
         return leases().size() == 1 ? leases().get(0).toString() : "LockLease" + names();
-    }
-
-    /** Leases of several holds as one. */
-    static class Joint extends DelegatingLease {
-
-        final LockRequest request;
-        private final List<LockManager.Lease> leases;
-
-        Joint(LockRequest request, List<LockManager.Lease> leases) {
-            this.request = request;
-            this.leases = leases;
-        }
-
-        @Override
-        List<LockManager.Lease> leases() {
-            return leases;
-        }
-
-        @Override
-        public List<String> names() {
-            return request.names();
-        }
-
-        @Override
-        public LockMode mode() {
-            return request.mode();
-        }
     }
 }

@@ -2,101 +2,68 @@
 package io.lockkeeper;
 
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
-import java.util.Set;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
- * What one owner, such as a thread, is inside of. Levels may be ended on other threads; everything else happens on the
- * thread of the owner.
+ * What one owner, such as a thread, is inside of. Immutable.
+ *
+ * @param levels the outermost first
+ * @param owed the requests of locks that ended by themselves and were not unlocked, the last one last
  */
-final class LockOwner {
+record LockOwner(List<NestedLease> levels, List<LockRequest> owed) {
 
-    private static final Logger log = LoggerFactory.getLogger(LockLease.class);
+    /** What an owner is who is inside of nothing. */
+    static final LockOwner OUTSIDE = new LockOwner(List.of(), List.of());
 
-    /** So many missing unlocks of different names are remembered for each owner. */
+    /** So many missing unlocks are remembered for each owner. */
     private static final int MOST_OWED = 1_000;
 
-    private final ReentrantHolds holds;
-
-    /** The outermost first. */
-    private final List<NestedLease> levels = new ArrayList<>(2);
-
-    /** How many unlocks are missing of holds that ended by themselves. */
-    private Map<Locked, Integer> owed = Map.of();
-
-    LockOwner(ReentrantHolds holds) {
-        this.holds = holds;
+    boolean isOutside() {
+        return levels.isEmpty() && owed.isEmpty();
     }
 
-    /** Puts this owner inside a level: what that holds, it enters again as if it had acquired it. */
-    synchronized void enter(NestedLease level) {
-        drop(LockOwner::hasLapsed);
-        levels.add(level);
+    LockOwner enter(NestedLease level) {
+        return new LockOwner(plus(levels, level), owed);
     }
 
-    /** Takes this owner out of a level, on any thread. */
-    synchronized void leave(NestedLease level) {
-        levels.remove(level);
-        forgetIfEmpty();
+    LockOwner leave(NestedLease level) {
+        return new LockOwner(minus(levels, level), owed);
     }
 
-    private static boolean hasLapsed(NestedLease level) {
-        boolean lapsed = level.hasLapsed();
-        if (lapsed) {
-            log.warn(
-                    "Lock '{}' was not unlocked before its lease time was over: call unlock() in a finally block",
-                    String.join("', '", level.names()));
-        }
-        return lapsed;
+    /** Leaves a lock that has ended without its unlock, which is owed from now on. */
+    LockOwner owe(NestedLease ended) {
+        List<LockRequest> most = owed.size() < MOST_OWED ? owed : owed.subList(1, MOST_OWED);
+        return new LockOwner(minus(levels, ended), plus(most, ended.request));
     }
 
-    private void forgetIfEmpty() {
-        if (levels.isEmpty() && owed.isEmpty()) {
-            holds.forgetThisThread(this);
-        }
+    LockOwner pay(LockRequest request) {
+        return new LockOwner(levels, minus(owed, request));
     }
 
-    /** Forgets locks that have ended without their unlocks, which are owed from now on. */
-    synchronized void drop(Predicate<NestedLease> ended) {
-        levels.removeIf(level -> !level.body && ended.test(level) && owe(Locked.by(level.request)));
-    }
-
-    private boolean owe(Locked locked) {
-        owed = owed.isEmpty() ? new LinkedHashMap<>(4) : owed;
-        owed.merge(locked, 1, Integer::sum);
-        if (owed.size() > MOST_OWED) {
-            owed.remove(owed.keySet().iterator().next());
-        }
-        return true;
-    }
-
-    /** Takes one of the unlocks that are owed; false: there is none. */
-    synchronized boolean takeOwed(Locked locked) {
-        if (!owed.containsKey(locked)) {
-            return false;
-        }
-        owed.computeIfPresent(locked, (known, count) -> count == 1 ? null : count - 1);
-        forgetIfEmpty();
-        return true;
+    /** Returns the request of the last unlock that is owed for what was locked so; null: there is none. */
+    @Nullable
+    LockRequest owedFor(LockRequest request) {
+        return last(owed, known -> isSame(known, request));
     }
 
     /** Returns the last level that an unlock of this ends; null: there is none. */
-    synchronized @Nullable NestedLease last(Locked locked) {
-        NestedLease last = null;
-        for (NestedLease level : levels) {
-            last = !level.body && Locked.by(level.request).equals(locked) ? level : last;
-        }
-        return last;
+    @Nullable
+    NestedLease lastLocked(LockRequest request) {
+        return last(levels, level -> level.kind == NestedLease.Kind.LOCK && isSame(level.request, request));
+    }
+
+    /** Returns whether one call locks what the other does: what is locked by one call is unlocked by one. */
+    private static boolean isSame(LockRequest one, LockRequest other) {
+        return (one.mode() == LockMode.READ) == (other.mode() == LockMode.READ)
+                && one.names().size() == other.names().size()
+                && one.names().containsAll(other.names());
     }
 
     /** Returns the hold of a name that this owner entered first, and that goes on; null: there is none. */
-    synchronized @Nullable ReentrantHold find(String name, LockMode mode) {
+    @Nullable
+    ReentrantHold find(String name, LockMode mode) {
         for (NestedLease level : levels) {
             ReentrantHold hold = level.find(name, mode);
             if (hold != null) {
@@ -107,7 +74,7 @@ final class LockOwner {
     }
 
     /** Returns how many levels this owner has of a name, for reading or not; 0 where it does not hold it. */
-    synchronized int holdCount(String name, LockMode mode) {
+    int holdCount(String name, LockMode mode) {
         ReentrantHold hold = find(name, mode);
         return hold == null || !hold.lease().isHeld()
                 ? 0
@@ -118,16 +85,30 @@ final class LockOwner {
                         .count();
     }
 
-    /** Returns the levels that this owner is inside of. */
-    synchronized List<NestedLease> levels() {
-        return List.copyOf(levels);
+    private static <T> @Nullable T last(List<T> all, Predicate<T> condition) {
+        T last = null;
+        for (T one : all) {
+            last = condition.test(one) ? one : last;
+        }
+        return last;
     }
 
-    /** What was locked by one call, and is unlocked by one. */
-    record Locked(Set<String> names, boolean reads) {
-
-        static Locked by(LockRequest request) {
-            return new Locked(Set.copyOf(request.names()), request.mode() == LockMode.READ);
+    static <T> List<T> plus(List<T> all, T one) {
+        if (all.isEmpty()) {
+            return List.of(one);
         }
+        List<T> more = new ArrayList<>(all.size() + 1);
+        more.addAll(all);
+        more.add(one);
+        return more;
+    }
+
+    static <T> List<T> minus(List<T> all, T one) {
+        if (all.size() == 1) {
+            return all.contains(one) ? List.of() : all;
+        }
+        List<T> rest = new ArrayList<>(all);
+        rest.remove(one);
+        return rest;
     }
 }

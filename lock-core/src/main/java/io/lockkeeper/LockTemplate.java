@@ -78,7 +78,8 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
     @Override
     public CompletableFuture<LockLease> acquireAsync(LockRequest request) {
         CompletableFuture<LockLease> result = new CompletableFuture<>();
-        holds.acquireAsync(complete(request, waitTime), result, AcquiredLease.ofThisCaller());
+        LockRequest complete = complete(request, waitTime);
+        holds.acquireAsync(complete, result, AcquiredLease.ofThisCaller(complete));
         return result;
     }
 

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper;
 
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,26 +12,29 @@ import org.jspecify.annotations.Nullable;
  */
 final class NestedLease extends DelegatingLease {
 
-    private final ReentrantHolds holds;
-    final LockRequest request;
+    enum Kind {
+        /** Ends with a body. */
+        BODY,
+        /** Ends with an unlock. */
+        LOCK,
+        /** Ends with the surrounding work that holds a lock on. */
+        KEPT
+    }
 
-    /** Whether the level is that of a body; else that of a lock, until its unlock. */
-    final boolean body;
+    private final ReentrantHolds holds;
+    final Kind kind;
 
     private volatile List<ReentrantHold> entered = List.of();
     private long acquisition;
     private List<Consumer<LockLostException>> callbacks = List.of();
 
-    /** The owner that this level belongs to; null: it belongs to none. */
-    volatile @Nullable LockOwner owner;
+    /** Who is inside until this level ends; null: no owner. */
+    private volatile @Nullable Object owner;
 
-    /** Whether a loss has ended what was taken last. Guarded by this. */
-    private boolean lastLeft;
-
-    NestedLease(ReentrantHolds holds, LockRequest request, boolean body) {
+    NestedLease(ReentrantHolds holds, LockRequest request, Kind kind) {
+        super(request);
         this.holds = holds;
-        this.request = request;
-        this.body = body;
+        this.kind = kind;
     }
 
     // ---- its beginning ----
@@ -45,9 +46,7 @@ final class NestedLease extends DelegatingLease {
         }
         synchronized (this) {
             if (!isReleased()) {
-                entered = entered.isEmpty()
-                        ? List.of(hold)
-                        : Stream.concat(entered.stream(), Stream.of(hold)).toList();
+                entered = LockOwner.plus(entered, hold);
                 return;
             }
         }
@@ -66,49 +65,45 @@ final class NestedLease extends DelegatingLease {
         }
     }
 
-    /** Returns a request for the names that no hold of this level has; null: there are none. */
-    @Nullable
-    LockRequest missing() {
-        if (entered.isEmpty()) {
-            return request;
-        }
-        List<String> missing = names().stream()
-                .filter(name ->
-                        entered.stream().noneMatch(hold -> hold.lease().names().contains(name)))
-                .toList();
-        return missing.isEmpty() ? null : request.withNames(missing);
+    /** Returns the names that no hold of this level has. */
+    List<String> missing() {
+        return entered.isEmpty()
+                ? names()
+                : names().stream()
+                        .filter(name -> entered.stream()
+                                .noneMatch(hold -> hold.lease().names().contains(name)))
+                        .toList();
     }
 
     /** The level has all that was asked for. */
     NestedLease complete() {
         if (entered.size() > 1) {
-            onLost(lost -> leaveLast());
+            ReentrantHold last = entered.get(entered.size() - 1);
+            onLost(lost -> last.leave(this, true));
         }
         return this;
     }
 
-    /** Enters the same once more. */
-    NestedLease again() {
+    /** Enters the same once more, for work that holds it on. */
+    NestedLease keep() {
         ensureHeld();
-        NestedLease level = new NestedLease(holds, request, true);
+        NestedLease level = new NestedLease(holds, request, Kind.KEPT);
         entered.forEach(level::enter);
         return level.complete();
     }
 
-    /** Puts this thread inside, until the result is called on it. */
-    Runnable enterThread() {
-        LockOwner thread = holds.thisThread();
-        // Stands for this level, which may be that of several threads, and is counted in no hold.
-        NestedLease inside = new NestedLease(holds, request, body);
-        inside.entered = entered;
-        thread.enter(inside);
-        return () -> thread.leave(inside);
+    /** Puts an owner inside until the level ends. */
+    NestedLease bindTo(Object owner) {
+        holds.enter(owner, this);
+        this.owner = owner;
+        return this;
     }
 
-    /** Makes this a level of an owner, which is inside until the level ends. */
-    void bindTo(LockOwner owner) {
-        owner.enter(this);
-        this.owner = owner;
+    /** Puts this thread inside besides, until the result is called on it. */
+    Runnable enterThread() {
+        Object thread = holds.self();
+        holds.enter(thread, this);
+        return () -> holds.leave(thread, this);
     }
 
     // ---- what it is ----
@@ -122,11 +117,12 @@ final class NestedLease extends DelegatingLease {
         return entered.contains(hold);
     }
 
-    /** Returns whether it ended by itself, as asked. */
-    boolean hasLapsed() {
-        return !entered.isEmpty()
+    /** Returns whether only its unlock is missing: it ended by itself, as asked. */
+    boolean hasEnded() {
+        return kind == Kind.LOCK
                 && entered.stream()
-                        .allMatch(hold -> hold.isOver() || (hold.lease().hasEndedAsAsked() && !hold.hasBodies()));
+                        .allMatch(hold -> hold.isOver()
+                                || (hold.hasEnded() && hold.lease().hasEndedAsAsked()));
     }
 
     boolean reads() {
@@ -156,13 +152,10 @@ final class NestedLease extends DelegatingLease {
     }
 
     @Override
-    public List<String> names() {
-        return request.names();
-    }
-
-    @Override
     public LockMode mode() {
-        return reads() || entered.size() != 1 ? request.mode() : super.mode();
+        return reads() || entered.size() != 1
+                ? request.mode()
+                : entered.get(0).lease().mode();
     }
 
     @Override
@@ -171,8 +164,7 @@ final class NestedLease extends DelegatingLease {
         leases().forEach(lease -> lease.onLost(called));
         synchronized (this) {
             if (!isReleased()) {
-                callbacks = callbacks.isEmpty() ? new ArrayList<>(1) : callbacks;
-                callbacks.add(called);
+                callbacks = LockOwner.plus(callbacks, called);
                 return;
             }
         }
@@ -182,16 +174,6 @@ final class NestedLease extends DelegatingLease {
     @Override
     public void forget(Consumer<LockLostException> callback) {
         leases().forEach(lease -> lease.forget(callback));
-    }
-
-    private void leaveLast() {
-        synchronized (this) {
-            if (isReleased() || lastLeft) {
-                return;
-            }
-            lastLeft = true;
-        }
-        entered.get(entered.size() - 1).leave(this, true);
     }
 
     /** Runs a body on this thread, which is inside. */
@@ -227,34 +209,28 @@ final class NestedLease extends DelegatingLease {
         if (!end()) {
             return CompletableFuture.completedFuture(ReleaseResult.ALREADY_RELEASED);
         }
-        List<ReentrantHold> left = entered;
-        CompletableFuture<ReleaseResult> result;
+        CompletableFuture<ReleaseResult> result = CompletableFuture.completedFuture(ReleaseResult.RELEASED);
         try {
-            left = leave();
+            leave();
         } finally {
-            result = CompletableFuture.completedFuture(
-                    left.size() == entered.size() ? ReleaseResult.RELEASED : ReleaseResult.LOST);
-            for (ReentrantHold hold : left) {
+            for (ReentrantHold hold : entered) {
                 result = result.thenCombine(hold.leave(this, waits), DelegatingLease::worse);
             }
         }
         return result;
     }
 
-    /** Ends what is this level's alone: its callbacks would stay in a hold that goes on. Returns what is left. */
-    private List<ReentrantHold> leave() {
+    /** Ends what is this level's alone: its callbacks would stay in a hold that goes on. */
+    private void leave() {
         List<Consumer<LockLostException>> known;
-        List<ReentrantHold> stillIn;
         synchronized (this) {
             known = callbacks;
             callbacks = List.of();
-            stillIn = lastLeft ? entered.subList(0, entered.size() - 1) : entered;
         }
         known.forEach(this::forget);
-        LockOwner left = owner;
+        Object left = owner;
         if (left != null) {
-            left.leave(this);
+            holds.leave(left, this);
         }
-        return stillIn;
     }
 }

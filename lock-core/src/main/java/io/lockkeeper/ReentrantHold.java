@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper;
 
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A lease and the levels that share it, whichever owners they belong to. The last level to end releases the lease. When
@@ -13,12 +14,7 @@ final class ReentrantHold {
     private static final CompletableFuture<?> NOTHING_TO_DO = CompletableFuture.completedFuture(null);
 
     private final LockManager.Lease lease;
-    private int exclusiveLevels;
-    private int readLevels;
-
-    /** How many of the levels are those of bodies, which are on a stack or under way. */
-    private volatile int bodies;
-
+    private volatile List<NestedLease> levels = List.of();
     private volatile boolean over;
 
     ReentrantHold(LockManager.Lease lease) {
@@ -29,16 +25,17 @@ final class ReentrantHold {
         return lease;
     }
 
-    boolean hasBodies() {
-        return bodies > 0;
-    }
-
     /** Returns whether it cannot be entered any more. */
     boolean isOver() {
         return over || lease.isReleased();
     }
 
-    /** Ends a lost hold, whose levels are still to be left. */
+    /** Returns whether it has ended by itself, and only unlocks of it are missing. */
+    boolean hasEnded() {
+        return !lease.isHeld() && levels.stream().allMatch(level -> level.kind == NestedLease.Kind.LOCK);
+    }
+
+    /** Ends a hold that has ended by itself, whose levels are still to be left. */
     void drop() {
         over = true;
         lease.closeAsync();
@@ -54,15 +51,31 @@ final class ReentrantHold {
             return false;
         }
         if (lease.mode() == LockMode.READ && !level.reads()) {
-            throw new LockUpgradeException(lease.name(), level.request.mode());
+            List<String> both = new ArrayList<>(level.names());
+            both.retainAll(lease.names());
+            throw new LockUpgradeException(both.get(0), level.request.mode());
         }
-        count(level, 1);
+        levels = LockOwner.plus(levels, level);
         return true;
     }
 
-    /** Ends a level, waiting for the store or not; the last one releases the lease. Each reports a lost lease. */
+    /**
+     * Ends a level, waiting for the store or not; the last one releases the lease. Each reports a lost lease, and a
+     * level that has ended before that it was ended by a loss.
+     */
     CompletableFuture<ReleaseResult> leave(NestedLease level, boolean waits) {
-        CompletableFuture<?> downgrade = leave(level);
+        CompletableFuture<?> downgrade = null;
+        synchronized (this) {
+            if (!levels.contains(level)) {
+                return CompletableFuture.completedFuture(ReleaseResult.LOST);
+            }
+            levels = LockOwner.minus(levels, level);
+            if (levels.isEmpty()) {
+                over = true;
+            } else {
+                downgrade = readsOn() ? lease.downgrade() : NOTHING_TO_DO;
+            }
+        }
         if (downgrade == null) {
             return waits ? CompletableFuture.completedFuture(lease.release()) : lease.closeAsync();
         }
@@ -73,27 +86,10 @@ final class ReentrantHold {
                 done -> lease.isHeld() || lease.isReleased() ? ReleaseResult.RELEASED : ReleaseResult.LOST);
     }
 
-    /** Ends a level; returns what is completed when that is known, null where it was the last one. */
-    private synchronized @Nullable CompletableFuture<?> leave(NestedLease level) {
-        count(level, -1);
-        if (exclusiveLevels + readLevels == 0) {
-            over = true;
-            return null;
-        }
-        // A set of locks stays as it is until its last level ends.
-        boolean readsOn = exclusiveLevels == 0
-                && lease.mode() != LockMode.READ
-                && lease.names().size() == 1;
-        return readsOn ? lease.downgrade() : NOTHING_TO_DO;
-    }
-
-    @SuppressWarnings("NonAtomicVolatileUpdate") // Written under the lock alone.
-    private void count(NestedLease level, int change) {
-        if (level.reads()) {
-            readLevels += change;
-        } else {
-            exclusiveLevels += change;
-        }
-        bodies += level.body ? change : 0;
+    /** Returns whether only readers are left; a set of locks stays as it is until its last level ends. */
+    private boolean readsOn() {
+        return lease.mode() != LockMode.READ
+                && lease.names().size() == 1
+                && levels.stream().allMatch(NestedLease::reads);
     }
 }

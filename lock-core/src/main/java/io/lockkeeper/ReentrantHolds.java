@@ -2,7 +2,6 @@
 package io.lockkeeper;
 
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
@@ -11,7 +10,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import java.util.function.Function;
-import java.util.stream.Stream;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -25,8 +24,8 @@ class ReentrantHolds {
 
     private static final Logger log = LoggerFactory.getLogger(LockLease.class);
 
-    /** Up to so many threads, none is looked for that has ended. */
-    private static final int FEW_THREADS = 16;
+    /** Up to so many owners, none is looked for that has ended. */
+    private static final int FEW_OWNERS = 16;
 
     /** A wait of zero would be no wait. */
     private static final Duration SHORTEST_WAIT = Duration.ofNanos(1);
@@ -34,11 +33,10 @@ class ReentrantHolds {
     final LockManager manager;
     private final @Nullable AcquisitionInterceptor interceptor;
 
-    /** Threads that are inside of something, or did not unlock what ended by itself. */
-    private final Map<Thread, LockOwner> threads = new ConcurrentHashMap<>();
+    /** Those who are inside of something, or did not unlock what ended by itself: threads. */
+    private final Map<Object, LockOwner> owners = new ConcurrentHashMap<>();
 
-    private volatile int manyThreads = FEW_THREADS;
-    final LockOwner outside = new LockOwner(this);
+    private volatile int manyOwners = FEW_OWNERS;
 
     ReentrantHolds(LockManager manager, @Nullable AcquisitionInterceptor interceptor) {
         this.manager = manager;
@@ -47,34 +45,63 @@ class ReentrantHolds {
 
     // ---- owners ----
 
-    /** Returns this thread as an owner, or what stands for all that are inside of nothing. */
-    LockOwner knownThread() {
-        return knownThread(Thread.currentThread());
+    /** Returns who asks on this thread. */
+    Object self() {
+        return Thread.currentThread();
     }
 
-    LockOwner knownThread(Thread thread) {
-        return threads.getOrDefault(thread, outside);
+    /** Returns what an owner is inside of. */
+    LockOwner known(Object owner) {
+        return owners.getOrDefault(owner, LockOwner.OUTSIDE);
     }
 
-    /** Returns this thread as an owner. */
-    LockOwner thisThread() {
-        LockOwner known = knownThread();
-        if (known == outside) {
-            known = new LockOwner(this);
-            if (threads.size() >= manyThreads) {
-                // One that ended without its unlocks cannot unlock any more; what is still held is not forgotten.
-                threads.entrySet()
-                        .removeIf(entry -> !entry.getKey().isAlive()
-                                && entry.getValue().levels().stream().noneMatch(LockLease::isHeld));
-                manyThreads = FEW_THREADS + 2 * threads.size();
-            }
-            threads.put(Thread.currentThread(), known);
+    /** Puts an owner inside a level: what that holds, it enters again as if it had acquired it. */
+    void enter(Object owner, NestedLease level) {
+        if (owners.size() >= manyOwners) {
+            // One that ended without its unlocks cannot unlock any more; what is still held is not forgotten.
+            owners.entrySet()
+                    .removeIf(entry -> entry.getKey() instanceof Thread thread
+                            && !thread.isAlive()
+                            && entry.getValue().levels().stream().noneMatch(LockLease::isHeld));
+            manyOwners = FEW_OWNERS + 2 * owners.size();
         }
-        return known;
+        forgetEnded(owner);
+        change(owner, known -> known.enter(level));
     }
 
-    void forgetThisThread(LockOwner owner) {
-        threads.remove(Thread.currentThread(), owner);
+    /** Takes an owner out of a level, on any thread. */
+    void leave(Object owner, NestedLease level) {
+        change(owner, known -> known.leave(level));
+    }
+
+    /** Takes one of the unlocks that an owner owes; false: there is none. */
+    boolean takeOwed(Object owner, LockRequest request) {
+        LockRequest owed = known(owner).owedFor(request);
+        if (owed != null) {
+            change(owner, known -> known.pay(owed));
+        }
+        return owed != null;
+    }
+
+    /** Forgets the locks of an owner that ended by themselves; their unlocks are owed from now on. */
+    private void forgetEnded(Object owner) {
+        for (NestedLease level : known(owner).levels()) {
+            if (level.hasEnded()) {
+                change(owner, known -> known.owe(level));
+                if (level.leases().stream().anyMatch(LockManager.Lease::hasEndedAsAsked)) {
+                    log.warn(
+                            "Lock '{}' was not unlocked before its lease time was over: call unlock() in a finally block",
+                            String.join("', '", level.names()));
+                }
+            }
+        }
+    }
+
+    private void change(Object owner, UnaryOperator<LockOwner> change) {
+        owners.compute(owner, (same, known) -> {
+            LockOwner changed = change.apply(known == null ? LockOwner.OUTSIDE : known);
+            return changed.isOutside() ? null : changed;
+        });
     }
 
     /** Returns the leases that are levels of these holds, and have not ended. */
@@ -91,13 +118,13 @@ class ReentrantHolds {
 
     /** Acquires a lease of its own; where surrounding work holds it on, a level of the thread. */
     LockLease acquire(LockRequest request) {
-        Entry entry = new Entry(request, true, List.of());
+        Entry entry = new Entry(request, NestedLease.Kind.BODY, List.of());
         if (entry.keeper != null) {
             return entry.enter(true);
         }
         manager.check(request);
         entry.refuseHeld();
-        return AcquiredLease.ofThisCaller().apply(manager.acquire(request, entry.isNested(), true));
+        return AcquiredLease.ofThisCaller(request).apply(manager.acquire(request, entry.isNested(), true));
     }
 
     /**
@@ -108,7 +135,7 @@ class ReentrantHolds {
     void acquireAsync(
             LockRequest request, CompletableFuture<LockLease> result, Function<LockManager.Lease, LockLease> received) {
         try {
-            Entry entry = new Entry(request, true, List.of());
+            Entry entry = new Entry(request, NestedLease.Kind.BODY, List.of());
             manager.check(request);
             if (entry.keeper == null) {
                 manager.acquireAsync(request, entry.isNested(), result, received, false);
@@ -136,7 +163,7 @@ class ReentrantHolds {
      * @param body whether for a body; else until an unlock
      */
     NestedLease enter(LockRequest request, boolean body, boolean interruptibly) {
-        return new Entry(request, body, List.of()).enter(interruptibly);
+        return new Entry(request, body ? NestedLease.Kind.BODY : NestedLease.Kind.LOCK, List.of()).enter(interruptibly);
     }
 
     /**
@@ -146,7 +173,7 @@ class ReentrantHolds {
      * @return the level to come; ended by the caller, it gives up the place
      */
     CompletableFuture<LockLease> enterAsync(LockRequest request, Collection<? extends LockLease> enclosing) {
-        return new Entry(request, true, enclosing).enterAsync();
+        return new Entry(request, NestedLease.Kind.BODY, enclosing).enterAsync();
     }
 
     /** One call that asks for locks, on its thread: what surrounds it, and what is held already. */
@@ -154,12 +181,13 @@ class ReentrantHolds {
 
         private final LockRequest request;
         private final NestedLease level;
+        private final Object owner = self();
 
-        /** What surrounding work holds on. */
-        private final List<NestedLease> kept;
+        /** What the owner is inside of. */
+        private final LockOwner known = known(owner);
 
-        /** That, and the other levels under which the call is made. */
-        private final List<NestedLease> around;
+        /** The other levels under which the call is made. */
+        private final List<NestedLease> enclosing;
 
         /** Receives a lease that holds the lock on; null: nothing does. */
         private final @Nullable Consumer<LockLease> keeper;
@@ -167,45 +195,40 @@ class ReentrantHolds {
         /** How long it took to extend what is held already; null: it was not extended. */
         private volatile @Nullable Duration extendedFor;
 
-        Entry(LockRequest request, boolean body, Collection<? extends LockLease> enclosing) {
+        Entry(LockRequest request, NestedLease.Kind kind, Collection<? extends LockLease> enclosing) {
             this.request = request;
-            this.level = new NestedLease(ReentrantHolds.this, request, body);
-            this.kept = interceptor == null ? List.of() : levels(interceptor.heldOn());
-            this.around = enclosing.isEmpty()
-                    ? kept
-                    : Stream.concat(levels(enclosing).stream(), kept.stream()).toList();
+            this.level = new NestedLease(ReentrantHolds.this, request, kind);
+            this.enclosing = levels(enclosing);
             this.keeper = interceptor == null ? null : interceptor.beforeAcquisition(request, isReentry());
         }
 
         // ---- what is held already ----
 
         private boolean isReentry() {
-            return request.names().stream()
-                    .allMatch(name -> isHeld(find(name, LockMode.EXCLUSIVE)) || isHeld(find(name, LockMode.READ)));
+            return request.names().stream().allMatch(this::isHeld);
         }
 
-        private static boolean isHeld(@Nullable ReentrantHold hold) {
+        private boolean isHeld(String name) {
+            ReentrantHold hold = find(name);
             return hold != null && hold.lease().isHeld();
         }
 
-        private @Nullable ReentrantHold find(String name, LockMode mode) {
-            LockOwner owner = knownThread();
-            ReentrantHold found = owner == outside ? null : owner.find(name, mode);
-            for (int i = 0; found == null && i < around.size(); i++) {
-                found = around.get(i).find(name, mode);
+        private @Nullable ReentrantHold find(String name) {
+            ReentrantHold found = known.find(name, request.mode());
+            for (int i = 0; found == null && i < enclosing.size(); i++) {
+                found = enclosing.get(i).find(name, request.mode());
             }
             return found;
         }
 
         boolean isNested() {
-            LockOwner owner = knownThread();
-            return !around.isEmpty() || (owner != outside && !owner.levels().isEmpty());
+            return !enclosing.isEmpty() || !known.levels().isEmpty();
         }
 
         /** Refuses a request for a lease of its own that would wait for this very thread. */
         void refuseHeld() {
             for (String name : request.names()) {
-                if (manager.excludes() && isHeld(find(name, request.mode()))) {
+                if (manager.excludes() && isHeld(name)) {
                     throw new IllegalStateException("This thread holds lock '" + name + "' already, through execute,"
                             + " run, a DistributedLock or an annotated method, and would wait for itself: acquire and"
                             + " tryAcquire give a lease of their own each time. Use execute or run to enter the lock"
@@ -214,54 +237,35 @@ class ReentrantHolds {
             }
         }
 
-        /** Returns the holds of names that are held already. */
-        private List<ReentrantHold> held() {
-            List<ReentrantHold> held = new ArrayList<>(1);
+        /**
+         * Enters what is held already. A fixed lease that ended as asked begins anew where only its unlock is missing.
+         *
+         * @throws LockLostException if a hold was lost; where only its unlock is missing, it is forgotten then, too
+         */
+        private void enterHeld() {
             for (String name : request.names()) {
-                ReentrantHold hold = find(name, request.mode());
-                if (hold == null || beginsAnew(hold)) {
+                ReentrantHold hold = find(name);
+                if (hold == null || level.isIn(hold)) {
                     continue;
                 }
-                hold.lease().ensureHeld();
-                if (hold.lease().mode() == LockMode.READ && !level.reads()) {
-                    throw new LockUpgradeException(name, request.mode());
+                LockManager.Lease lease = hold.lease();
+                if (hold.hasEnded()) {
+                    boolean asAsked = lease.hasEndedAsAsked();
+                    hold.drop();
+                    forgetEnded(owner);
+                    if (asAsked) {
+                        continue;
+                    }
                 }
-                if (!held.contains(hold)) {
-                    held.add(hold);
-                }
-            }
-            return held;
-        }
-
-        /**
-         * Returns whether a hold has ended and is forgotten, because no body of it runs: a fixed lease that ended as
-         * asked.
-         *
-         * @throws LockLostException if the hold was lost; it is forgotten then, too
-         */
-        private boolean beginsAnew(ReentrantHold hold) {
-            LockManager.Lease lease = hold.lease();
-            if (lease.isHeld() || hold.hasBodies()) {
-                return false;
-            }
-            knownThread().drop(entered -> entered.leases().size() == 1 && entered.isIn(hold));
-            boolean asAsked = lease.hasEndedAsAsked();
-            hold.drop();
-            if (!asAsked) {
                 lease.ensureHeld();
+                level.enter(hold);
             }
-            log.warn(
-                    "Lock '{}' is locked again after its lease time is over, but was not unlocked: call unlock() in a"
-                            + " finally block",
-                    lease.name());
-            return true;
         }
 
-        /** Enters what is held, and has its fixed ends extended that the request wants later; null: there are none. */
-        private @Nullable CompletableFuture<?> extend(List<ReentrantHold> held) {
-            held.forEach(level::enter);
+        /** Has the fixed ends extended of what is held that the request wants later; null: there are none. */
+        private @Nullable CompletableFuture<?> extend() {
             Duration leaseTime = request.leaseTime();
-            if (held.isEmpty() || leaseTime == null) {
+            if (leaseTime == null || level.leases().isEmpty()) {
                 return null;
             }
             long begunNanos = manager.nanoTime();
@@ -277,14 +281,17 @@ class ReentrantHolds {
 
         /** Returns a request for what is not held yet, with the time that extensions left; null: nothing is missing. */
         private @Nullable LockRequest missing() {
-            LockRequest missing = level.missing();
             Duration extended = extendedFor;
-            if (extended == null) {
-                return missing;
+            if (extended != null) {
+                level.ensureHeld();
             }
-            level.ensureHeld();
+            List<String> names = level.missing();
+            if (names.isEmpty()) {
+                return null;
+            }
+            LockRequest missing = names == request.names() ? request : request.withNames(names);
             Duration wait = request.waitTime();
-            if (missing == null || wait == null || wait.isZero()) {
+            if (extended == null || wait == null || wait.isZero()) {
                 return missing;
             }
             Duration left = wait.minus(extended);
@@ -296,9 +303,9 @@ class ReentrantHolds {
         /** Enters, waiting for the lock and for the store. */
         NestedLease enter(boolean interruptibly) {
             manager.check(request);
-            List<ReentrantHold> held = held();
             try {
-                CompletableFuture<?> extended = extend(held);
+                enterHeld();
+                CompletableFuture<?> extended = extend();
                 if (extended != null) {
                     await(extended);
                 }
@@ -306,7 +313,7 @@ class ReentrantHolds {
                 if (missing != null) {
                     level.begin(manager.acquire(missing, isNested(), interruptibly));
                 }
-                level.complete().bindTo(thisThread());
+                level.complete().bindTo(owner);
                 return keep();
             } catch (Throwable failure) {
                 level.close();
@@ -324,19 +331,18 @@ class ReentrantHolds {
 
         /** Enters without blocking; a result that the caller has ended gives up the level. */
         CompletableFuture<LockLease> enterAsync() {
-            manager.check(request);
-            boolean nested = isNested();
-            List<ReentrantHold> held = held();
             CompletableFuture<LockLease> result = new CompletableFuture<>();
             result.handle((done, failure) -> done == null ? level.closeAsync() : null);
             try {
-                CompletableFuture<?> extended = extend(held);
+                manager.check(request);
+                enterHeld();
+                CompletableFuture<?> extended = extend();
                 if (extended == null) {
-                    enterAsync(nested, result);
+                    enterAsync(result);
                 } else {
                     extended.whenComplete((done, failure) -> manager.execute(() -> {
                         if (failure == null) {
-                            enterAsync(nested, result);
+                            enterAsync(result);
                         } else {
                             result.completeExceptionally(notExtended(failure));
                         }
@@ -348,11 +354,11 @@ class ReentrantHolds {
             return result;
         }
 
-        private void enterAsync(boolean nested, CompletableFuture<LockLease> result) {
+        private void enterAsync(CompletableFuture<LockLease> result) {
             try {
                 LockRequest missing = missing();
                 if (missing != null) {
-                    manager.acquireAsync(missing, nested, result, this::begin, true);
+                    manager.acquireAsync(missing, isNested(), result, this::begin, true);
                 } else {
                     level.complete();
                     result.complete(keep());
@@ -383,13 +389,9 @@ class ReentrantHolds {
             if (keeper == null || level.names().stream().allMatch(this::isKept)) {
                 return level;
             }
-            NestedLease again = level.again();
-            LockOwner owner = level.owner;
+            NestedLease again = level.keep();
             try {
-                if (owner != null) {
-                    again.bindTo(owner);
-                }
-                keeper.accept(again);
+                keeper.accept(again.bindTo(owner));
                 return level;
             } catch (Throwable failure) {
                 again.close();
@@ -398,8 +400,9 @@ class ReentrantHolds {
         }
 
         private boolean isKept(String name) {
-            return kept.stream()
-                    .anyMatch(held -> held.names().contains(name)
+            return known.levels().stream()
+                    .anyMatch(held -> held.kind == NestedLease.Kind.KEPT
+                            && held.names().contains(name)
                             && (level.reads() || held.mode() != LockMode.READ)
                             && held.isHeld());
         }

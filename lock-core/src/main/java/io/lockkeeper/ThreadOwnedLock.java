@@ -79,7 +79,7 @@ final class ThreadOwnedLock implements DistributedLock {
         if (result == ReleaseResult.UNKNOWN) {
             DelegatingLease.logUnanswered(request.names());
         } else if (result == ReleaseResult.LOST
-                && request.names().stream().anyMatch(name -> holds.knownThread().find(name, request.mode()) == null)) {
+                && leases().size() < request.names().size()) {
             // The last level tells: the caller of unlock() hears of it in no other way.
             log.warn(
                     "Lock '{}' had been lost, or its lease time was over, before it was unlocked",
@@ -89,13 +89,11 @@ final class ThreadOwnedLock implements DistributedLock {
 
     @Override
     public ReleaseResult release() {
-        LockOwner owner = holds.knownThread();
-        LockOwner.Locked locked = LockOwner.Locked.by(request);
-        NestedLease level = owner.last(locked);
+        NestedLease level = thread().lastLocked(request);
         if (level != null) {
             return level.release();
         }
-        if (owner.takeOwed(locked)) {
+        if (holds.takeOwed(holds.self(), request)) {
             return ReleaseResult.LOST;
         }
         throw new IllegalMonitorStateException(
@@ -105,20 +103,23 @@ final class ThreadOwnedLock implements DistributedLock {
     /** What this thread holds is known without asking the store. */
     @Override
     public boolean isLocked() {
-        LockOwner owner = holds.knownThread();
+        LockOwner owner = thread();
         return request.names().stream().anyMatch(name -> owner.holdCount(name, request.mode()) > 0)
                 || request.names().stream().anyMatch(name -> holds.manager.isLocked(name, request.mode()));
     }
 
     @Override
     public boolean isHeldByThread(Thread thread) {
-        Objects.requireNonNull(thread, "thread must not be null");
-        return holdCount(holds.knownThread(thread)) > 0;
+        return holdCount(holds.known(Objects.requireNonNull(thread, "thread must not be null"))) > 0;
     }
 
     @Override
     public int getHoldCount() {
-        return holdCount(holds.knownThread());
+        return holdCount(thread());
+    }
+
+    private LockOwner thread() {
+        return holds.known(holds.self());
     }
 
     /** Returns how many levels an owner has of all names together. */
@@ -129,21 +130,31 @@ final class ThreadOwnedLock implements DistributedLock {
                 .orElseThrow();
     }
 
-    @Override
-    public Optional<LockLease> currentLease() {
-        LockOwner owner = holds.knownThread();
-        if (holdCount(owner) == 0) {
-            return Optional.empty();
-        }
-        List<LockManager.Lease> leases = request.names().stream()
+    /** Returns the leases under which this thread holds each of the names that it holds. */
+    private List<LockManager.Lease> leases() {
+        LockOwner owner = thread();
+        return request.names().stream()
                 .map(name -> owner.find(name, request.mode()))
                 .filter(Objects::nonNull)
                 .map(ReentrantHold::lease)
-                .distinct()
                 .toList();
-        return leases.size() > 1
-                ? Optional.of(new DelegatingLease.Joint(request, leases))
-                : leases.stream().findFirst().map(lease -> lease);
+    }
+
+    @Override
+    public Optional<LockLease> currentLease() {
+        if (getHoldCount() == 0) {
+            return Optional.empty();
+        }
+        List<LockManager.Lease> leases = leases().stream().distinct().toList();
+        return Optional.of(
+                leases.size() == 1
+                        ? leases.get(0)
+                        : new DelegatingLease(request) {
+                            @Override
+                            List<LockManager.Lease> leases() {
+                                return leases;
+                            }
+                        });
     }
 
     @Override

@@ -87,13 +87,18 @@ final class UnlockedManager implements LockManager, LockInspector {
     }
 
     /** A lease of nothing: held until it is released. */
-    static final class UnlockedLease extends DelegatingLease.Joint {
+    static final class UnlockedLease extends DelegatingLease {
 
         private final long token;
 
         UnlockedLease(LockRequest request, long token) {
-            super(request, List.of());
+            super(request);
             this.token = token;
+        }
+
+        @Override
+        List<Lease> leases() {
+            return List.of();
         }
 
         @Override

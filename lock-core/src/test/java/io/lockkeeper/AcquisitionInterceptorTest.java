@@ -18,7 +18,6 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.Consumer;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -163,17 +162,7 @@ class AcquisitionInterceptorTest {
         try (LockTemplate busy = LockTemplate.builder(store.peer())
                 .executor(one)
                 .shutdownWait(Duration.ZERO)
-                .interceptor(new AcquisitionInterceptor() {
-                    @Override
-                    public Consumer<LockLease> beforeAcquisition(LockRequest request, boolean reentry) {
-                        return heldOn::add;
-                    }
-
-                    @Override
-                    public List<LockLease> heldOn() {
-                        return heldOn;
-                    }
-                })
+                .interceptor((request, reentry) -> heldOn::add)
                 .build()) {
             CompletableFuture<LockLease> later = busy.acquireAsync(LockRequest.of("stock"));
 

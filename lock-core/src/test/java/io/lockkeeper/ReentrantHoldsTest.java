@@ -132,10 +132,10 @@ class ReentrantHoldsTest {
         enter();
 
         onAnotherThread(() -> {
-            assertThat(holds.knownThread()).isSameAs(holds.outside);
+            assertThat(thread()).isSameAs(LockOwner.OUTSIDE);
             assertThat(levels()).isZero();
         });
-        assertThat(holds.knownThread().levels()).isNotEmpty();
+        assertThat(thread().levels()).isNotEmpty();
     }
 
     @Test
@@ -147,7 +147,7 @@ class ReentrantHoldsTest {
         assertThatThrownBy(inner::ensureHeld).isInstanceOf(LockLostException.class);
         assertThat(inner.release()).isEqualTo(ReleaseResult.LOST);
         assertThat(outer.release()).isEqualTo(ReleaseResult.LOST);
-        assertThat(holds.knownThread()).isSameAs(holds.outside);
+        assertThat(thread()).isSameAs(LockOwner.OUTSIDE);
     }
 
     @Test
@@ -187,7 +187,7 @@ class ReentrantHoldsTest {
         }
         holds.enter(LockRequest.of("third"), false, true);
 
-        assertThat(holds.knownThread().levels()).hasSize(1);
+        assertThat(thread().levels()).hasSize(1);
     }
 
     @Test
@@ -215,13 +215,13 @@ class ReentrantHoldsTest {
     @Test
     void aLevelGoesOnWithoutTheThreadThatLeavesIt() {
         NestedLease level = enterAsync(List.of());
-        assertThat(holds.knownThread()).isSameAs(holds.outside);
+        assertThat(thread()).isSameAs(LockOwner.OUTSIDE);
 
         Runnable leave = LockContext.enterThread(level);
         assertThat(levels()).isEqualTo(1);
         leave.run();
 
-        assertThat(holds.knownThread()).isSameAs(holds.outside);
+        assertThat(thread()).isSameAs(LockOwner.OUTSIDE);
         assertThat(level.isHeld()).isTrue();
         onAnotherThread(level::close);
         assertFreeAndForgotten();
@@ -234,7 +234,7 @@ class ReentrantHoldsTest {
 
         own.close();
 
-        assertThat(holds.knownThread()).isSameAs(holds.outside);
+        assertThat(thread()).isSameAs(LockOwner.OUTSIDE);
         assertThat(stage.isHeld()).isTrue();
         stage.close();
         assertFreeAndForgotten();
@@ -324,6 +324,10 @@ class ReentrantHoldsTest {
         view(REQUEST).unlock();
     }
 
+    private LockOwner thread() {
+        return holds.known(Thread.currentThread());
+    }
+
     private int levels() {
         return view(REQUEST).getHoldCount();
     }
@@ -335,7 +339,7 @@ class ReentrantHoldsTest {
     private void assertFreeAndForgotten() {
         assertThat(isTaken()).isFalse();
         assertThat(levels()).isZero();
-        assertThat(holds.knownThread()).isSameAs(holds.outside);
+        assertThat(thread()).isSameAs(LockOwner.OUTSIDE);
     }
 
     private void lose(NestedLease lease) {
@@ -410,7 +414,7 @@ class ReentrantHoldsTest {
 
         assertThatExceptionOfType(IllegalMonitorStateException.class)
                 .isThrownBy(() -> view(other).unlock());
-        assertThat(holds.knownThread()).isSameAs(holds.outside);
+        assertThat(thread()).isSameAs(LockOwner.OUTSIDE);
     }
 
     @Test
@@ -425,7 +429,7 @@ class ReentrantHoldsTest {
 
         NestedLease level = enter();
 
-        assertThat(holds.knownThread().levels()).containsExactly(level);
+        assertThat(thread().levels()).containsExactly(level);
         for (int i = 0; i < 20; i++) {
             assertThat(view(LockRequest.of("lapse-" + i)).release()).isEqualTo(ReleaseResult.LOST);
         }
@@ -467,7 +471,7 @@ class ReentrantHoldsTest {
 
     private long known(List<Thread> threads) {
         return threads.stream()
-                .filter(thread -> holds.knownThread(thread) != holds.outside)
+                .filter(thread -> holds.known(thread) != LockOwner.OUTSIDE)
                 .count();
     }
 }

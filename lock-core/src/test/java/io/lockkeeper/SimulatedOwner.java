@@ -8,17 +8,15 @@ import java.util.concurrent.CompletableFuture;
 public final class SimulatedOwner {
 
     private final ReentrantHolds holds;
-    private final LockOwner owner;
 
     /** Makes an owner that holds nothing. */
     public SimulatedOwner(LockManager manager) {
         this.holds = new ReentrantHolds(manager, null) {
             @Override
-            LockOwner knownThread() {
-                return owner;
+            Object self() {
+                return SimulatedOwner.this;
             }
         };
-        this.owner = new LockOwner(holds);
     }
 
     /** Enters a lock; what is still to come is given up where the result is cancelled. */
@@ -28,7 +26,7 @@ public final class SimulatedOwner {
 
     /** Enters a lock with the lease for which a thread has waited. */
     public LockLease enter(LockRequest request, LockManager.Lease lease) {
-        NestedLease level = new NestedLease(holds, request, true);
+        NestedLease level = new NestedLease(holds, request, NestedLease.Kind.BODY);
         level.begin(lease);
         return level.complete();
     }
@@ -36,7 +34,7 @@ public final class SimulatedOwner {
     /** Puts the owner inside a level that it has entered; returns the lease that all levels share. */
     public LockManager.Lease inside(LockLease level) {
         NestedLease entered = (NestedLease) level;
-        entered.bindTo(owner);
+        entered.bindTo(this);
         return entered.leases().get(0);
     }
 
@@ -44,9 +42,9 @@ public final class SimulatedOwner {
     public void lock(LockLease level, LockMode mode) {
         NestedLease entered = (NestedLease) level;
         NestedLease locked =
-                new NestedLease(holds, LockRequest.of(level.names()).withMode(mode), false);
-        locked.enter(owner.find(level.name(), mode));
-        locked.bindTo(owner);
+                new NestedLease(holds, LockRequest.of(level.names()).withMode(mode), NestedLease.Kind.LOCK);
+        locked.enter(holds.known(this).find(level.name(), mode));
+        locked.bindTo(this);
         entered.closeAsync();
     }
 

@@ -8,7 +8,6 @@ import io.lockkeeper.LockTemplate;
 import io.lockkeeper.autoconfigure.LockkeeperProperties.InsideTransaction;
 import io.lockkeeper.interceptor.CommitGuard;
 import io.lockkeeper.interceptor.DistributedLockedValidator.GivenObjects;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Deque;
@@ -21,7 +20,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -47,9 +45,6 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
 
 /** The locks that a transaction holds until it has committed or rolled back, the last one first. */
 final class TransactionLocks implements TransactionSynchronization {
-
-    /** What belongs to transactions that this thread has suspended. */
-    private static final ThreadLocal<@Nullable Deque<TransactionLocks>> SUSPENDED = new ThreadLocal<>();
 
     /** Stands in a transaction of which only what comes after the commit is left. */
     private static final TransactionSynchronization COMMITTING = new TransactionSynchronization() {};
@@ -108,41 +103,11 @@ final class TransactionLocks implements TransactionSynchronization {
         lease.close();
     }
 
-    static Collection<LockLease> heldByThisThread() {
-        TransactionLocks open = TransactionSynchronizationManager.isSynchronizationActive() ? find() : null;
-        Deque<TransactionLocks> suspended = SUSPENDED.get();
-        if (open == null && suspended == null) {
-            return List.of();
-        }
-        return Stream.concat(
-                        Stream.ofNullable(open), Stream.ofNullable(suspended).flatMap(Deque::stream))
-                .flatMap(locks -> locks.leases.stream())
-                .toList();
-    }
-
     private static @Nullable TransactionLocks find() {
         return (TransactionLocks) TransactionSynchronizationManager.getSynchronizations().stream()
                 .filter(TransactionLocks.class::isInstance)
                 .findFirst()
                 .orElse(null);
-    }
-
-    @Override
-    public void suspend() {
-        Deque<TransactionLocks> suspended = SUSPENDED.get();
-        if (suspended == null) {
-            suspended = new ArrayDeque<>(1);
-            SUSPENDED.set(suspended);
-        }
-        suspended.push(this);
-    }
-
-    @Override
-    public void resume() {
-        Deque<TransactionLocks> suspended = SUSPENDED.get();
-        if (suspended != null && suspended.remove(this) && suspended.isEmpty()) {
-            SUSPENDED.remove();
-        }
     }
 
     @Override
@@ -195,13 +160,6 @@ final class TransactionLocks implements TransactionSynchronization {
             }
             warn(request);
             return null;
-        }
-
-        @Override
-        public Collection<LockLease> heldOn() {
-            return reaction == InsideTransaction.RELEASE_AFTER_COMPLETION
-                    ? TransactionLocks.heldByThisThread()
-                    : List.of();
         }
 
         private void warn(LockRequest request) {
