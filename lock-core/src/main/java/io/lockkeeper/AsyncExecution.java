@@ -38,13 +38,18 @@ final class AsyncExecution<T extends @Nullable Object> {
         Thread caller = Thread.currentThread();
         Runnable body = () -> begin(acquisition);
         Runnable elsewhere = acquisition.isDone() ? body : decorated(body);
-        acquisition.whenComplete((lease, failure) -> {
-            if (!result.isDone()) {
-                // In the call itself without the copy of its context, which could clear the context at its end.
-                run(Thread.currentThread() == caller && !returned ? body : elsewhere, lease);
-            } else if (lease != null) {
-                // The caller has cancelled or completed the result, and the lease would stay held.
-                release(lease, () -> {});
+        acquisition.whenComplete((lease, none) -> {
+            try {
+                if (!result.isDone()) {
+                    // In the call itself without the copy of its context, which could clear the context at its end.
+                    (Thread.currentThread() == caller && !returned ? body : elsewhere).run();
+                } else {
+                    // The caller has cancelled or completed the result, and the lease would stay held.
+                    release(lease, () -> {});
+                }
+            } catch (Throwable failure) {
+                // That of a decorator, which may not have come to the body.
+                release(lease, () -> result.completeExceptionally(failure));
             }
         });
         returned = true;
@@ -68,20 +73,6 @@ final class AsyncExecution<T extends @Nullable Object> {
         } catch (Throwable failure) {
             result.completeExceptionally(failure);
             return body;
-        }
-    }
-
-    private void run(Runnable body, @Nullable LockLease lease) {
-        try {
-            body.run();
-        } catch (Throwable failure) {
-            // That of a decorator, which may not have come to the body.
-            Runnable end = () -> result.completeExceptionally(failure);
-            if (lease == null) {
-                end.run();
-            } else {
-                release(lease, end);
-            }
         }
     }
 
@@ -113,8 +104,12 @@ final class AsyncExecution<T extends @Nullable Object> {
         }
     }
 
-    /** Releases the lease without blocking, and runs something on the executor when that is done. */
-    private void release(LockLease lease, Runnable then) {
+    /** Releases a lease, if there is one, without blocking, and then runs something on the executor. */
+    private void release(@Nullable LockLease lease, Runnable then) {
+        if (lease == null) {
+            then.run();
+            return;
+        }
         CompletableFuture<?> released;
         try {
             released = ((LockManager.Lease) lease).closeAsync();

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper;
 
+import java.util.List;
 import java.util.Optional;
-import org.jspecify.annotations.Nullable;
 
 /** The lease under which the current thread runs, for code that has no access to the lease itself. */
 public final class LockContext {
 
-    private static final ThreadLocal<@Nullable Running> INNERMOST = new ThreadLocal<>();
+    /** The leases under which a thread runs, the innermost last. */
+    private static final ThreadLocal<List<LockLease>> RUNNING = ThreadLocal.withInitial(List::of);
 
     private LockContext() {}
 
     /** Returns the innermost lease under which this thread runs; empty outside a locked body. */
     public static Optional<LockLease> current() {
-        Running innermost = INNERMOST.get();
-        return Optional.ofNullable(innermost == null ? null : innermost.lease);
+        List<LockLease> running = RUNNING.get();
+        return running.isEmpty() ? Optional.empty() : Optional.of(running.get(running.size() - 1));
     }
 
     /**
@@ -50,29 +51,9 @@ public final class LockContext {
 
     /** Makes a lease the current one of this thread, until the result is called on it. */
     static Runnable enter(LockLease lease) {
-        Running running = new Running(lease, INNERMOST.get());
-        INNERMOST.set(running);
-        // Not removed at the end: an empty entry keeps nothing, and the next lease finds its place.
-        return () -> {
-            running.left = true;
-            // One that is left in the wrong order must not come back.
-            Running stays = INNERMOST.get();
-            while (stays != null && stays.left) {
-                stays = stays.outer;
-            }
-            INNERMOST.set(stays);
-        };
-    }
-
-    private static final class Running {
-
-        private final LockLease lease;
-        private final @Nullable Running outer;
-        private boolean left;
-
-        private Running(LockLease lease, @Nullable Running outer) {
-            this.lease = lease;
-            this.outer = outer;
-        }
+        RUNNING.set(LockOwner.plus(RUNNING.get(), lease));
+        // Not removed at the end: an empty list keeps nothing, and the next lease finds its place. One that is left in
+        // the wrong order must not come back.
+        return () -> RUNNING.set(LockOwner.minus(RUNNING.get(), lease));
     }
 }

@@ -11,7 +11,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>In the events, {@code acquisition} is a number that all events of one acquisition have, and no other in this
  * process; {@code request} has the template's defaults filled in; {@code waited} is the time from the call to its end,
- * {@code held} that from the grant; {@code fencingToken} is that of the first name.
+ * {@code held} that from the grant; {@code fencingToken} is that of the first name. Those of a renewal are for all who
+ * share it: {@code label} is that of one who holds the names, null where it has none or no holder is left.
  */
 public interface LockListener {
 
@@ -100,22 +101,11 @@ public interface LockListener {
     /** A lease was lost, and why. */
     record Lost(long acquisition, LockRequest request, LockLostException loss) {}
 
-    /**
-     * A lease was renewed, for all who share it.
-     *
-     * @param label the label of one who holds the names; null: it has none, or no holder is left
-     * @param remaining the time to the new local deadline
-     */
+    /** A lease was renewed; remaining is the time to the new local deadline. */
     record Renewed(
             List<String> names, LockMode mode, @Nullable String label, Duration remaining) {}
 
-    /**
-     * A renewal failed.
-     *
-     * @param label the label of one who holds the names; null: it has none, or no holder is left
-     * @param remaining the time left until the lease counts as lost
-     * @param cause what the store or its driver threw
-     */
+    /** A renewal failed; remaining is the time until the lease counts as lost, cause what the store or driver threw. */
     record RenewalFailed(
             List<String> names, LockMode mode, @Nullable String label, Duration remaining, Throwable cause) {}
 }

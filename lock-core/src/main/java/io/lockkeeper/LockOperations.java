@@ -12,7 +12,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The operations of locking, implemented by {@link LockTemplate}. Code that depends on this interface can be tested
  * with {@link #withoutLocking()} or a store in memory. A request without a wait time waits as long as the template
- * says; in {@code tryAcquire} and {@code tryRun} it does not wait.
+ * says; in {@code tryAcquire} and {@code tryRun} it does not wait. A form with a name stands for that with a request
+ * which sets nothing else.
  *
  * <p>{@code execute}, {@code run} and {@code tryRun} bind the hold to the calling thread: inside the body the same
  * thread enters the same lock again without asking the store, with the same fencing token. A lease time of the inner
@@ -20,8 +21,6 @@ import org.jspecify.annotations.Nullable;
  * and does not end the renewal of a hold that is renewed. Other times of the inner request are ignored. {@code acquire}
  * and {@code tryAcquire} return a lease of their own each time, which may move to another thread and is therefore never
  * reentrant.
- *
- * <p>{@code executeStage} binds the hold to the thread that runs the work, and then to the stage that the work returns.
  */
 public interface LockOperations {
 
@@ -36,7 +35,7 @@ public interface LockOperations {
      */
     LockLease acquire(LockRequest request);
 
-    /** As {@link #acquire(LockRequest)}, for one name, with the template's defaults. */
+    /** As {@link #acquire(LockRequest)}, for one name. */
     default LockLease acquire(String name) {
         return acquire(LockRequest.of(name));
     }
@@ -44,7 +43,7 @@ public interface LockOperations {
     /** As {@link #acquire(LockRequest)}, but empty where others hold the lock; waits only where that is asked for. */
     Optional<LockLease> tryAcquire(LockRequest request);
 
-    /** As {@link #tryAcquire(LockRequest)}, for one name, without waiting. */
+    /** As {@link #tryAcquire(LockRequest)}, for one name. */
     default Optional<LockLease> tryAcquire(String name) {
         return tryAcquire(LockRequest.of(name));
     }
@@ -62,15 +61,13 @@ public interface LockOperations {
      * Runs work while this thread holds a lock, releases the lock whatever happens, and returns what the work returned.
      *
      * @throws X what the work threw, unchanged
-     * @throws LockNotAcquiredException if others held the lock during the whole wait
-     * @throws LockInterruptedException if the thread was interrupted while it waited; its flag is set again
-     * @throws LockStoreException if the store failed or did not answer in time
-     * @throws LockLostException if this thread held the lock already and has lost it
+     * @throws LockException what {@link #acquire(LockRequest)} throws; {@link LockLostException} if this thread held the
+     *     lock already and has lost it
      */
     <T extends @Nullable Object, X extends Throwable> T execute(LockRequest request, LockedAction<T, X> action)
             throws X;
 
-    /** As {@link #execute(LockRequest, LockedAction)}, for one name, with the template's defaults. */
+    /** As {@link #execute(LockRequest, LockedAction)}, for one name. */
     default <T extends @Nullable Object, X extends Throwable> T execute(String name, LockedAction<T, X> action)
             throws X {
         return execute(LockRequest.of(name), action);
@@ -84,21 +81,19 @@ public interface LockOperations {
         });
     }
 
-    /** As {@link #run(LockRequest, LockedTask)}, for one name, with the template's defaults. */
+    /** As {@link #run(LockRequest, LockedTask)}, for one name. */
     default <X extends Throwable> void run(String name, LockedTask<X> task) throws X {
         run(LockRequest.of(name), task);
     }
 
     /**
-     * Runs work as {@link #run(LockRequest, LockedTask)}, if the lock can be had, without waiting unless it is asked
-     * for.
+     * As {@link #run(LockRequest, LockedTask)}, if the lock can be had; waits only where that is asked for.
      *
      * @return whether the work ran; false: others hold the lock
-     * @throws X what the work threw, unchanged
      */
     <X extends Throwable> boolean tryRun(LockRequest request, LockedTask<X> task) throws X;
 
-    /** As {@link #tryRun(LockRequest, LockedTask)}, for one name, without waiting. */
+    /** As {@link #tryRun(LockRequest, LockedTask)}, for one name. */
     default <X extends Throwable> boolean tryRun(String name, LockedTask<X> task) throws X {
         return tryRun(LockRequest.of(name), task);
     }
@@ -109,26 +104,23 @@ public interface LockOperations {
      *
      * @param action the work, which is begun on a thread of {@link LockTemplate.Builder#executor}; null from it counts
      *     as a stage that is completed with null
-     * @return completed on a thread of that executor when the lock is released, as the stage of the work is, or with
-     *     the exception that {@link #acquire(LockRequest)} would throw. A caller that cancels or completes it first
-     *     gives up the place, and the work is not begun; work that has begun keeps the lock until its stage is
-     *     completed.
+     * @return completed on a thread of that executor when the lock is released, as the stage of the work is, or as that
+     *     of {@link #acquireAsync}. A caller that cancels or completes it first gives up the place, and the work is not
+     *     begun; work that has begun keeps the lock until its stage is completed.
      */
     <T extends @Nullable Object> CompletableFuture<T> executeAsync(
             LockRequest request, Function<LockLease, ? extends CompletionStage<T>> action);
 
     /**
      * Runs asynchronous work while the running thread holds a lock, as {@link #execute} does, and keeps the lock until
-     * the stage that the work returns is completed. A thread that holds the lock already enters it again. Once the work
-     * has returned, the hold belongs to the stage alone: the thread is no longer inside, nor is what continues the
-     * stage.
+     * the stage that the work returns is completed. Once the work has returned, the hold belongs to the stage alone:
+     * the thread is no longer inside, nor is what continues the stage.
      *
      * @param action the work, which runs on this thread where the lock is there at once, and else on the template's
      *     executor; null from it counts as a stage that is completed with null
-     * @return completed as the stage is, or with what the work threw, or with the exception that {@code execute} would
-     *     throw; in each case after the release, and never on the thread that completed the stage. A caller that
-     *     cancels or completes it first gives up the place, or ends the hold and cancels the stage, unless others wait
-     *     for that stage too.
+     * @return completed as the stage is, or with what the work or {@code execute} would throw; in each case after the
+     *     release, and never on the thread that completed the stage. A caller that cancels or completes it first gives
+     *     up the place, or ends the hold and cancels the stage, unless others wait for that stage too.
      */
     default <T extends @Nullable Object> CompletableFuture<T> executeStage(
             LockRequest request, LockedAction<? extends @Nullable CompletionStage<T>, ?> action) {
@@ -178,8 +170,8 @@ public interface LockOperations {
     }
 
     /**
-     * Returns operations that run everything without a lock: for tests, and for switching locking off. Leases are
-     * always held, and fencing tokens come from the local clock.
+     * Returns operations that run everything without a lock, for tests and for switching locking off, as
+     * {@link LockTemplate#withoutLocking()}.
      */
     static LockOperations withoutLocking() {
         return LockTemplate.withoutLocking();

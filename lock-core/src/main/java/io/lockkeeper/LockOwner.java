@@ -38,14 +38,10 @@ record LockOwner(List<NestedLease> levels, List<LockRequest> owed) {
         return new LockOwner(minus(levels, ended), plus(most, ended.request));
     }
 
+    /** Takes one of the missing unlocks of what was locked so, if there is one. */
     LockOwner pay(LockRequest request) {
-        return new LockOwner(levels, minus(owed, request));
-    }
-
-    /** Returns the request of the last unlock that is owed for what was locked so; null: there is none. */
-    @Nullable
-    LockRequest owedFor(LockRequest request) {
-        return last(owed, known -> isSame(known, request));
+        LockRequest last = last(owed, known -> isSame(known, request));
+        return last == null ? this : new LockOwner(levels, minus(owed, last));
     }
 
     /** Returns the last level that an unlock of this ends; null: there is none. */
@@ -103,12 +99,14 @@ record LockOwner(List<NestedLease> levels, List<LockRequest> owed) {
         return more;
     }
 
+    /** Returns a list without the last of its elements that is equal to a given one. */
     static <T> List<T> minus(List<T> all, T one) {
-        if (all.size() == 1) {
-            return all.contains(one) ? List.of() : all;
+        int last = all.lastIndexOf(one);
+        if (last < 0 || all.size() == 1) {
+            return last < 0 ? all : List.of();
         }
         List<T> rest = new ArrayList<>(all);
-        rest.remove(one);
+        rest.remove(last);
         return rest;
     }
 }

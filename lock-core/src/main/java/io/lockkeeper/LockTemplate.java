@@ -19,8 +19,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The bean that users inject: runs work under distributed locks. Safe for use by any number of threads.
  *
- * <p>Made with {@link #builder(LockStore)}; in an application with the starter it is there already. {@link #close()}
- * refuses new work, waits for work that holds locks, releases what is left and closes the store.
+ * <p>Made with {@link #builder(LockStore)}; in an application with the starter it is there already.
  */
 public final class LockTemplate implements LockOperations, AutoCloseable {
 
@@ -45,7 +44,7 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
 
     /**
      * Returns a template for applications that run without locking: every caller gets every lock at once, any number of
-     * callers together. Nothing is lost, nothing is refused, and it needs no store and no {@link #close()}.
+     * callers together, with fencing tokens of the local clock. Nothing is lost or refused; it needs no {@link #close()}.
      */
     public static LockTemplate withoutLocking() {
         return new LockTemplate(new Builder(null).waitTime(Duration.ZERO), new UnlockedManager());
@@ -157,7 +156,7 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
 
     /**
      * Refuses new work, waits for work that holds locks, releases what is left and closes the store. Idempotent. After
-     * the wait it takes a few command timeouts at most, whatever the store does.
+     * the {@link Builder#shutdownWait} it takes a few command timeouts at most, whatever the store does.
      */
     @Override
     public void close() {
@@ -270,9 +269,9 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
         }
 
         /**
-         * Sets what gives the body of an asynchronous form the context of its caller, such as that of its log, where
-         * the body does not begin on the caller's thread. Called on the thread of the call; what it returns runs on a
-         * thread of the executor instead of the body, and runs the body once. Unless set, bodies run as they are.
+         * Sets what gives the body of an asynchronous form the context of its caller, such as that of its log. Called
+         * on the thread of the call; what it returns runs the body once, where that does not begin on the caller's
+         * thread. Unless set, bodies run as they are.
          */
         public Builder taskDecorator(UnaryOperator<Runnable> decorator) {
             this.decorator = Objects.requireNonNull(decorator, "decorator must not be null");
@@ -286,9 +285,8 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
         }
 
         /**
-         * Sets what is asked before each acquisition, and may refuse it or hold the lock on beyond its release.
-         * Whatever form asks then enters a lock again that is held on, {@link LockTemplate#acquire},
-         * {@link LockTemplate#acquireAsync} and their like included. Nothing is asked unless set.
+         * Sets what is asked before each acquisition, and may refuse it or hold the lock on beyond its release. All
+         * forms then enter a lock again that is held on, also those that give a lease of their own. None unless set.
          */
         public Builder interceptor(AcquisitionInterceptor interceptor) {
             this.interceptor = Objects.requireNonNull(interceptor, "interceptor must not be null");

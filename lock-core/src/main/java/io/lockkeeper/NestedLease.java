@@ -6,10 +6,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/**
- * One level of a hold, or of several: the leases that all levels share, but for its end. Where it is one of several
- * holds, the first loss frees what was taken last.
- */
+/** One level of a hold, or of several: the leases that all levels share, but for its end. */
 final class NestedLease extends DelegatingLease {
 
     enum Kind {
@@ -39,7 +36,7 @@ final class NestedLease extends DelegatingLease {
 
     // ---- its beginning ----
 
-    /** Enters a hold, unless that is over. */
+    /** Enters a hold, unless that is over; the first loss of any frees what only this level holds. */
     void enter(ReentrantHold hold) {
         if (!hold.enter(this)) {
             return;
@@ -47,11 +44,14 @@ final class NestedLease extends DelegatingLease {
         synchronized (this) {
             if (!isReleased()) {
                 entered = LockOwner.plus(entered, hold);
-                return;
             }
         }
-        // The caller has given up meanwhile.
-        hold.leave(this, false);
+        if (isReleased()) {
+            // The caller has given up meanwhile.
+            hold.leave(this, false);
+        } else if (entered.size() > 1) {
+            onLost(lost -> hold.leave(this, true));
+        }
     }
 
     /** Begins a hold; a lease that it cannot take goes back. */
@@ -75,21 +75,12 @@ final class NestedLease extends DelegatingLease {
                         .toList();
     }
 
-    /** The level has all that was asked for. */
-    NestedLease complete() {
-        if (entered.size() > 1) {
-            ReentrantHold last = entered.get(entered.size() - 1);
-            onLost(lost -> last.leave(this, true));
-        }
-        return this;
-    }
-
     /** Enters the same once more, for work that holds it on. */
     NestedLease keep() {
         ensureHeld();
         NestedLease level = new NestedLease(holds, request, Kind.KEPT);
         entered.forEach(level::enter);
-        return level.complete();
+        return level;
     }
 
     /** Puts an owner inside until the level ends. */
@@ -108,7 +99,7 @@ final class NestedLease extends DelegatingLease {
 
     // ---- what it is ----
 
-    /** Returns whether it goes on, and the same holds are entered by it. */
+    /** Returns whether it goes on, and can be entered by those who ask there. */
     boolean isOf(ReentrantHolds known) {
         return holds == known && !isReleased();
     }

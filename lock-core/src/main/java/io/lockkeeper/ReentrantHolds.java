@@ -27,9 +27,6 @@ class ReentrantHolds {
     /** Up to so many owners, none is looked for that has ended. */
     private static final int FEW_OWNERS = 16;
 
-    /** A wait of zero would be no wait. */
-    private static final Duration SHORTEST_WAIT = Duration.ofNanos(1);
-
     final LockManager manager;
     private final @Nullable AcquisitionInterceptor interceptor;
 
@@ -76,11 +73,9 @@ class ReentrantHolds {
 
     /** Takes one of the unlocks that an owner owes; false: there is none. */
     boolean takeOwed(Object owner, LockRequest request) {
-        LockRequest owed = known(owner).owedFor(request);
-        if (owed != null) {
-            change(owner, known -> known.pay(owed));
-        }
-        return owed != null;
+        int before = known(owner).owed().size();
+        change(owner, known -> known.pay(request));
+        return known(owner).owed().size() < before;
     }
 
     /** Forgets the locks of an owner that ended by themselves; their unlocks are owed from now on. */
@@ -102,16 +97,6 @@ class ReentrantHolds {
             LockOwner changed = change.apply(known == null ? LockOwner.OUTSIDE : known);
             return changed.isOutside() ? null : changed;
         });
-    }
-
-    /** Returns the leases that are levels of these holds, and have not ended. */
-    private List<NestedLease> levels(Collection<? extends LockLease> leases) {
-        return leases.isEmpty()
-                ? List.of()
-                : leases.stream()
-                        .filter(lease -> lease instanceof NestedLease level && level.isOf(this))
-                        .map(NestedLease.class::cast)
-                        .toList();
     }
 
     // ---- the forms ----
@@ -183,22 +168,26 @@ class ReentrantHolds {
         private final NestedLease level;
         private final Object owner = self();
 
-        /** What the owner is inside of. */
-        private final LockOwner known = known(owner);
-
-        /** The other levels under which the call is made. */
-        private final List<NestedLease> enclosing;
+        /** What the owner is inside of, and the other levels under which the call is made. */
+        private final LockOwner around;
 
         /** Receives a lease that holds the lock on; null: nothing does. */
         private final @Nullable Consumer<LockLease> keeper;
 
-        /** How long it took to extend what is held already; null: it was not extended. */
-        private volatile @Nullable Duration extendedFor;
+        /** The request, with the time that the extension of what is held already has left of its wait. */
+        private volatile LockRequest rest;
 
         Entry(LockRequest request, NestedLease.Kind kind, Collection<? extends LockLease> enclosing) {
             this.request = request;
+            this.rest = request;
             this.level = new NestedLease(ReentrantHolds.this, request, kind);
-            this.enclosing = levels(enclosing);
+            LockOwner inside = known(owner);
+            for (LockLease lease : enclosing) {
+                inside = lease instanceof NestedLease level && level.isOf(ReentrantHolds.this)
+                        ? inside.enter(level)
+                        : inside;
+            }
+            this.around = inside;
             this.keeper = interceptor == null ? null : interceptor.beforeAcquisition(request, isReentry());
         }
 
@@ -209,20 +198,12 @@ class ReentrantHolds {
         }
 
         private boolean isHeld(String name) {
-            ReentrantHold hold = find(name);
+            ReentrantHold hold = around.find(name, request.mode());
             return hold != null && hold.lease().isHeld();
         }
 
-        private @Nullable ReentrantHold find(String name) {
-            ReentrantHold found = known.find(name, request.mode());
-            for (int i = 0; found == null && i < enclosing.size(); i++) {
-                found = enclosing.get(i).find(name, request.mode());
-            }
-            return found;
-        }
-
         boolean isNested() {
-            return !enclosing.isEmpty() || !known.levels().isEmpty();
+            return !around.levels().isEmpty();
         }
 
         /** Refuses a request for a lease of its own that would wait for this very thread. */
@@ -244,7 +225,7 @@ class ReentrantHolds {
          */
         private void enterHeld() {
             for (String name : request.names()) {
-                ReentrantHold hold = find(name);
+                ReentrantHold hold = around.find(name, request.mode());
                 if (hold == null || level.isIn(hold)) {
                     continue;
                 }
@@ -275,27 +256,21 @@ class ReentrantHolds {
                     .toArray(CompletableFuture<?>[]::new);
             return extensions.length == 0
                     ? null
-                    : CompletableFuture.allOf(extensions)
-                            .thenRun(() -> extendedFor = Duration.ofNanos(manager.nanoTime() - begunNanos));
+                    : CompletableFuture.allOf(extensions).thenRun(() -> rest = request.afterWaiting(since(begunNanos)));
         }
 
-        /** Returns a request for what is not held yet, with the time that extensions left; null: nothing is missing. */
+        private Duration since(long nanos) {
+            return Duration.ofNanos(manager.nanoTime() - nanos);
+        }
+
+        /** Returns a request for what is not held yet; null: nothing is missing. */
         private @Nullable LockRequest missing() {
-            Duration extended = extendedFor;
-            if (extended != null) {
+            if (request.leaseTime() != null) {
+                // An extension may have found that it was lost.
                 level.ensureHeld();
             }
             List<String> names = level.missing();
-            if (names.isEmpty()) {
-                return null;
-            }
-            LockRequest missing = names == request.names() ? request : request.withNames(names);
-            Duration wait = request.waitTime();
-            if (extended == null || wait == null || wait.isZero()) {
-                return missing;
-            }
-            Duration left = wait.minus(extended);
-            return missing.withWaitTime(left.compareTo(SHORTEST_WAIT) < 0 ? SHORTEST_WAIT : left);
+            return names.isEmpty() ? null : rest.withNames(names);
         }
 
         // ---- entering ----
@@ -307,42 +282,41 @@ class ReentrantHolds {
                 enterHeld();
                 CompletableFuture<?> extended = extend();
                 if (extended != null) {
-                    await(extended);
+                    level.leases().get(0).join(extended);
                 }
                 LockRequest missing = missing();
                 if (missing != null) {
                     level.begin(manager.acquire(missing, isNested(), interruptibly));
                 }
-                level.complete().bindTo(owner);
+                level.bindTo(owner);
                 return keep();
+            } catch (CompletionException failure) {
+                level.close();
+                throw notExtended(failure);
             } catch (Throwable failure) {
                 level.close();
                 throw failure;
             }
         }
 
-        private void await(CompletableFuture<?> extended) {
-            try {
-                level.leases().get(0).join(extended);
-            } catch (CompletionException failure) {
-                throw notExtended(failure);
-            }
-        }
-
         /** Enters without blocking; a result that the caller has ended gives up the level. */
         CompletableFuture<LockLease> enterAsync() {
             CompletableFuture<LockLease> result = new CompletableFuture<>();
-            result.handle((done, failure) -> done == null ? level.closeAsync() : null);
+            result.whenComplete((done, failure) -> {
+                if (done == null) {
+                    level.closeAsync();
+                    }
+            });
             try {
                 manager.check(request);
                 enterHeld();
                 CompletableFuture<?> extended = extend();
                 if (extended == null) {
-                    enterAsync(result);
+                    enterRest(result);
                 } else {
                     extended.whenComplete((done, failure) -> manager.execute(() -> {
                         if (failure == null) {
-                            enterAsync(result);
+                            enterRest(result);
                         } else {
                             result.completeExceptionally(notExtended(failure));
                         }
@@ -354,13 +328,12 @@ class ReentrantHolds {
             return result;
         }
 
-        private void enterAsync(CompletableFuture<LockLease> result) {
+        private void enterRest(CompletableFuture<LockLease> result) {
             try {
                 LockRequest missing = missing();
                 if (missing != null) {
                     manager.acquireAsync(missing, isNested(), result, this::begin, true);
                 } else {
-                    level.complete();
                     result.complete(keep());
                 }
             } catch (Throwable failure) {
@@ -370,7 +343,6 @@ class ReentrantHolds {
 
         private LockLease begin(LockManager.Lease lease) {
             level.begin(lease);
-            level.complete();
             return keep();
         }
 
@@ -400,7 +372,7 @@ class ReentrantHolds {
         }
 
         private boolean isKept(String name) {
-            return known.levels().stream()
+            return around.levels().stream()
                     .anyMatch(held -> held.kind == NestedLease.Kind.KEPT
                             && held.names().contains(name)
                             && (level.reads() || held.mode() != LockMode.READ)

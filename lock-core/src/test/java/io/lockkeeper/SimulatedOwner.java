@@ -28,7 +28,7 @@ public final class SimulatedOwner {
     public LockLease enter(LockRequest request, LockManager.Lease lease) {
         NestedLease level = new NestedLease(holds, request, NestedLease.Kind.BODY);
         level.begin(lease);
-        return level.complete();
+        return level;
     }
 
     /** Puts the owner inside a level that it has entered; returns the lease that all levels share. */
