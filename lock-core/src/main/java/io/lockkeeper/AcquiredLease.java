@@ -5,7 +5,10 @@ import java.lang.StackWalker.StackFrame;
 import java.lang.ref.Cleaner;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -34,6 +37,33 @@ final class AcquiredLease extends DelegatingLease {
         super(request);
         this.lease = lease;
         this.trace = CLEANER.register(this, () -> logIfHeld(lease, caller));
+    }
+
+    /** A lease to come: the thread that waits for it is the one that has it, and may close the template. */
+    static final class ToCome extends CompletableFuture<LockLease> {
+
+        @Override
+        public LockLease get() throws InterruptedException, ExecutionException {
+            return receivedHere(super.get());
+        }
+
+        @Override
+        public LockLease get(long timeout, TimeUnit unit)
+                throws InterruptedException, ExecutionException, TimeoutException {
+            return receivedHere(super.get(timeout, unit));
+        }
+
+        @Override
+        public LockLease join() {
+            return receivedHere(super.join());
+        }
+
+        private static LockLease receivedHere(LockLease received) {
+            if (received instanceof AcquiredLease acquired) {
+                acquired.lease.receivedHere();
+            }
+            return received;
+        }
     }
 
     /** Returns what makes a caller's lease of one that this thread acquires now. */

@@ -110,6 +110,9 @@ public interface LockManager extends AutoCloseable {
         /** Takes back the last of what {@link #onLost} was given, unless it was called already. */
         default void forget(Consumer<LockLostException> callback) {}
 
+        /** The present thread, which waited for the lease, goes on with it. */
+        default void receivedHere() {}
+
         /** Releases a lease that no caller received, without waiting for the store. */
         default void giveBack() {
             closeAsync();

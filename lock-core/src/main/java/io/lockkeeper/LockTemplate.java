@@ -76,7 +76,7 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
 
     @Override
     public CompletableFuture<LockLease> acquireAsync(LockRequest request) {
-        CompletableFuture<LockLease> result = new CompletableFuture<>();
+        CompletableFuture<LockLease> result = new AcquiredLease.ToCome();
         LockRequest complete = complete(request, waitTime);
         holds.acquireAsync(complete, result, AcquiredLease.ofThisCaller(complete));
         return result;

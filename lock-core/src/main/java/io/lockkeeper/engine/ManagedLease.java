@@ -113,7 +113,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
 
     /** The caller receives the lease. Listeners hear of it from now on; one that throws gives it back. */
     void received(long number, ClockReading asked, int tries, LockListener.Way path) {
-        thread = Thread.currentThread();
+        receivedHere();
         try {
             Duration waited = asked.until(context().now());
             context()
@@ -221,6 +221,11 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     @Override
     public boolean hasEndedAsAsked() {
         return !isHeld() && endReason().equals(StoreHold.TIME_OVER);
+    }
+
+    @Override
+    public void receivedHere() {
+        thread = Thread.currentThread();
     }
 
     @Override

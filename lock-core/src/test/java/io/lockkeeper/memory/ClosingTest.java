@@ -14,6 +14,7 @@ import io.lockkeeper.LockTemplate;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -60,6 +61,16 @@ class ClosingTest {
         assertTimeout(Duration.ofSeconds(20), patient::close);
         assertThat(lease.isHeld()).isFalse();
         assertThat(warnings()).singleElement().asString().contains("'stock'");
+    }
+
+    @Test
+    void aThreadDoesNotWaitForALeaseThatItReceivedByAFuture() throws Exception {
+        LockTemplate patient = patient();
+        LockLease joined = patient.acquireAsync(LockRequest.of("stock")).join();
+        LockLease got = patient.acquireAsync(LockRequest.of("orders")).get();
+        LockLease gotInTime = patient.acquireAsync(LockRequest.of("invoices")).get(20, TimeUnit.SECONDS);
+        assertTimeout(Duration.ofSeconds(20), patient::close);
+        assertThat(List.of(joined, got, gotInTime)).noneMatch(LockLease::isHeld);
     }
 
     @Test
