@@ -2,7 +2,7 @@
 package io.lockkeeper;
 
 import java.lang.StackWalker.StackFrame;
-import java.lang.ref.Cleaner;
+import java.lang.ref.Reference;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -12,14 +12,10 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** A lease in the hands of a caller, who is to release it: a forgotten one is logged, with where it was acquired. */
 final class AcquiredLease extends DelegatingLease {
 
-    private static final Logger log = LoggerFactory.getLogger(LockLease.class);
-    private static final Cleaner CLEANER = Cleaner.create();
     private static final StackWalker STACK = StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE);
 
     private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
@@ -31,12 +27,11 @@ final class AcquiredLease extends DelegatingLease {
             Set.of(AcquiredLease.class, ReentrantHolds.class, LockTemplate.class, LockOperations.class);
 
     private final LockManager.Lease lease;
-    private final Cleaner.Cleanable trace;
 
     private AcquiredLease(LockRequest request, LockManager.Lease lease, @Nullable StackFrame caller) {
         super(request);
         this.lease = lease;
-        this.trace = CLEANER.register(this, () -> logIfHeld(lease, caller));
+        lease.reportIfForgotten(this, caller);
     }
 
     /** A lease to come: the thread that waits for it is the one that has it, and may close the template. */
@@ -88,17 +83,6 @@ final class AcquiredLease extends DelegatingLease {
                 .orElse(null));
     }
 
-    private static void logIfHeld(LockManager.Lease lease, @Nullable StackFrame caller) {
-        if (lease.isHeld()) {
-            log.warn(
-                    "The lease of lock {} was collected as garbage without a release, and {}. Release it in a finally"
-                            + " block, or with try-with-resources. It was acquired at {}",
-                    lease.names(),
-                    lease.isFixed() ? "is held until its lease time is over" : "is renewed until the process ends",
-                    caller == null ? "a place that was not looked for, because of many acquisitions" : caller);
-        }
-    }
-
     @Override
     List<LockManager.Lease> leases() {
         return List.of(lease);
@@ -109,7 +93,8 @@ final class AcquiredLease extends DelegatingLease {
         try {
             return lease.release();
         } finally {
-            trace.clean();
+            // Or it might count as forgotten while it is released.
+            Reference.reachabilityFence(this);
         }
     }
 }

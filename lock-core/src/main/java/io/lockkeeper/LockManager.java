@@ -113,6 +113,13 @@ public interface LockManager extends AutoCloseable {
         /** The present thread, which waited for the lease, goes on with it. */
         default void receivedHere() {}
 
+        /**
+         * Says in the log where a caller drops what it was given of this lease, while the lease is held.
+         *
+         * @param caller who acquired it; null: that was not looked for
+         */
+        default void reportIfForgotten(LockLease given, StackWalker.@Nullable StackFrame caller) {}
+
         /** Releases a lease that no caller received, without waiting for the store. */
         default void giveBack() {
             closeAsync();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.engine;
 
+import io.lockkeeper.LockLease;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.ReleaseResult;
 import io.lockkeeper.store.AcquireReply;
@@ -58,6 +59,10 @@ record LeaseOperations(
 
     private final class Lease extends ManagedLease {
 
+        /** Reports that the caller has dropped the lease, unless this has gone with it. */
+        @SuppressWarnings("UnusedVariable") // To be reachable is all that it is for.
+        private volatile @Nullable ForgottenLease forgotten;
+
         Lease(PendingRequest waiter, StoreHold hold, LockAction.Grant grant) {
             super(
                     registry.owedReleases,
@@ -72,6 +77,11 @@ record LeaseOperations(
         @Override
         EngineContext context() {
             return context;
+        }
+
+        @Override
+        public void reportIfForgotten(LockLease given, StackWalker.@Nullable StackFrame caller) {
+            forgotten = ForgottenLease.of(given, registry.forgotten, this, caller);
         }
 
         @Override

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.engine;
 
+import io.lockkeeper.LockLease;
+import java.lang.ref.Reference;
+import java.lang.ref.ReferenceQueue;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
@@ -23,6 +26,10 @@ final class LeaseRegistry {
     private final Map<AcquireSpec.AttemptId, LocalLock> locks = new ConcurrentHashMap<>();
     private final Map<PendingRequest, LocalLock> pending = new ConcurrentHashMap<>();
     final AtomicInteger leases = new AtomicInteger();
+
+    /** Where leases are told of that their callers have dropped. */
+    final ReferenceQueue<LockLease> forgotten = new ReferenceQueue<>();
+
     final ManagedLease.OwedReleases owedReleases = new ManagedLease.OwedReleases();
     private final CompletableFuture<@Nullable Void> drained = new CompletableFuture<>();
 
@@ -112,6 +119,12 @@ final class LeaseRegistry {
 
     private static Stream<ManagedLease> leasesOf(Stream<StoreHold> holds) {
         return holds.flatMap(hold -> hold.leases().stream()).map(ManagedLease.class::cast);
+    }
+
+    void reportForgotten() {
+        for (Reference<?> dropped = forgotten.poll(); dropped != null; dropped = forgotten.poll()) {
+            ((ForgottenLease) dropped).report();
+        }
     }
 
     /** A lease has ended. */

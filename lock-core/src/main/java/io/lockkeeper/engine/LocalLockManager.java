@@ -311,6 +311,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
                 executor.setTimer(lock);
             });
             answers.look();
+            registry.reportForgotten();
             if (registry.owedReleases.any) {
                 completeReleases();
             }
