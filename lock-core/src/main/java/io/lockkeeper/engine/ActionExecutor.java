@@ -17,7 +17,6 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -129,7 +128,8 @@ final class ActionExecutor {
     }
 
     /**
-     * Brings an event to a lock and executes what follows.
+     * Brings an event to a lock and executes what follows. One whose thread waits is counted by its caller:
+     * {@link PendingAnswers#begin}.
      *
      * @param waitNanos how long this thread, on which commands run, waits for their answers; 0: not at all
      * @return completed when the hold is known to have ended that ends with the event, or the place is gone that was
@@ -162,27 +162,27 @@ final class ActionExecutor {
     }
 
     void setTimer(LocalLock lock) {
-        LocalLock.Timer known = lock.timer;
-        if (lock.dueNanos == (known == null ? ClockReading.NEVER : known.nanos())) {
+        LocalLock.Timer known = lock.timer();
+        if (lock.dueNanos() == (known == null ? ClockReading.NEVER : known.nanos())) {
             return;
         }
         synchronized (lock) {
-            long due = lock.dueNanos;
-            LocalLock.Timer before = lock.timer;
+            long due = lock.dueNanos();
+            LocalLock.Timer before = lock.timer();
             if (before != null) {
                 before.timeout().cancel();
-                lock.timer = null;
+                lock.timer(null);
             }
             if (due != ClockReading.NEVER) {
                 long delay = Math.max(0, due - context.nanoTime());
-                lock.timer = new LocalLock.Timer(context.scheduler().schedule(() -> timeHasCome(lock), delay), due);
+                lock.timer(new LocalLock.Timer(context.scheduler().schedule(() -> timeHasCome(lock), delay), due));
             }
         }
     }
 
     private void timeHasCome(LocalLock lock) {
         on(lock, (known, now) -> {
-            known.timer = null;
+            known.timer(null);
             return known.due(now, calls.heard());
         });
     }
@@ -260,11 +260,11 @@ final class ActionExecutor {
             CompletableFuture<ReleaseResult> gone = ends ? new CompletableFuture<>() : last;
             last = gone;
             if (action instanceof LockAction.Command) {
-                Executor where = wait == IN_BACKGROUND ? context.background() : Runnable::run;
                 long most = Math.max(0, wait);
                 // Where an error repeats it, that is on a thread which must not wait.
                 Runnable step = () -> carryOut(lock, action, gone, caller == Thread.currentThread() ? most : 0);
-                calls.untilDone(() -> calls.run(where, () -> calls.untilDone(step)));
+                Runnable there = () -> calls.run(context.background(), () -> calls.untilDone(step));
+                calls.untilDone(wait == IN_BACKGROUND ? there : step);
                 wait = wait > 0 ? IN_BACKGROUND : wait;
             } else {
                 calls.untilDone(() -> carryOut(lock, action, gone, 0));
@@ -435,7 +435,7 @@ final class ActionExecutor {
 
     private void release(LockAction.Release release, long waitNanos, CompletableFuture<ReleaseResult> released) {
         StoreHold ended = release.hold();
-        String before = ended.unconfirmed;
+        String before = ended.unconfirmed();
         if (before == null) {
             release(release, ReleaseReply.NOT_HELD, waitNanos, released);
         } else {

@@ -113,8 +113,15 @@ record LeaseOperations(
         private @Nullable CompletableFuture<ReleaseResult> release(StoreHold hold, long waitNanos) {
             long keep = keepMillis();
             LocalLock lock = registry.lockOf(hold.id);
-            hold.remove(this);
-            return lock == null ? null : executor.on(lock, waitNanos, (known, now) -> known.released(hold, keep, now));
+            calls.begin();
+            try {
+                hold.remove(this);
+                return lock == null
+                        ? null
+                        : executor.on(lock, waitNanos, (known, now) -> known.released(hold, keep, now));
+            } finally {
+                calls.end();
+            }
         }
 
         @Override
@@ -123,7 +130,7 @@ record LeaseOperations(
                 return false;
             }
             StoreHold hold = hold();
-            String before = hold.unconfirmed;
+            String before = hold.unconfirmed();
             List<CompletableFuture<Boolean>> answers = names().stream()
                     .map(name -> PendingAnswers.safely(() -> store.inspect(name))
                             .thenApply(found -> isHolder(hold, before, found)))
@@ -147,7 +154,7 @@ record LeaseOperations(
                     Objects.requireNonNull(asked.withLeaseTime(leaseTime).leaseTime());
             StoreHold hold = hold();
             boolean held = isHeld();
-            if (held && hold.unconfirmed != null) {
+            if (held && hold.unconfirmed() != null) {
                 return CompletableFuture.failedFuture(
                         new StoreException("the store has not confirmed yet that the writer is a reader now", null));
             }
@@ -220,15 +227,8 @@ record LeaseOperations(
             StoreHold before = hold();
             LocalLock lock = registry.lockOf(before.id);
             ClockReading now = context.now();
-            StoreHold reader = new StoreHold(
-                    before.names,
-                    reading(before, now),
-                    policy.attemptIds().get(),
-                    List.of(fencingToken()),
-                    now,
-                    before.deadline(),
-                    before.fixedEnd());
-            reader.unconfirmed = before.attempt();
+            StoreHold reader =
+                    before.reader(reading(before, now), policy.attemptIds().get(), fencingToken(), now);
             if (lock != null) {
                 executor.on(lock, (known, present) -> {
                     if (!isHeld() || known.hold() != before) {
@@ -284,7 +284,7 @@ record LeaseOperations(
             executor.cancel(before, before.attempt(), 0, reader.keepMillis(now));
             executor.cancel(reader, reader.attempt(), 0, reader.keepMillis(now));
         } else if (reply != null && reply.next() instanceof AcquireReply.Acquired acquired) {
-            reader.unconfirmed = null;
+            reader.confirmed();
             reader.renewed(LeasePolicy.deadline(acquired.leaseMillis(), sent), sent, now);
             renewer.watch(reader);
         } else {

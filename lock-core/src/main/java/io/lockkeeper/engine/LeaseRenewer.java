@@ -90,7 +90,7 @@ final class LeaseRenewer {
         long remaining = deadline.nanosFrom(now);
         // What follows a downgrade is renewed when the store has taken that.
         // After a suspension one clock alone may say that it ends before.
-        boolean renews = hold.unconfirmed == null && !deadline.equals(fixedEnd);
+        boolean renews = hold.unconfirmed() == null && !deadline.equals(fixedEnd);
         due(hold, renews, now, !renews ? remaining : remaining < SHORT_NANOS ? 0 : remaining / 3);
         if (hold.spec.isShared()) {
             hold.leases().stream()

@@ -47,31 +47,43 @@ final class LocalLock {
     private static final String TOO_SLOW = "the store's answer came only after the lease had ended";
     private static final State ASKING = new State.Asking();
 
-    /** Most locks that are held have no waiters: they keep no list of their own. */
-    private static final Queue<PendingRequest> NONE = new ArrayDeque<>(0);
-
     final List<String> names;
     final AcquireSpec spec;
     private final LeasePolicy policy;
-    private Queue<PendingRequest> waiters = NONE;
 
-    /** What asks or waits in the store now; null: nothing does. */
-    private @Nullable AcquireAttempt attempt;
+    /** Most locks that are held have no waiters. */
+    private static final Pending NOTHING = new Pending(0);
+
+    private volatile Pending pending = NOTHING;
 
     private volatile @Nullable StoreHold hold;
     private boolean retired;
-
-    /** When {@link #due} is to be called at the latest, on the monotonic clock. */
-    volatile long dueNanos = ClockReading.NEVER;
 
     /** Whether an error came into a decision, and callers may be unknown. */
     volatile boolean broken;
 
     private List<LockAction> decided = List.of();
 
-    /** The timer of {@link #dueNanos}, which is the executor's; null: none is set, or its time has come. */
-    @Nullable
-    Timer timer;
+    /** The callers who wait, what asks for them, and the times of both. */
+    private static final class Pending {
+
+        final Queue<PendingRequest> waiters;
+
+        /** What asks or waits in the store now; null: nothing does. */
+        @Nullable
+        AcquireAttempt attempt;
+
+        /** When {@link #due} is to be called at the latest, on the monotonic clock. */
+        volatile long dueNanos = ClockReading.NEVER;
+
+        /** The timer of that, which is the executor's; null: none is set, or its time has come. */
+        @Nullable
+        volatile Timer timer;
+
+        Pending(int callers) {
+            waiters = new ArrayDeque<>(callers);
+        }
+    }
 
     record Timer(Scheduler.Timeout timeout, long nanos) {}
 
@@ -104,12 +116,12 @@ final class LocalLock {
     @Nullable
     List<LockAction> enter(PendingRequest waiter, ClockReading now) {
         StoreHold held = hold;
-        boolean empty = attempt == null && held == null;
+        boolean empty = pending.attempt == null && held == null;
         if (retired || (held != null && spec.isShared() && !policy.mayJoin(held, now))) {
             return null;
         } else if (held != null && spec.isShared()) {
             grant(waiter, held, LockListener.Way.ANSWER);
-        } else if (empty || waiter.waits || isAsking()) {
+        } else if (empty || waiter.waits() || isAsking()) {
             wait(waiter);
             if (empty) {
                 ask(true, now);
@@ -122,16 +134,13 @@ final class LocalLock {
     }
 
     private void wait(PendingRequest waiter) {
-        if (waiters == NONE) {
-            waiters = new ArrayDeque<>(2);
-        }
-        waiters.add(waiter);
+        pending().waiters.add(waiter);
         dueBy(waiter.timerNanos());
     }
 
     /** The fair callers who came before have their places in the store. */
     List<LockAction> turn(ClockReading now) {
-        AcquireAttempt next = attempt;
+        AcquireAttempt next = pending.attempt;
         if (next != null && next.gated) {
             next.gated = false;
             next.asked = now;
@@ -142,7 +151,7 @@ final class LocalLock {
 
     /** A caller has left, or must: it was cancelled, interrupted, or the engine closes. */
     List<LockAction> left(PendingRequest waiter) {
-        waiters.remove(waiter);
+        pending.waiters.remove(waiter);
         giveUpUnneededPlace();
         return decided();
     }
@@ -155,10 +164,13 @@ final class LocalLock {
 
     /** A time has come: that of callers whom no thread of theirs tells so is up, or it is time to ask again. */
     List<LockAction> due(ClockReading now, PendingAnswers.Heard heard) {
-        dueNanos = ClockReading.NEVER;
-        waiters.stream().filter(waiter -> waiter.isDue(now)).toList().forEach(waiter -> timeUp(waiter, now, heard));
-        waiters.forEach(waiter -> dueBy(waiter.timerNanos()));
-        AcquireAttempt waiting = attempt;
+        pending.dueNanos = ClockReading.NEVER;
+        pending.waiters.stream()
+                .filter(waiter -> waiter.isDue(now))
+                .toList()
+                .forEach(waiter -> timeUp(waiter, now, heard));
+        pending.waiters.forEach(waiter -> dueBy(waiter.timerNanos()));
+        AcquireAttempt waiting = pending.attempt;
         State.Queued state = waiting();
         if (waiting != null && state != null) {
             if (state.pollNanos != ClockReading.NEVER && state.pollNanos - now.nanos() <= 0) {
@@ -170,7 +182,7 @@ final class LocalLock {
     }
 
     private void dueBy(long nanos) {
-        dueNanos = earlier(dueNanos, nanos);
+        pending.dueNanos = earlier(pending.dueNanos, nanos);
     }
 
     private static long earlier(long nanos, long other) {
@@ -180,8 +192,10 @@ final class LocalLock {
     /** Where the store owes a caller an answer, that ends the wait a moment later, also where the lock is held. */
     private void timeUp(PendingRequest waiter, ClockReading now, PendingAnswers.Heard heard) {
         // One that is not in the queue has its answer on the way, perhaps on a thread that has no processor.
-        boolean queued = waiters.contains(waiter);
-        boolean owed = attempt != null && attempt.asked != null && (!attempt.gated || isSilentTo(waiter, now, heard));
+        boolean queued = pending.waiters.contains(waiter);
+        boolean owed = pending.attempt != null
+                && pending.attempt.asked != null
+                && (!pending.attempt.gated || isSilentTo(waiter, now, heard));
         if (!waiter.inGrace && (owed || !queued)) {
             waiter.beginGrace(now);
             return;
@@ -192,7 +206,7 @@ final class LocalLock {
             failure = new StoreException("the store has not answered within " + millis + " ms", null);
         }
         String holder = holder();
-        waiters.remove(waiter);
+        pending.waiters.remove(waiter);
         waiter.endNanos = ClockReading.NEVER;
         giveUpUnneededPlace();
         decide(failure == null ? new LockAction.Refuse(waiter, holder) : new LockAction.Fail(waiter, failure));
@@ -203,7 +217,7 @@ final class LocalLock {
      * by any answer that the store has given meanwhile.
      */
     private boolean isSilentTo(PendingRequest waiter, ClockReading now, PendingAnswers.Heard heard) {
-        AcquireAttempt asking = attempt;
+        AcquireAttempt asking = pending.attempt;
         if (asking == null || asking.asked == null) {
             return false;
         } else if (waiter.triesAtOnce) {
@@ -216,9 +230,9 @@ final class LocalLock {
     }
 
     private void giveUpUnneededPlace() {
-        AcquireAttempt waiting = attempt;
+        AcquireAttempt waiting = pending.attempt;
         boolean awaited = waiting != null && waiting.isAsking() && !waiting.gated;
-        if (!waiters.isEmpty() || retired || hold != null || awaited) {
+        if (!pending.waiters.isEmpty() || retired || hold != null || awaited) {
             return;
         }
         if (waiting != null) {
@@ -230,7 +244,7 @@ final class LocalLock {
     // ---- the store's answers ----
 
     List<LockAction> replied(AcquireAttempt asked, ClockReading sent, AcquireReply reply, ClockReading now) {
-        if (asked != attempt) {
+        if (asked != pending.attempt) {
             repliedAfterTheEnd(asked, sent, reply, now);
         } else if (asked.revoked || reply instanceof AcquireReply.Ended) {
             startOver(asked, now);
@@ -246,15 +260,15 @@ final class LocalLock {
         } else if (reply instanceof AcquireReply.Busy busy) {
             busy(asked, busy.holder(), now);
         }
-        if (attempt != null) {
-            attempt.roundTripNanos = now.nanos() - sent.nanos();
+        if (pending.attempt != null) {
+            pending.attempt.roundTripNanos = now.nanos() - sent.nanos();
         }
         return decided();
     }
 
     List<LockAction> failed(AcquireAttempt asked, StoreException failure, ClockReading now) {
         State.Queued waiting = asked.queued();
-        if (asked != attempt) {
+        if (asked != pending.attempt) {
             if (!isHeldBy(asked)) {
                 cancelAgain(asked, now);
             }
@@ -273,7 +287,7 @@ final class LocalLock {
         boolean sent = !(failure instanceof StoreNotReadyException);
         boolean first = asked.first && asked.isAsking();
         end(asked, sent);
-        take(waiter -> (first && sent) || !waiter.waits).forEach(waiter -> {
+        take(waiter -> (first && sent) || !waiter.waits()).forEach(waiter -> {
             waiter.failure = failure;
             decide(new LockAction.Fail(waiter, failure));
         });
@@ -298,7 +312,7 @@ final class LocalLock {
         asked.asked = null;
         waiting.placed(place, sent);
         refuseImpatient(place.holder());
-        if (waiters.isEmpty()) {
+        if (pending.waiters.isEmpty()) {
             end(asked, true);
             retire();
         } else if (first && asked.grant != null) {
@@ -356,8 +370,8 @@ final class LocalLock {
 
     private void ask(boolean first, ClockReading now) {
         boolean queues = false;
-        for (PendingRequest waiter : waiters) {
-            queues |= waiter.waits;
+        for (PendingRequest waiter : pending.waiters) {
+            queues |= waiter.waits();
         }
         AcquireAttempt next = attempt(first, queues, spec.maxPasses(), ASKING);
         next.asked = now;
@@ -366,7 +380,7 @@ final class LocalLock {
     }
 
     private void askLater(@Nullable String holder, @Nullable StoreException failure, long millis, ClockReading now) {
-        if (waiters.isEmpty()) {
+        if (pending.waiters.isEmpty()) {
             retire();
             return;
         }
@@ -379,12 +393,12 @@ final class LocalLock {
 
     private AcquireAttempt attempt(boolean first, boolean queues, int passes, State state) {
         AcquireAttempt next = new AcquireAttempt(policy.attemptIds().get(), first, queues, passes, state);
-        attempt = next;
+        pending().attempt = next;
         return next;
     }
 
     private void askOrRetire(ClockReading now) {
-        if (waiters.isEmpty()) {
+        if (pending.waiters.isEmpty()) {
             retire();
         } else {
             ask(false, now);
@@ -395,7 +409,7 @@ final class LocalLock {
 
     @Nullable
     AcquireAttempt attempt(String id) {
-        return attempt != null && attempt.id.toString().equals(id) ? attempt : null;
+        return pending.attempt != null && pending.attempt.id.toString().equals(id) ? pending.attempt : null;
     }
 
     List<LockAction> granted(Grant grant, ClockReading now) {
@@ -422,7 +436,8 @@ final class LocalLock {
     /** Returns whether a grant may end before a minimum hold time that its release would have to ask for. */
     private boolean isTooShort(StoreHold begun, ClockReading now) {
         Duration left = Duration.ofNanos(begun.deadline().nanosFrom(now));
-        return waiters.stream().anyMatch(waiter -> waiter.request.minHoldTime().compareTo(left) > 0);
+        return pending.waiters.stream()
+                .anyMatch(waiter -> waiter.request.minHoldTime().compareTo(left) > 0);
     }
 
     /** The hold of the attempt that asks or waits was taken by force: the news overtook the grant, or the answer. */
@@ -465,7 +480,7 @@ final class LocalLock {
     /** Messages may have been missed, and what was missed may be younger than an answer that is on its way. */
     List<LockAction> messagesMissed(ClockReading now) {
         StoreHold held = hold;
-        AcquireAttempt waiting = attempt;
+        AcquireAttempt waiting = pending.attempt;
         State.Queued state = waiting();
         if (held != null) {
             held.contended = true;
@@ -488,8 +503,8 @@ final class LocalLock {
         // In this order: a question of the attempt that is sent just now must see the hold that it has.
         hold = begun;
         asked.state = new State.Ended(begun);
-        attempt = null;
-        PendingRequest next = waiters.poll();
+        pending.attempt = null;
+        PendingRequest next = pending.waiters.poll();
         if (next == null) {
             hold = null;
             // The last caller left before the answer: no token was used.
@@ -502,7 +517,7 @@ final class LocalLock {
         grant(next, begun, path);
         if (spec.isShared()) {
             take(reader -> true).forEach(reader -> grant(reader, begun, path));
-        } else if (!waiters.isEmpty()) {
+        } else if (!pending.waiters.isEmpty()) {
             refuseImpatient(begun.attempt());
         }
     }
@@ -527,7 +542,7 @@ final class LocalLock {
             return decided();
         }
         boolean passes = ended.hasPasses() && policy.mayJoin(ended, now);
-        PendingRequest next = passes ? waiters.poll() : null;
+        PendingRequest next = passes ? pending.waiters.poll() : null;
         if (next != null) {
             ended.pass();
             grant(next, ended, LockListener.Way.PASS);
@@ -538,7 +553,7 @@ final class LocalLock {
         // Of several locks nothing is reserved beyond the tokens that were given out.
         long lastToken = names.size() > 1 ? 0 : ended.token();
         long keep = ended.keepMillis(now);
-        if (waiters.isEmpty()) {
+        if (pending.waiters.isEmpty()) {
             retire();
             decide(new LockAction.Release(ended, lastToken, keep));
         } else if (keep > 0) {
@@ -574,14 +589,40 @@ final class LocalLock {
         broken = true;
         retired = true;
         decided = List.of();
-        if (attempt != null) {
-            end(attempt, true);
+        if (pending.attempt != null) {
+            end(pending.attempt, true);
         }
         retire();
         return decided();
     }
 
     // ---- steps ----
+
+    private Pending pending() {
+        pending = pending == NOTHING ? new Pending(2) : pending;
+        return pending;
+    }
+
+    private void forgetIfNothing() {
+        if (pending.waiters.isEmpty() && pending.attempt == null && pending.timer == null) {
+            pending = NOTHING;
+        }
+    }
+
+    long dueNanos() {
+        return pending.dueNanos;
+    }
+
+    @Nullable
+    Timer timer() {
+        return pending.timer;
+    }
+
+    /** Takes a timer for {@link #dueNanos}; null: there is none any more. */
+    void timer(@Nullable Timer timer) {
+        pending.timer = timer;
+        forgetIfNothing();
+    }
 
     private void decide(LockAction action) {
         if (decided.isEmpty()) {
@@ -591,9 +632,9 @@ final class LocalLock {
     }
 
     private List<LockAction> decided() {
-        if (waiters.isEmpty()) {
-            waiters = NONE;
-            dueNanos = ClockReading.NEVER;
+        if (pending.waiters.isEmpty()) {
+            pending.dueNanos = ClockReading.NEVER;
+            forgetIfNothing();
         }
         List<LockAction> actions = decided;
         decided = List.of();
@@ -603,7 +644,7 @@ final class LocalLock {
     /** The attempt ends without a hold; it may have something in the store. */
     private void end(AcquireAttempt ended, boolean inStore) {
         ended.state = new State.Ended(null);
-        attempt = null;
+        pending.attempt = null;
         decide(inStore ? new LockAction.Cancel(ended, 0) : new LockAction.Forget(ended));
     }
 
@@ -613,25 +654,25 @@ final class LocalLock {
     }
 
     private List<PendingRequest> take(Predicate<PendingRequest> which) {
-        if (waiters.isEmpty()) {
+        if (pending.waiters.isEmpty()) {
             return List.of();
         }
-        List<PendingRequest> taken = waiters.stream().filter(which).toList();
-        waiters.removeIf(which);
+        List<PendingRequest> taken = pending.waiters.stream().filter(which).toList();
+        pending.waiters.removeIf(which);
         return taken;
     }
 
     /** Callers who do not wait are refused: another attempt holds the lock. */
     private void refuseImpatient(String holder) {
-        take(waiter -> !waiter.waits).forEach(waiter -> decide(new LockAction.Refuse(waiter, holder)));
+        take(waiter -> !waiter.waits()).forEach(waiter -> decide(new LockAction.Refuse(waiter, holder)));
     }
 
     private boolean isAsking() {
-        return attempt != null && attempt.isAsking();
+        return pending.attempt != null && pending.attempt.isAsking();
     }
 
     private State.@Nullable Queued waiting() {
-        return attempt == null ? null : attempt.queued();
+        return pending.attempt == null ? null : pending.attempt.queued();
     }
 
     /** Returns why the store cannot tell who holds the lock; null: it can. */

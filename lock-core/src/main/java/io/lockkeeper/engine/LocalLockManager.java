@@ -74,7 +74,6 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
     private final AtomicBoolean closing = new AtomicBoolean();
     private final CompletableFuture<@Nullable Void> closed = new CompletableFuture<>();
     private final AtomicBoolean looks = new AtomicBoolean();
-    private volatile boolean refusesNew;
     private volatile boolean refusesAll;
 
     LocalLockManager(LockStore store, LockManager.Settings settings, EngineContext context, StoredInstance instance) {
@@ -138,7 +137,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
 
     private void enter(PendingRequest request, long waitNanos) {
         boolean reads = request.request.mode() == LockMode.READ;
-        if (request.waits && !reads) {
+        if (request.waits() && !reads) {
             // Readers join each other without asking the store, which would send them behind this waiter.
             for (String name : request.request.names()) {
                 LocalLock reading = readers.get(name);
@@ -209,7 +208,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
                 : AcquireSpec.bounded(request.request.retryDelay());
         long nanos = delay.toNanos() / 2 + context.random().applyAsLong(0, delay.toNanos());
         Runnable again = () -> calls.untilDone(() -> retryNow(request));
-        context.scheduler().schedule(() -> context.background().execute(again), nanos);
+        context.scheduler().schedule(() -> calls.run(context.background(), again), nanos);
     }
 
     private void retryNow(PendingRequest request) {
@@ -345,7 +344,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
     // ---- the end ----
 
     private boolean refuses(PendingRequest request) {
-        return refusesAll || (refusesNew && !request.nested && !isOfHolder(request));
+        return refusesAll || (closing.get() && !request.nested && !isOfHolder(request));
     }
 
     /** Returns whether a thread waits that has leases, which it may not be able to end before it goes on. */
@@ -375,7 +374,6 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
      */
     CompletableFuture<?> close(@Nullable Thread waiting, Scheduler timer) {
         if (closing.compareAndSet(false, true)) {
-            refusesNew = true;
             refuseAll();
             int held = registry.leases.get();
             if (held > 0) {

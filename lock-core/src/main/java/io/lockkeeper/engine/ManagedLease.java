@@ -62,9 +62,6 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     volatile LockRequest request;
     private volatile StoreHold hold;
 
-    /** How long the lock stays taken, from the grant on. */
-    private volatile Duration minHold;
-
     private volatile State state = State.HELD;
 
     /** Whether no caller receives the lease, perhaps because an error ended the call. */
@@ -91,7 +88,6 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
             Scheduler clock) {
         this.owedReleases = owedReleases;
         this.request = request;
-        this.minHold = AcquireSpec.bounded(request.minHoldTime());
         this.hold = hold;
         this.token = token;
         this.grantedNanos = clock.nanoTime();
@@ -248,7 +244,8 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
         Duration heldBefore = heldFor();
         boolean extended = extend(leaseTime);
         if (extended) {
-            minHold = minimum.isZero() ? minimum : heldBefore.plus(minimum);
+            // From the grant on, as in each request.
+            request = request.withMinHoldTime(minimum.isZero() ? minimum : heldBefore.plus(minimum));
         }
         return extended;
     }
@@ -425,7 +422,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
 
     @Override
     public long keepMillis() {
-        Duration keep = minHold.minus(heldFor());
+        Duration keep = AcquireSpec.bounded(request.minHoldTime()).minus(heldFor());
         return abandoned || keep.isNegative() ? 0 : keep.plusNanos(999_999).toMillis();
     }
 

@@ -50,9 +50,6 @@ final class PendingRequest extends CompletableFuture<ManagedLease> {
     /** When the present try began: the first one, or a retry. Guarded by the local lock. */
     ClockReading tried;
 
-    /** Whether the caller waits for a held lock; false: it wants an answer at once. Guarded by the local lock. */
-    boolean waits;
-
     /** Whether the time is up, and an answer that is due at any moment is awaited. Guarded by the local lock. */
     boolean inGrace;
 
@@ -95,11 +92,16 @@ final class PendingRequest extends CompletableFuture<ManagedLease> {
         this.result = result;
         this.blocking = result == null && request.retryCount() == 0;
         Duration wait = request.retryCount() > 0 || request.waitTime() == null ? Duration.ZERO : request.waitTime();
-        this.waits = !wait.isZero();
-        this.triesAtOnce = !waits;
-        this.patienceNanos =
-                !waits ? commandTimeout.toNanos() : wait.compareTo(WITHOUT_LIMIT) > 0 ? Long.MAX_VALUE : wait.toNanos();
+        this.triesAtOnce = wait.isZero();
+        this.patienceNanos = triesAtOnce
+                ? commandTimeout.toNanos()
+                : wait.compareTo(WITHOUT_LIMIT) > 0 ? Long.MAX_VALUE : wait.toNanos();
         this.endNanos = isLimited() ? asked.nanos() + patienceNanos : ClockReading.NEVER;
+    }
+
+    /** Returns whether the caller waits for a held lock; false: it wants an answer at once. */
+    boolean waits() {
+        return !triesAtOnce && !inGrace;
     }
 
     boolean isLimited() {
@@ -120,7 +122,6 @@ final class PendingRequest extends CompletableFuture<ManagedLease> {
     /** The time is up, and is prolonged by a moment. */
     void beginGrace(ClockReading now) {
         inGrace = true;
-        waits = false;
         endNanos = now.nanos() + Math.max(LEAST_GRACE_NANOS, leftNanos(now) + GRACE_NANOS);
     }
 

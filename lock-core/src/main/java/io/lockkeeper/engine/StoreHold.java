@@ -47,17 +47,13 @@ final class StoreHold {
     final AcquireSpec.AttemptId id;
     final long begunNanos;
     private final long firstToken;
-
-    /** The tokens of several locks, which never pass on; null: there is one. */
-    private final @Nullable List<Long> tokens;
-
     private volatile @Nullable String ended;
 
     /** How many callers hold the lock by this hold, or are about to. */
     int holders;
 
     private int passes;
-    private int passesUncontended;
+    private short passesUncontended;
 
     /** Whether others wait in the store, or may. */
     volatile boolean contended = true;
@@ -65,25 +61,10 @@ final class StoreHold {
     /** Whether it must not pass on, nor be joined: a holder wants another end, or a writer waits. */
     volatile boolean pinned;
 
-    /** When the lock may be free at the earliest, on the monotonic clock. */
-    private long freeNanos;
-
     private volatile ClockReading deadline;
 
     /** Why its deadline has ended it, once that was seen: no renewal brings the hold back. Null: it was not. */
     private volatile @Nullable String expired;
-
-    /** Null while the hold is renewed. */
-    private volatile @Nullable ClockReading fixedEnd;
-
-    /** The longest time for which the store was asked to keep it, in ms; written under this. */
-    private volatile long mostMillis;
-
-    /** When another end was asked for; null: never. Guarded by this. */
-    private @Nullable ClockReading limited;
-
-    /** The exclusive attempt that this hold follows by a downgrade which the store has not confirmed; null: none. */
-    volatile @Nullable String unconfirmed;
 
     /** When to renew this hold, on the monotonic clock, or never. Written by the renewer. */
     volatile long renewalNanos = ClockReading.NEVER;
@@ -91,7 +72,37 @@ final class StoreHold {
     /** The one who holds the lock now; null: no caller. Of readers there is a set instead. */
     private volatile @Nullable Holder holder;
 
-    private final @Nullable Set<Holder> readers;
+    /** Null: it is as most holds are. */
+    private volatile @Nullable Special special;
+
+    /** What most holds do not have, which are exclusive, of one lock, and renewed until they are released. */
+    private static final class Special {
+
+        /** The tokens of several locks, which never pass on; null: there is one. */
+        @Nullable
+        List<Long> tokens;
+
+        @Nullable
+        Set<Holder> readers;
+
+        /** Null while the hold is renewed. */
+        @Nullable
+        volatile ClockReading fixedEnd;
+
+        /** When another end was asked for; null: never. Guarded by the hold. */
+        @Nullable
+        ClockReading limited;
+
+        /** The longest time for which the store was asked to keep it, in ms, if longer than its lease. */
+        volatile long mostMillis;
+
+        /** When the lock may be free at the earliest, on the monotonic clock. Guarded by the local lock. */
+        long freeNanos = ClockReading.NEVER;
+
+        /** The exclusive attempt that the hold follows by a downgrade which the store has not confirmed; or null. */
+        @Nullable
+        volatile String unconfirmed;
+    }
 
     StoreHold(
             List<String> names,
@@ -105,13 +116,30 @@ final class StoreHold {
         this.spec = spec;
         this.id = id;
         this.firstToken = firstTokens.get(0);
-        this.tokens = names.size() > 1 ? firstTokens : null;
         this.begunNanos = begun.nanos();
-        this.mostMillis = spec.leaseMillis();
-        this.freeNanos = begunNanos;
         this.deadline = deadline;
-        this.fixedEnd = fixedEnd;
-        this.readers = spec.isShared() ? ConcurrentHashMap.newKeySet(2) : null;
+        if (firstTokens.size() > 1 || spec.isShared() || fixedEnd != null) {
+            Special known = special();
+            known.tokens = firstTokens;
+            known.readers = spec.isShared() ? ConcurrentHashMap.newKeySet(2) : null;
+            known.fixedEnd = fixedEnd;
+        }
+    }
+
+    /** Creates the hold of a reader that follows this exclusive one, until the store confirms it: {@link #confirmed}. */
+    StoreHold reader(AcquireSpec reading, AcquireSpec.AttemptId attempt, long token, ClockReading now) {
+        StoreHold reader = new StoreHold(names, reading, attempt, List.of(token), now, deadline(), fixedEnd());
+        reader.special().unconfirmed = attempt();
+        return reader;
+    }
+
+    private synchronized Special special() {
+        Special known = special;
+        if (known == null) {
+            known = new Special();
+            special = known;
+        }
+        return known;
     }
 
     String name() {
@@ -123,6 +151,17 @@ final class StoreHold {
         return id.toString();
     }
 
+    /** Returns the exclusive attempt that may hold the lock still, as the store has not confirmed a downgrade. */
+    @Nullable
+    String unconfirmed() {
+        Special known = special;
+        return known == null ? null : known.unconfirmed;
+    }
+
+    void confirmed() {
+        special().unconfirmed = null;
+    }
+
     // ---- tokens, passes and holders ----
 
     /** Returns the token of the present holder, of the first lock. */
@@ -132,13 +171,14 @@ final class StoreHold {
 
     /** Returns the token of one of several locks, by its place among the names. */
     long token(int index) {
-        return Objects.requireNonNull(tokens).get(index);
+        return Objects.requireNonNull(special().tokens).get(index);
     }
 
     /** No others wait in the store: all the passes that the attempt reserved may be used. */
     void uncontended(int reservedPasses) {
         contended = false;
-        passesUncontended = reservedPasses;
+        // At most as many as there are tokens in a block, which is less than a short can be.
+        passesUncontended = (short) reservedPasses;
     }
 
     /** Returns how often the next hold may pass: as long as its time allows, if no one else came in this turn. */
@@ -156,18 +196,30 @@ final class StoreHold {
 
     /** One of its holders has ended, and keeps the lock taken for a while. */
     void keep(long millis, ClockReading now) {
-        long end = now.nanos() + TimeUnit.MILLISECONDS.toNanos(millis);
-        if (end - freeNanos > 0) {
-            freeNanos = end;
+        if (millis > 0) {
+            Special known = special();
+            long end = now.nanos() + TimeUnit.MILLISECONDS.toNanos(millis);
+            if (known.freeNanos == ClockReading.NEVER || end - known.freeNanos > 0) {
+                known.freeNanos = end;
+            }
         }
     }
 
     /** Returns how long the lock stays taken after its holders, in ms. */
     long keepMillis(ClockReading now) {
-        return Math.max(0, (freeNanos - now.nanos() + 999_999) / 1_000_000);
+        Special known = special;
+        return known == null || known.freeNanos == ClockReading.NEVER
+                ? 0
+                : Math.max(0, (known.freeNanos - now.nanos() + 999_999) / 1_000_000);
+    }
+
+    private @Nullable Set<Holder> readers() {
+        Special known = special;
+        return known == null ? null : known.readers;
     }
 
     void add(Holder added) {
+        Set<Holder> readers = readers();
         if (readers != null) {
             readers.add(added);
         } else {
@@ -176,6 +228,7 @@ final class StoreHold {
     }
 
     void remove(Holder removed) {
+        Set<Holder> readers = readers();
         if (readers != null) {
             readers.remove(removed);
         } else if (holder == removed) {
@@ -184,6 +237,7 @@ final class StoreHold {
     }
 
     Collection<Holder> leases() {
+        Set<Holder> readers = readers();
         Holder only = holder;
         return readers != null ? readers : only != null ? List.of(only) : List.of();
     }
@@ -205,7 +259,8 @@ final class StoreHold {
 
     @Nullable
     ClockReading fixedEnd() {
-        return fixedEnd;
+        Special known = special;
+        return known == null ? null : known.fixedEnd;
     }
 
     /** Returns whether it is held, and its deadline has not passed. False stays false. */
@@ -215,7 +270,7 @@ final class StoreHold {
 
     boolean isExpired(ClockReading now) {
         if (expired == null && deadline.hasPassedAt(now)) {
-            ClockReading end = fixedEnd;
+            ClockReading end = fixedEnd();
             // One that came by a message ends too early where the store does not give it the rest of its time.
             expired = end == null || !end.hasPassedAt(now) ? NOT_RENEWED : TIME_OVER;
         }
@@ -224,8 +279,9 @@ final class StoreHold {
 
     /** Moves the deadline forward, at most to a fixed end. What has expired stays so. */
     synchronized void renewed(ClockReading newDeadline, ClockReading sent, ClockReading now) {
-        ClockReading end = fixedEnd;
+        ClockReading end = fixedEnd();
         ClockReading next = end == null ? newDeadline : newDeadline.orEarlier(end);
+        ClockReading limited = special == null ? null : special.limited;
         boolean counts = limited == null || sent.isAfter(limited);
         // By both clocks: one of a grant before a suspension, of which the monotonic clock knows nothing, seems later.
         long gain = next.nanosFrom(now) - deadline.nanosFrom(now);
@@ -241,22 +297,23 @@ final class StoreHold {
      * one moves it forward again: the answer to an earlier one says nothing about the end that the store has now.
      */
     synchronized void limit(ClockReading end, ClockReading sent) {
-        limited = sent;
+        special().limited = sent;
         deadline = deadline.orEarlier(end);
     }
 
     /** The store is asked to keep it for so long from now on. */
     synchronized void asksFor(long millis) {
-        mostMillis = Math.max(mostMillis, millis);
+        special().mostMillis = Math.max(special().mostMillis, millis);
     }
 
     long mostMillis() {
-        return mostMillis;
+        Special known = special;
+        return Math.max(spec.leaseMillis(), known == null ? 0 : known.mostMillis);
     }
 
     synchronized void fix(ClockReading end, ClockReading now) {
         if (!isExpired(now)) {
-            fixedEnd = end;
+            special().fixedEnd = end;
             deadline = end;
         }
     }

@@ -163,7 +163,7 @@ class LocalLockAnswersTest {
         fixture.queued();
         fixture.granted(fixture.grant(100));
 
-        assertThat(lock.dueNanos).isEqualTo(ClockReading.NEVER);
+        assertThat(lock.dueNanos()).isEqualTo(ClockReading.NEVER);
     }
 
     @Test

@@ -173,9 +173,9 @@ final class LocalLockFixture {
 
     /** Returns after how many milliseconds something has its time. */
     long dueIn() {
-        return lock.dueNanos == ClockReading.NEVER
+        return lock.dueNanos() == ClockReading.NEVER
                 ? Long.MAX_VALUE
-                : TimeUnit.NANOSECONDS.toMillis(lock.dueNanos - time.nanoTime());
+                : TimeUnit.NANOSECONDS.toMillis(lock.dueNanos() - time.nanoTime());
     }
 
     /** The next time comes. */

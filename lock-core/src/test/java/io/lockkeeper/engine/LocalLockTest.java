@@ -261,7 +261,7 @@ class LocalLockTest {
         assertThat(lock.left(second)).containsExactly(new Cancel(fixture.asked(), 0), new Retire());
 
         assertThat(fixture.asked().isOver()).isTrue();
-        assertThat(lock.dueNanos).isEqualTo(ClockReading.NEVER);
+        assertThat(lock.dueNanos()).isEqualTo(ClockReading.NEVER);
     }
 
     @Test
@@ -415,7 +415,7 @@ class LocalLockTest {
     void aBlockedThreadEndsItsWaitItself() {
         fixture.enter(fixture.caller(Duration.ofMillis(500)));
 
-        assertThat(lock.dueNanos).isEqualTo(ClockReading.NEVER);
+        assertThat(lock.dueNanos()).isEqualTo(ClockReading.NEVER);
     }
 
     @Test
@@ -432,7 +432,7 @@ class LocalLockTest {
 
         assertThat(fixture.dueIn()).isEqualTo(600);
         lock.left(patient);
-        assertThat(lock.dueNanos).as("nothing is left that has a time").isEqualTo(ClockReading.NEVER);
+        assertThat(lock.dueNanos()).as("nothing is left that has a time").isEqualTo(ClockReading.NEVER);
     }
 
     @Test

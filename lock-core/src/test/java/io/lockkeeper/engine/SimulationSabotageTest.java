@@ -35,10 +35,12 @@ class SimulationSabotageTest {
                 "LocalLock",
                 "if (gone == hold) {\n            hold = null;\n            askOrRetire(now);",
                 "if (gone == hold) {\n            hold = null;"),
-        A_HOLD_PASSES_WITHOUT_END("LocalLock", "passes ? waiters.poll() : null", "waiters.poll()"),
+        A_HOLD_PASSES_WITHOUT_END("LocalLock", "passes ? pending.waiters.poll() : null", "pending.waiters.poll()"),
         A_REFUSAL_COMES_LATE("PendingRequest", "leftNanos(now) + GRACE_NANOS", "leftNanos(now) + 20 * GRACE_NANOS"),
         LOCAL_CALLERS_ARE_SERVED_FROM_THE_END(
-                "LocalLock", "waiters.add(waiter);", "((ArrayDeque<PendingRequest>) waiters).addFirst(waiter);"),
+                "LocalLock",
+                "pending().waiters.add(waiter);",
+                "((ArrayDeque<PendingRequest>) pending().waiters).addFirst(waiter);"),
         A_LOSS_IS_NOT_TOLD("LeaseRenewer", "ends.add(() -> lose.accept(hold, hold.endReason()));", ""),
         A_LOSS_IS_TOLD_TWICE("ManagedLease", "if (state != from) {", "if (state == State.RELEASED) {"),
         A_CALLBACK_RUNS_IN_THE_BACKGROUND(
@@ -57,7 +59,7 @@ class SimulationSabotageTest {
                 "LeaseOperations",
                 "if (!reader.isOver() && reply == null) {",
                 "if (!reader.isOver() && reply == null) { executor.cancel(before, before.attempt(), 0, 0);"),
-        A_DOWNGRADED_LEASE_HAS_NO_DEADLINE("LeaseOperations", "before.deadline(),", "now.plusMillis(1L << 40),"),
+        A_DOWNGRADED_LEASE_HAS_NO_DEADLINE("StoreHold", "now, deadline(),", "now, now.plusMillis(1L << 40),"),
         CLOSE_DOES_NOT_WAIT_FOR_ANSWERS(
                 "PendingAnswers", "none = awaited;\n        tellIfNone();", "awaited.complete(null);"),
         CLOSE_LEAVES_WHAT_IS_HELD(
@@ -68,7 +70,8 @@ class SimulationSabotageTest {
                 "ManagedLease", "endReason().equals(StoreHold.TIME_OVER)", "endReason().isEmpty()"),
         AN_ERROR_OF_A_RENEWAL_COSTS_THE_LOCK(
                 "LeaseRenewer", "CompletableFuture.failedFuture(failure)", "new CompletableFuture<>()"),
-        A_MINIMUM_HOLD_TIME_IS_FORGOTTEN("StoreHold", "if (end - freeNanos > 0) {", "if (end == 0) {");
+        A_MINIMUM_HOLD_TIME_IS_FORGOTTEN(
+                "StoreHold", "if (known.freeNanos == ClockReading.NEVER || end", "if (end == 0 && end");
 
         private final String file;
         private final String part;
