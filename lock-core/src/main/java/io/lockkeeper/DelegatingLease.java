@@ -12,7 +12,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** A lease that stands for others, and is held while it was not released and all of them are held. */
-abstract class DelegatingLease implements LockManager.Lease {
+class DelegatingLease implements LockManager.Lease {
 
     private static final Logger log = LoggerFactory.getLogger(LockLease.class);
 
@@ -23,13 +23,17 @@ abstract class DelegatingLease implements LockManager.Lease {
             List.of(ReleaseResult.RELEASED, ReleaseResult.ALREADY_RELEASED, ReleaseResult.UNKNOWN, ReleaseResult.LOST);
 
     final LockRequest request;
+    private final List<LockManager.Lease> leases;
     private volatile boolean released;
 
-    DelegatingLease(LockRequest request) {
+    DelegatingLease(LockRequest request, List<LockManager.Lease> leases) {
         this.request = request;
+        this.leases = leases;
     }
 
-    abstract List<LockManager.Lease> leases();
+    List<LockManager.Lease> leases() {
+        return leases;
+    }
 
     @Override
     public boolean isReleased() {

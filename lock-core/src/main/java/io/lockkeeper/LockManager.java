@@ -9,8 +9,8 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The only door from a {@link LockTemplate} to the machinery below it: leases, never reentrant. Every
- * request that arrives here has its defaults filled in.
+ * The only door from a {@link LockTemplate} to the machinery below it: leases, never reentrant. Every request that
+ * arrives here has its defaults filled in.
  *
  * <p>Internal: public for the engine alone, and may change in any release.
  */

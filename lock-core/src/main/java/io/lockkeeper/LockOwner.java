@@ -3,7 +3,9 @@ package io.lockkeeper;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.function.Predicate;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,10 +21,6 @@ record LockOwner(List<NestedLease> levels, List<LockRequest> owed) {
 
     /** So many missing unlocks are remembered for each owner. */
     private static final int MOST_OWED = 1_000;
-
-    boolean isOutside() {
-        return levels.isEmpty() && owed.isEmpty();
-    }
 
     LockOwner enter(NestedLease level) {
         return new LockOwner(plus(levels, level), owed);
@@ -44,6 +42,10 @@ record LockOwner(List<NestedLease> levels, List<LockRequest> owed) {
         return last == null ? this : new LockOwner(levels, minus(owed, last));
     }
 
+    boolean isOutside() {
+        return levels.isEmpty() && owed.isEmpty();
+    }
+
     /** Returns the last level that an unlock of this ends; null: there is none. */
     @Nullable
     NestedLease lastLocked(LockRequest request) {
@@ -60,17 +62,30 @@ record LockOwner(List<NestedLease> levels, List<LockRequest> owed) {
     /** Returns the hold of a name that this owner entered first, and that goes on; null: there is none. */
     @Nullable
     ReentrantHold find(String name, LockMode mode) {
-        for (NestedLease level : levels) {
-            ReentrantHold hold = level.find(name, mode);
-            if (hold != null) {
-                return hold;
-            }
+        // Without an iterator: every acquisition looks here, mostly at nothing.
+        ReentrantHold found = null;
+        for (int i = 0; found == null && i < levels.size(); i++) {
+            found = levels.get(i).find(name, mode);
         }
-        return null;
+        return found;
     }
 
-    /** Returns how many levels this owner has of a name, for reading or not; 0 where it does not hold it. */
-    int holdCount(String name, LockMode mode) {
+    /** Returns the leases of the holds of all names of a request. */
+    List<LockManager.Lease> leases(LockRequest request) {
+        return request.names().stream()
+                .map(name -> find(name, request.mode()))
+                .filter(Objects::nonNull)
+                .map(ReentrantHold::lease)
+                .distinct()
+                .toList();
+    }
+
+    /** Returns how many levels this owner has of each name, for reading or not; 0 where it does not hold it. */
+    IntStream holdCounts(LockRequest request) {
+        return request.names().stream().mapToInt(name -> holdCount(name, request.mode()));
+    }
+
+    private int holdCount(String name, LockMode mode) {
         ReentrantHold hold = find(name, mode);
         return hold == null || !hold.lease().isHeld()
                 ? 0
@@ -90,23 +105,32 @@ record LockOwner(List<NestedLease> levels, List<LockRequest> owed) {
     }
 
     static <T> List<T> plus(List<T> all, T one) {
-        if (all.isEmpty()) {
-            return List.of(one);
-        }
-        List<T> more = new ArrayList<>(all.size() + 1);
-        more.addAll(all);
-        more.add(one);
-        return more;
+        return switch (all.size()) {
+            case 0 -> List.of(one);
+            case 1 -> List.of(all.get(0), one);
+            default -> {
+                List<T> more = new ArrayList<>(all.size() + 1);
+                all.forEach(more::add);
+                more.add(one);
+                yield more;
+            }
+        };
     }
 
     /** Returns a list without the last of its elements that is equal to a given one. */
     static <T> List<T> minus(List<T> all, T one) {
         int last = all.lastIndexOf(one);
-        if (last < 0 || all.size() == 1) {
-            return last < 0 ? all : List.of();
+        if (last < 0) {
+            return all;
         }
-        List<T> rest = new ArrayList<>(all);
-        rest.remove(last);
-        return rest;
+        return switch (all.size()) {
+            case 1 -> List.of();
+            case 2 -> List.of(all.get(1 - last));
+            default -> {
+                List<T> rest = new ArrayList<>(all);
+                rest.remove(last);
+                yield rest;
+            }
+        };
     }
 }

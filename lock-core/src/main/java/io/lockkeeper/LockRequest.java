@@ -12,21 +12,24 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What to lock and how. Immutable: made with {@link #of} and changed with the {@code with} methods, each of which
- * returns a new request. What is not set (null) takes the default of the {@link LockTemplate}. A value out of range is
- * refused at once, with an {@link IllegalArgumentException}, before the store is asked for anything.
+ * returns a new request with another value as described here. What is not set (null) takes the default of the
+ * {@link LockTemplate}. A value out of range is refused at once, with an {@link IllegalArgumentException}.
  *
  * @param names the locks to hold together: at least one, without duplicates, each not blank and at most 512 bytes in
  *     UTF-8
  * @param mode how the locks are shared; {@link LockMode#EXCLUSIVE} unless set
  * @param waitTime how long to wait for the lock; zero: try once; longer than can be measured: without limit; null: the
  *     template's default
- * @param leaseTime the fixed end of the hold, at least 100 ms after the grant; longer than 100 years: 100 years; null:
- *     renewed until it is released
- * @param retryCount the number of further attempts after the first; 0: wait instead
+ * @param leaseTime the fixed end of the hold, at least 100 ms after the grant: it is not renewed, and ends by itself;
+ *     longer than 100 years: 100 years; null: renewed until it is released (there is no -1 for that)
+ * @param retryCount the number of further attempts after the first, which never queue: the wait time is then ignored;
+ *     0: wait instead
  * @param retryDelay the time between two attempts, at least 1 ms, varied at random by up to a half of it in both
  *     directions; null: the template's default
- * @param minHoldTime how long the lock stays taken at least, even after its release; zero: not at all
- * @param label a name for metrics that takes few different values; null: none
+ * @param minHoldTime how long the lock stays taken from the grant on at least, even when it is released before: for
+ *     work that machines with different clocks start at the same moment and only one must do; zero: not at all
+ * @param label a name under which metrics count the request: one of a few values, such as a class and a method; null:
+ *     none
  */
 public record LockRequest(
         List<String> names,
@@ -83,41 +86,35 @@ public record LockRequest(
         return new LockRequest(list, LockMode.EXCLUSIVE, null, null, 0, null, Duration.ZERO, null);
     }
 
-    /** Sets how the lock is shared. */
+    /** Sets how the locks are shared. */
     public LockRequest withMode(LockMode mode) {
         return new LockRequest(names, mode, waitTime, leaseTime, retryCount, retryDelay, minHoldTime, label);
     }
 
-    /** Sets how long to wait for the lock; zero: try once; longer than can be measured: without limit. */
+    /** Sets how long to wait; not null. */
     public LockRequest withWaitTime(Duration waitTime) {
         Objects.requireNonNull(waitTime, "waitTime must not be null");
         return new LockRequest(names, mode, waitTime, leaseTime, retryCount, retryDelay, minHoldTime, label);
     }
 
-    /**
-     * Gives the hold a fixed end, 100 ms or more from the grant: it is not renewed, and ends by itself. There is no -1
-     * for "until it is released", which is a request without a lease time.
-     */
+    /** Gives the hold a fixed end; not null: a request that is renewed is one without a lease time. */
     public LockRequest withLeaseTime(Duration leaseTime) {
         Objects.requireNonNull(leaseTime, "leaseTime must not be null");
         return new LockRequest(names, mode, waitTime, leaseTime, retryCount, retryDelay, minHoldTime, label);
     }
 
-    /** Tries several times instead of waiting in the queue; the wait time is then ignored. With 0 retries it waits. */
+    /** Sets how often to try again instead of waiting, and after which time; not null. */
     public LockRequest withRetries(int retryCount, Duration retryDelay) {
         Objects.requireNonNull(retryDelay, "retryDelay must not be null");
         return new LockRequest(names, mode, waitTime, leaseTime, retryCount, retryDelay, minHoldTime, label);
     }
 
-    /**
-     * Keeps the lock taken for a minimum of time from the grant, even when it is released before: for work that several
-     * machines with different clocks start at the same moment and that only one of them must do. Zero: none.
-     */
+    /** Sets how long the lock stays taken at least; not null. */
     public LockRequest withMinHoldTime(Duration minHoldTime) {
         return new LockRequest(names, mode, waitTime, leaseTime, retryCount, retryDelay, minHoldTime, label);
     }
 
-    /** Sets the name under which metrics count the request: one of a few values, such as a class and a method. */
+    /** Sets the name for metrics; not null. */
     public LockRequest withLabel(String label) {
         Objects.requireNonNull(label, "label must not be null");
         return new LockRequest(names, mode, waitTime, leaseTime, retryCount, retryDelay, minHoldTime, label);

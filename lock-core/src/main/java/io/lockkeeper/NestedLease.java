@@ -29,7 +29,7 @@ final class NestedLease extends DelegatingLease {
     private volatile @Nullable Object owner;
 
     NestedLease(ReentrantHolds holds, LockRequest request, Kind kind) {
-        super(request);
+        super(request, List.of());
         this.holds = holds;
         this.kind = kind;
     }
@@ -110,10 +110,7 @@ final class NestedLease extends DelegatingLease {
 
     /** Returns whether only its unlock is missing: it ended by itself, as asked. */
     boolean hasEnded() {
-        return kind == Kind.LOCK
-                && entered.stream()
-                        .allMatch(hold -> hold.isOver()
-                                || (hold.hasEnded() && hold.lease().hasEndedAsAsked()));
+        return kind == Kind.LOCK && entered.stream().allMatch(ReentrantHold::hasLapsed);
     }
 
     boolean reads() {

@@ -30,9 +30,14 @@ final class ReentrantHold {
         return over || lease.isReleased();
     }
 
-    /** Returns whether it has ended by itself, and only unlocks of it are missing. */
-    boolean hasEnded() {
-        return !lease.isHeld() && levels.stream().allMatch(level -> level.kind == NestedLease.Kind.LOCK);
+    /** Returns whether only unlocks of it are missing: no body of it is on a stack or under way. */
+    boolean hasOnlyLocks() {
+        return levels.stream().allMatch(level -> level.kind == NestedLease.Kind.LOCK);
+    }
+
+    /** Returns whether only unlocks of it are missing, because it is over or ended as asked. */
+    boolean hasLapsed() {
+        return isOver() || (lease.hasEndedAsAsked() && hasOnlyLocks());
     }
 
     /** Ends a hold that has ended by itself, whose levels are still to be left. */
@@ -88,8 +93,10 @@ final class ReentrantHold {
 
     /** Returns whether only readers are left; a set of locks stays as it is until its last level ends. */
     private boolean readsOn() {
-        return lease.mode() != LockMode.READ
-                && lease.names().size() == 1
-                && levels.stream().allMatch(NestedLease::reads);
+        boolean reads = lease.mode() != LockMode.READ && lease.names().size() == 1;
+        for (int i = 0; reads && i < levels.size(); i++) {
+            reads = levels.get(i).reads();
+        }
+        return reads;
     }
 }

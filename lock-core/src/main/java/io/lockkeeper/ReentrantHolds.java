@@ -63,7 +63,10 @@ class ReentrantHolds {
             manyOwners = FEW_OWNERS + 2 * owners.size();
         }
         forgetEnded(owner);
-        change(owner, known -> known.enter(level));
+        owners.merge(
+                owner,
+                LockOwner.OUTSIDE.enter(level),
+                (known, only) -> known.enter(only.levels().get(0)));
     }
 
     /** Takes an owner out of a level, on any thread. */
@@ -80,7 +83,9 @@ class ReentrantHolds {
 
     /** Forgets the locks of an owner that ended by themselves; their unlocks are owed from now on. */
     private void forgetEnded(Object owner) {
-        for (NestedLease level : known(owner).levels()) {
+        LockOwner before = known(owner);
+        for (int i = 0; i < before.levels().size(); i++) {
+            NestedLease level = before.levels().get(i);
             if (level.hasEnded()) {
                 change(owner, known -> known.owe(level));
                 if (level.leases().stream().anyMatch(LockManager.Lease::hasEndedAsAsked)) {
@@ -93,8 +98,8 @@ class ReentrantHolds {
     }
 
     private void change(Object owner, UnaryOperator<LockOwner> change) {
-        owners.compute(owner, (same, known) -> {
-            LockOwner changed = change.apply(known == null ? LockOwner.OUTSIDE : known);
+        owners.computeIfPresent(owner, (same, known) -> {
+            LockOwner changed = change.apply(known);
             return changed.isOutside() ? null : changed;
         });
     }
@@ -230,16 +235,18 @@ class ReentrantHolds {
                     continue;
                 }
                 LockManager.Lease lease = hold.lease();
-                if (hold.hasEnded()) {
-                    boolean asAsked = lease.hasEndedAsAsked();
+                if (lease.isHeld()) {
+                    level.enter(hold);
+                    continue;
+                }
+                boolean beginsAnew = hold.hasLapsed();
+                if (hold.hasOnlyLocks()) {
                     hold.drop();
                     forgetEnded(owner);
-                    if (asAsked) {
-                        continue;
-                    }
                 }
-                lease.ensureHeld();
-                level.enter(hold);
+                if (!beginsAnew) {
+                    lease.ensureHeld();
+                }
             }
         }
 
@@ -305,7 +312,7 @@ class ReentrantHolds {
             result.whenComplete((done, failure) -> {
                 if (done == null) {
                     level.closeAsync();
-                    }
+                }
             });
             try {
                 manager.check(request);

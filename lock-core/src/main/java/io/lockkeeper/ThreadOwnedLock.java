@@ -79,7 +79,7 @@ final class ThreadOwnedLock implements DistributedLock {
         if (result == ReleaseResult.UNKNOWN) {
             DelegatingLease.logUnanswered(request.names());
         } else if (result == ReleaseResult.LOST
-                && leases().size() < request.names().size()) {
+                && request.names().stream().anyMatch(name -> thread().find(name, request.mode()) == null)) {
             // The last level tells: the caller of unlock() hears of it in no other way.
             log.warn(
                     "Lock '{}' had been lost, or its lease time was over, before it was unlocked",
@@ -103,41 +103,20 @@ final class ThreadOwnedLock implements DistributedLock {
     /** What this thread holds is known without asking the store. */
     @Override
     public boolean isLocked() {
-        LockOwner owner = thread();
-        return request.names().stream().anyMatch(name -> owner.holdCount(name, request.mode()) > 0)
+        return thread().holdCounts(request).anyMatch(count -> count > 0)
                 || request.names().stream().anyMatch(name -> holds.manager.isLocked(name, request.mode()));
     }
 
     @Override
     public boolean isHeldByThread(Thread thread) {
-        return holdCount(holds.known(Objects.requireNonNull(thread, "thread must not be null"))) > 0;
+        return holds.known(Objects.requireNonNull(thread, "thread must not be null"))
+                .holdCounts(request)
+                .allMatch(count -> count > 0);
     }
 
     @Override
     public int getHoldCount() {
-        return holdCount(thread());
-    }
-
-    private LockOwner thread() {
-        return holds.known(holds.self());
-    }
-
-    /** Returns how many levels an owner has of all names together. */
-    private int holdCount(LockOwner owner) {
-        return request.names().stream()
-                .mapToInt(name -> owner.holdCount(name, request.mode()))
-                .min()
-                .orElseThrow();
-    }
-
-    /** Returns the leases under which this thread holds each of the names that it holds. */
-    private List<LockManager.Lease> leases() {
-        LockOwner owner = thread();
-        return request.names().stream()
-                .map(name -> owner.find(name, request.mode()))
-                .filter(Objects::nonNull)
-                .map(ReentrantHold::lease)
-                .toList();
+        return thread().holdCounts(request).min().orElseThrow();
     }
 
     @Override
@@ -145,16 +124,12 @@ final class ThreadOwnedLock implements DistributedLock {
         if (getHoldCount() == 0) {
             return Optional.empty();
         }
-        List<LockManager.Lease> leases = leases().stream().distinct().toList();
-        return Optional.of(
-                leases.size() == 1
-                        ? leases.get(0)
-                        : new DelegatingLease(request) {
-                            @Override
-                            List<LockManager.Lease> leases() {
-                                return leases;
-                            }
-                        });
+        List<LockManager.Lease> leases = thread().leases(request);
+        return Optional.of(leases.size() == 1 ? leases.get(0) : new DelegatingLease(request, leases));
+    }
+
+    private LockOwner thread() {
+        return holds.known(holds.self());
     }
 
     @Override

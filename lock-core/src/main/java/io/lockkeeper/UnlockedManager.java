@@ -12,7 +12,6 @@ import java.util.function.Function;
 final class UnlockedManager implements LockManager, LockInspector {
 
     private static final AtomicLong TOKENS = new AtomicLong();
-    private static final LockListener NO_LISTENER = new LockListener() {};
 
     @Override
     public boolean excludes() {
@@ -73,7 +72,7 @@ final class UnlockedManager implements LockManager, LockInspector {
 
     @Override
     public LockListener listener() {
-        return NO_LISTENER;
+        return new LockListener() {};
     }
 
     @Override
@@ -92,13 +91,8 @@ final class UnlockedManager implements LockManager, LockInspector {
         private final long token;
 
         UnlockedLease(LockRequest request, long token) {
-            super(request);
+            super(request, List.of());
             this.token = token;
-        }
-
-        @Override
-        List<Lease> leases() {
-            return List.of();
         }
 
         @Override
