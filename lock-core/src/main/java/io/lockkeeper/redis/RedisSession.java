@@ -85,13 +85,21 @@ final class RedisSession {
     void start(StoredInstance instance) {
         subscription.start();
         byte[] description = RedisNames.bytes(InstanceDescription.toJson(instance));
-        timer.scheduleWithFixedDelay(() -> describe(description), 0, DESCRIPTION_REFRESH_SECONDS, TimeUnit.SECONDS);
-        timer.scheduleWithFixedDelay(
-                () -> commands.publish(names.channel(clientId), GrantSubscription.SIGN),
-                FIRST_SIGN_SECONDS,
-                SIGN_SECONDS,
-                TimeUnit.SECONDS);
+        each(0, DESCRIPTION_REFRESH_SECONDS, () -> describe(description));
+        each(FIRST_SIGN_SECONDS, SIGN_SECONDS, () -> commands.publish(names.channel(clientId), GrantSubscription.SIGN));
         awaitWarmConnection();
+    }
+
+    /** Does something again and again: an error, such as that no thread can be had, costs one time only. */
+    private void each(long firstSeconds, long seconds, Runnable task) {
+        Runnable one = () -> {
+            try {
+                task.run();
+            } catch (Throwable failure) {
+                log.debug("A sign of life could not be sent", failure);
+            }
+        };
+        timer.scheduleWithFixedDelay(one, firstSeconds, seconds, TimeUnit.SECONDS);
     }
 
     /** The first lock should find a warm connection; but an application starts without Redis, too. */
