@@ -80,6 +80,11 @@ final class NestedLease extends DelegatingLease {
         ensureHeld();
         NestedLease level = new NestedLease(holds, request, Kind.KEPT);
         entered.forEach(level::enter);
+        if (level.entered.size() < entered.size()) {
+            // A hold has ended meanwhile, perhaps on another thread.
+            level.close();
+            ensureHeld();
+        }
         return level;
     }
 
