@@ -16,7 +16,7 @@ if state == '4-' and mode ~= 'R' and not several and #lock == 64 then
   local since, lives, previous = sub(lock, 4, 19), sub(lock, 36, 44), sub(lock, 45)
   -- A lock that was touched after the command was sent may mean that this is a late copy.
   if previous ~= me and (since < sent or since > clock) and sub(lock, 20, 35) < clock
-    and lease <= LEASE and lives - sub(time[1], 2) >= NEEDED
+    and lease <= LEASE and lives - sub(time[1], 2) >= NEEDED and lives - sub(time[1], 2) <= LONGEST
     and redis.pcall('HSET', key, 'lock', '4O' .. mode .. clock .. clock .. '0000' .. sub(claim, 56, 60) .. previous,
       'hold', '4H' .. me .. ' ' .. lease .. ' ' .. clock .. ' ' .. lives) == 0 then
     return clock

@@ -10,7 +10,7 @@ if in_time then
     end
     if all_live then
       local lives = sub(lock, 36, 44)
-      if lease > LEASE or lives - sub(time[1], 2) < NEEDED then
+      if lease > LEASE or lives - sub(time[1], 2) < NEEDED or lives - sub(time[1], 2) > LONGEST then
         lives = prolong_key(key, lease, state == '4R' and redis.call('PTTL', key) or nil)
       end
       local written = redis.pcall('HSET', key, 'readers', readers .. me .. math.min(now + lease, 9999999999999) .. 'H',
@@ -42,7 +42,7 @@ if in_time then
         first, lives, previous = sub(lock, 20, 35), sub(lock, 36, 44), sub(lock, 45)
         first = first < clock and clock or string.format('%.0f', first + 1)
         -- A command that writes nothing counts as a write: after it, a server without memory would take a new record.
-        if lease > LEASE or lives - sub(time[1], 2) < NEEDED then
+        if lease > LEASE or lives - sub(time[1], 2) < NEEDED or lives - sub(time[1], 2) > LONGEST then
           lives = prolong_key(name, lease)
         end
       end

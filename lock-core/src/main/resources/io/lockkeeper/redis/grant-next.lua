@@ -44,7 +44,7 @@ if held and #lock > 64 and not several then
     elseif waiting ~= '1' then
       queue = ' ' .. head + 1 .. ' ' .. tail .. ' ' .. waiting - 1 .. ' ' .. latest .. ' 0'
     end
-    if lives - sub(time[1], 2) < NEEDED then
+    if lives - sub(time[1], 2) < NEEDED or lives - sub(time[1], 2) > LONGEST then
       redis.call('PEXPIRE', key, LONGER_LIFE)
       lives = sub(time[1] + GIVEN, 2)
     end

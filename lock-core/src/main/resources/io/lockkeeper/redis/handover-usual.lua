@@ -8,7 +8,7 @@ elseif held and #lock == 64 then
   local holds, lives = '4H' .. another .. ' ' .. lease .. ' ' .. clock .. ' ', sub(hold, 55)
   lock = '4O' .. mode .. clock .. first .. '0000' .. tokens .. me
   -- A full server refuses this, unless the key is given another end first.
-  if lease > LEASE or lives - sub(time[1], 2) < NEEDED
+  if lease > LEASE or lives - sub(time[1], 2) < NEEDED or lives - sub(time[1], 2) > LONGEST
     or redis.pcall('HSET', key, 'lock', lock, 'hold', holds .. lives) ~= 0 then
     redis.call('HSET', key, 'hold', holds .. prolong_key(key, lease), 'lock', lock)
   end

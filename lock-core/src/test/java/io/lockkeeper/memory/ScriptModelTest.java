@@ -7,10 +7,13 @@ import static org.assertj.core.api.Assertions.fail;
 import io.lockkeeper.memory.CommandGenerator.Kind;
 import io.lockkeeper.memory.ModelCommand.Step;
 import io.lockkeeper.memory.ModelComparison.Failure;
+import io.lockkeeper.memory.ModelRun.Call;
 import io.lockkeeper.testing.RedisServer;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.IntStream;
+import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -72,6 +75,32 @@ class ScriptModelTest {
     void aLateCopyGetsPastDeadPlacesForNoLongerThanItsSenderWaits() {
         assertThat(failure(new CommandGenerator(Kind.MINIMUM_HOLD, 59_970_539_408_481L).steps(LENGTH)))
                 .isEmpty();
+    }
+
+    /** A record tells the last nine digits of the second until which its key lives. */
+    @Test
+    void aKeyOutlivesItsHoldWhereTheDigitsOfItsEndBeginAnew() {
+        long lease = 500;
+        String settings = "%013d %013d %013d %013d channel:".formatted(lease, ModelRun.TOMBSTONE_MILLIS, 0, 0);
+        String attempt = "CLIENT00000000000001";
+        List<Call> calls = new ArrayList<>();
+        List<Long> times = new ArrayList<>();
+        long begin = (2_000_000_000L - ModelRun.TOMBSTONE_MILLIS / 1_000 - 4) * 1_000_000;
+        for (int i = 0; i < 30; i++) {
+            long now = begin + i * 400_000L;
+            times.add(now);
+            String claim = "%016d%016dX1%s %05d %013d".formatted(now + 2_000_000, now, attempt, 1, lease);
+            List<String> arguments =
+                    i == 0 ? List.of(claim, settings) : List.of(attempt, "%013d0%016d".formatted(lease, 0), settings);
+            calls.add(new Call(i == 0 ? "acquire" : "renew", List.of("key"), arguments, "", "", "", false));
+        }
+        try (VirtualTimeScripts scripts = new VirtualTimeScripts(server.connect())) {
+            scripts.send(calls, times);
+            assertThat(scripts.receive(calls.size())).allSatisfy(result -> assertThat(result.lives())
+                    .singleElement()
+                    .asInstanceOf(InstanceOfAssertFactories.LONG)
+                    .isGreaterThanOrEqualTo(lease + ModelRun.TOMBSTONE_MILLIS));
+        }
     }
 
     private static void report(Kind kind, long seed, List<Step> steps, Failure first) {

@@ -56,6 +56,8 @@ final class VirtualTimeScripts implements AutoCloseable {
                 local from = raw[at] == 'lock' and state ~= 'O' and state ~= 'o' and 36 or raw[at] == 'hold' and 55
                 if from then
                   local ends = string.sub(now_us, 1, 1) .. string.sub(value, from, from + 8) .. '000'
+                  -- Its digits are of the end that is nearest: they begin anew in between.
+                  ends = ends - now_ms > 500000000000 and ends - 1000000000000 or ends + 0
                   value = string.sub(value, 1, from - 1) .. '000000000' .. string.sub(value, from + 9)
                   if ends + 0 > lives[i] + now_ms then
                     value = 'lives for ' .. lives[i] .. ' ms, less than it tells: ' .. value
