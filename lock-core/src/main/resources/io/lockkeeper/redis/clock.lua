@@ -7,7 +7,8 @@
 local LEASE, GRANT, TOMBSTONE, ALIVE, CHANNELS = ${lease}, ${grant}, ${tombstone}, ${alive}, ${channels}
 -- How long a key lives whose lock is held for the lease, ms: where the name is new, and where it was used before, which is
 -- longer. The same in whole seconds: so much longer must a key live that needs no other end, and so long at least it then does.
--- A record that tells of more than the last of them is from before those digits began anew.
+-- A record tells nine digits of the second of a key's end: one further ahead than the last of these is from before they began
+-- anew.
 local LIFE, LONGER_LIFE, NEEDED, GIVEN, LONGEST = ${life}, ${longer}, ${needed}, ${given}, 500000000
 
 local sub = string.sub

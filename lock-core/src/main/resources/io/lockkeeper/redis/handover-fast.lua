@@ -14,7 +14,8 @@ local held = hold and sub(hold, 3, 22) == me and sub(lock, 45, 64) ~= another
 if held then
   local first, state, lives = sub(lock, 20, 35), sub(hold, 1, 2), sub(hold, 55)
   if #lock == 64 and state == '4H' and lease <= LEASE and lives - sub(time[1], 2) >= NEEDED
-    and lives - sub(time[1], 2) <= LONGEST and first < clock and (used == first or (used == NO_TOKEN and sub(lock, 36, 44) == '000000001'))
+    and lives - sub(time[1], 2) <= LONGEST
+    and first < clock and (used == first or (used == NO_TOKEN and sub(lock, 36, 44) == '000000001'))
     and redis.pcall('HSET', key, 'lock', '4O' .. mode .. clock .. clock .. '0000' .. sub(claim, 56, 60) .. me,
       'hold', '4H' .. another .. ' ' .. lease .. ' ' .. clock .. ' ' .. lives) == 0 then
     return clock
