@@ -151,13 +151,8 @@ public final class JedisConnections {
             JedisConnectionFactory factory, Duration limit, ScheduledExecutorService timer) {
         boolean single = !factory.isRedisSentinelAware() && !factory.isRedisClusterAware();
         return single && !isClientCustomized(factory.getClientConfiguration())
-                ? new JedisPipelines(pipeline(factory, limit, timer), pipeline(factory, limit, timer))
+                ? new JedisPipelines(() -> new JedisPipeline(limit, () -> link(factory, limit), timer))
                 : null;
-    }
-
-    private static JedisPipeline pipeline(
-            JedisConnectionFactory factory, Duration limit, ScheduledExecutorService timer) {
-        return new JedisPipeline(limit, () -> link(factory, limit), timer);
     }
 
     /** Reads the settings anew for each connection, because a password may change. */

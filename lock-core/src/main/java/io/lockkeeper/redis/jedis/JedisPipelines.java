@@ -6,34 +6,57 @@ import io.lockkeeper.redis.ScriptRunner;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
 
 /**
- * Two pipelines to one server: while the leader of one waits for its replies, another thread leads the other. With few
- * callers the processors are idle in between otherwise; more pipelines would make the batches of many callers smaller.
+ * Several pipelines to one server: while the leader of one waits for its replies, another thread leads the next one,
+ * and no processor is idle. A crowd of callers uses two alone, because its batches would be smaller over more.
  */
-record JedisPipelines(JedisPipeline first, JedisPipeline second) implements ScriptRunner {
+final class JedisPipelines implements ScriptRunner {
+
+    private static final int MOST = 4;
+    private static final int OF_A_CROWD = 2;
+    private static final int CROWD = 8;
+
+    private final List<JedisPipeline> pipelines;
+
+    /** How many threads are in a call, most of which wait for its answer. */
+    private final AtomicInteger callers = new AtomicInteger();
+
+    JedisPipelines(Supplier<JedisPipeline> pipeline) {
+        this.pipelines = Stream.generate(pipeline).limit(MOST).toList();
+    }
 
     @Override
     public CompletableFuture<Object> eval(LuaScript script, List<byte[]> keys, List<byte[]> arguments, long waitNanos) {
-        return next(keys.get(0)).eval(script, keys, arguments, waitNanos);
+        try {
+            int usable = callers.incrementAndGet() > CROWD ? OF_A_CROWD : MOST;
+            return next(keys.get(0), usable).eval(script, keys, arguments, waitNanos);
+        } finally {
+            callers.decrementAndGet();
+        }
     }
 
-    /** Returns a free pipeline; where none is, always the same for one lock. The second one connects when needed. */
-    private JedisPipeline next(byte[] key) {
-        return first.isFree() || (!second.isFree() && Arrays.hashCode(key) % 2 == 0) ? first : second;
+    /** Returns the first that is free; where none is, always the same for one lock. Others than the first connect late. */
+    private JedisPipeline next(byte[] key, int usable) {
+        for (int i = 0; i < usable; i++) {
+            if (pipelines.get(i).isFree()) {
+                return pipelines.get(i);
+            }
+        }
+        return pipelines.get(Math.floorMod(Arrays.hashCode(key), usable));
     }
 
     @Override
     public CompletableFuture<?> keepAlive() {
-        if (second.isOpen()) {
-            second.keepAlive();
-        }
-        return first.keepAlive();
+        pipelines.stream().skip(1).filter(JedisPipeline::isOpen).forEach(JedisPipeline::keepAlive);
+        return pipelines.get(0).keepAlive();
     }
 
     @Override
     public void close() {
-        first.close();
-        second.close();
+        pipelines.forEach(JedisPipeline::close);
     }
 }
