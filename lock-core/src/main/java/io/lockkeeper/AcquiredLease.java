@@ -29,7 +29,7 @@ final class AcquiredLease extends DelegatingLease {
     private final LockManager.Lease lease;
 
     private AcquiredLease(LockRequest request, LockManager.Lease lease, @Nullable StackFrame caller) {
-        super(request, List.of());
+        super(request);
         this.lease = lease;
         lease.reportIfForgotten(this, caller);
     }

@@ -23,16 +23,15 @@ class DelegatingLease implements LockManager.Lease {
             List.of(ReleaseResult.RELEASED, ReleaseResult.ALREADY_RELEASED, ReleaseResult.UNKNOWN, ReleaseResult.LOST);
 
     final LockRequest request;
-    private final List<LockManager.Lease> leases;
     private volatile boolean released;
 
-    DelegatingLease(LockRequest request, List<LockManager.Lease> leases) {
+    DelegatingLease(LockRequest request) {
         this.request = request;
-        this.leases = leases;
     }
 
+    /** Returns the leases for which this one stands; here none. */
     List<LockManager.Lease> leases() {
-        return leases;
+        return List.of();
     }
 
     @Override

@@ -29,7 +29,7 @@ final class NestedLease extends DelegatingLease {
     private volatile @Nullable Object owner;
 
     NestedLease(ReentrantHolds holds, LockRequest request, Kind kind) {
-        super(request, List.of());
+        super(request);
         this.holds = holds;
         this.kind = kind;
     }

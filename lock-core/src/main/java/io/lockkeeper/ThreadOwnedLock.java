@@ -125,7 +125,15 @@ final class ThreadOwnedLock implements DistributedLock {
             return Optional.empty();
         }
         List<LockManager.Lease> leases = thread().leases(request);
-        return Optional.of(leases.size() == 1 ? leases.get(0) : new DelegatingLease(request, leases));
+        return Optional.of(
+                leases.size() == 1
+                        ? leases.get(0)
+                        : new DelegatingLease(request) {
+                            @Override
+                            List<LockManager.Lease> leases() {
+                                return leases;
+                            }
+                        });
     }
 
     private LockOwner thread() {

@@ -91,7 +91,7 @@ final class UnlockedManager implements LockManager, LockInspector {
         private final long token;
 
         UnlockedLease(LockRequest request, long token) {
-            super(request, List.of());
+            super(request);
             this.token = token;
         }
 
