@@ -30,8 +30,10 @@ import org.junit.jupiter.api.Timeout;
 class RetriesTest {
 
     private static final int CALLERS = 30;
-    private static final Duration TIMEOUT = Duration.ofMillis(100);
-    private static final Duration DELAY = Duration.ofMillis(500);
+
+    /** Shorter than most delays, and long enough for an answer where the processors have much else to do. */
+    private static final Duration TIMEOUT = Duration.ofMillis(600);
+    private static final Duration DELAY = Duration.ofMillis(1_300);
     private static final long ANSWER_MILLIS = 30;
 
     private final Map<String, Integer> questions = new ConcurrentHashMap<>();
