@@ -263,7 +263,21 @@ record SimulationPlan(
             }
             SimulationPlan plan = new SimulationPlan(
                     seed, instances, leaseMillis, pick(0, 1, 2, 16), pick(0, 5, 50), drift, List.copyOf(steps));
-            return faultPercent > 0 && percent(20) ? plan.with(disturbed()) : plan;
+            SimulationPlan all = faultPercent > 0 && percent(20) ? plan.with(disturbed()) : plan;
+            return percent(20) ? all.with(closed(all.steps())) : all;
+        }
+
+        /** Returns the steps with the end of an instance just after a caller of it has asked. */
+        private List<Step> closed(List<Step> open) {
+            List<Ask> questions = open.stream()
+                    .filter(Ask.class::isInstance)
+                    .map(Ask.class::cast)
+                    .toList();
+            Ask last = questions.get(between(0, questions.size()));
+            List<Step> all = new ArrayList<>(open);
+            all.add(new Close(last.at() + between(0, 2_000), last.instance()));
+            all.sort(Comparator.comparingLong(Step::at));
+            return List.copyOf(all);
         }
 
         /** Returns the steps with more pauses, cuts and jumps of the clock between them, which are rare otherwise. */

@@ -33,6 +33,7 @@ class RetriesTest {
 
     /** Shorter than most delays, and long enough for an answer where the processors have much else to do. */
     private static final Duration TIMEOUT = Duration.ofMillis(600);
+
     private static final Duration DELAY = Duration.ofMillis(1_300);
     private static final long ANSWER_MILLIS = 30;
 
