@@ -72,6 +72,7 @@ record LeaseOperations(
                     grant.token(),
                     grantedMillis(waiter.request.names().get(0)),
                     context.scheduler());
+            ofThread = waiter.isOfThread();
         }
 
         @Override
@@ -86,7 +87,7 @@ record LeaseOperations(
 
         @Override
         void over() {
-            registry.over();
+            registry.over(this);
         }
 
         @Override

@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -33,8 +34,10 @@ final class LeaseRegistry {
     final ManagedLease.OwedReleases owedReleases = new ManagedLease.OwedReleases();
     private final CompletableFuture<@Nullable Void> drained = new CompletableFuture<>();
 
-    /** How many leases the thread has itself that waits until none is left; -1: none waits yet. */
-    private volatile int own = -1;
+    /** Whether one waits until no lease is left, but those that its thread has itself. */
+    private volatile boolean drains;
+
+    private final Set<ManagedLease> own = ConcurrentHashMap.newKeySet();
 
     // ---- attempts and their holds ----
 
@@ -128,8 +131,15 @@ final class LeaseRegistry {
     }
 
     /** A lease has ended. */
-    void over() {
-        if (leases.decrementAndGet() <= own) {
+    void over(ManagedLease ended) {
+        // In this order: it must not count as one that is left.
+        own.remove(ended);
+        leases.decrementAndGet();
+        tellIfDrained();
+    }
+
+    private void tellIfDrained() {
+        if (drains && leases.get() <= own.size()) {
             drained.complete(null);
         }
     }
@@ -140,11 +150,13 @@ final class LeaseRegistry {
      * @param waiting the thread that waits, and whose leases are not waited for: it cannot end them; null: none does
      */
     CompletableFuture<?> drained(@Nullable Thread waiting) {
-        own = (int)
-                held().stream().filter(lease -> lease.thread.equals(waiting)).count();
-        if (leases.get() <= own) {
-            drained.complete(null);
-        }
+        held().stream()
+                .filter(lease -> lease.ofThread && lease.thread.equals(waiting))
+                .forEach(own::add);
+        // What has ended meanwhile may have been told before it was here.
+        own.removeIf(lease -> !lease.isHeld());
+        drains = true;
+        tellIfDrained();
         return drained;
     }
 }

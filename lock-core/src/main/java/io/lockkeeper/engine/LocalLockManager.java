@@ -409,14 +409,14 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
         List<ManagedLease> left = registry.held();
         if (!left.isEmpty()) {
             log.warn(
-                    "Released although their holders have not ended within {} ms, so that others may have them now:"
-                            + " {} held, {}",
-                    settings.shutdownWait().toMillis(),
+                    "Released although their holders have not ended, so that others may have them now: {} held, {}."
+                            + " Closing waits up to {} ms, and not for what the thread holds that closes",
                     left.size(),
                     left.stream()
                             .limit(MOST_NAMED)
                             .map(lease -> "'" + lease.name() + "' (fencing token " + lease.fencingToken() + ")")
-                            .collect(Collectors.joining(", ")));
+                            .collect(Collectors.joining(", ")),
+                    settings.shutdownWait().toMillis());
         }
         refusesAll = true;
         refuseAll();

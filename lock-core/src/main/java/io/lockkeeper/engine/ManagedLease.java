@@ -59,6 +59,9 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     /** The thread that received the lease; before that, the one that asked for it. */
     volatile Thread thread;
 
+    /** Whether that thread waited for the lease, and goes on with it. */
+    volatile boolean ofThread;
+
     volatile LockRequest request;
     private volatile StoreHold hold;
 
@@ -109,7 +112,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
 
     /** The caller receives the lease. Listeners hear of it from now on; one that throws gives it back. */
     void received(long number, ClockReading asked, int tries, LockListener.Way path) {
-        receivedHere();
+        thread = Thread.currentThread();
         try {
             Duration waited = asked.until(context().now());
             context()
@@ -222,6 +225,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     @Override
     public void receivedHere() {
         thread = Thread.currentThread();
+        ofThread = true;
     }
 
     @Override
