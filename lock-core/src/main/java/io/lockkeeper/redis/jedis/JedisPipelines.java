@@ -6,7 +6,9 @@ import io.lockkeeper.redis.ScriptRunner;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 
@@ -19,11 +21,15 @@ final class JedisPipelines implements ScriptRunner {
     private static final int MOST = 4;
     private static final int OF_A_CROWD = 2;
     private static final int CROWD = 8;
+    private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
     private final List<JedisPipeline> pipelines;
 
     /** How many threads are in a call, most of which wait for its answer. */
     private final AtomicInteger callers = new AtomicInteger();
+
+    /** When the last further connection was asked for. */
+    private final AtomicLong connecting = new AtomicLong(System.nanoTime() - PAUSE_NANOS);
 
     JedisPipelines(Supplier<JedisPipeline> pipeline) {
         this.pipelines = Stream.generate(pipeline).limit(MOST).toList();
@@ -39,14 +45,28 @@ final class JedisPipelines implements ScriptRunner {
         }
     }
 
-    /** Returns the first that is free; where none is, always the same for one lock. Others than the first connect late. */
+    /** Returns the first that is free and connected; where none is, always the same for one lock. */
     private JedisPipeline next(byte[] key, int usable) {
         for (int i = 0; i < usable; i++) {
-            if (pipelines.get(i).isFree()) {
-                return pipelines.get(i);
+            JedisPipeline one = pipelines.get(i);
+            if (one.isFree() && (i == 0 || one.isOpen())) {
+                return one;
+            } else if (!one.isOpen()) {
+                connect(one);
+                break;
             }
         }
-        return pipelines.get(Math.floorMod(Arrays.hashCode(key), usable));
+        JedisPipeline usual = pipelines.get(Math.floorMod(Arrays.hashCode(key), usable));
+        return usual.isOpen() ? usual : pipelines.get(0);
+    }
+
+    /** Nobody waits for a further connection, nor fails because the server has none to give. */
+    private void connect(JedisPipeline further) {
+        long now = System.nanoTime();
+        long before = connecting.get();
+        if (now - before >= PAUSE_NANOS && connecting.compareAndSet(before, now)) {
+            further.keepAlive();
+        }
     }
 
     @Override

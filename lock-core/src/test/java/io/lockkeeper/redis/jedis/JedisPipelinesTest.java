@@ -18,6 +18,9 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.stream.IntStream;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
@@ -26,33 +29,64 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
 class JedisPipelinesTest {
 
     private final ExecutorService threads = Executors.newCachedThreadPool();
+    private final RedisServer server = RedisServer.start();
+    private final FaultProxy network = FaultProxy.inFrontOf(server);
+    private final RedisConnectionFactory connections = Connections.JEDIS.to(network.port());
+    private final LockTemplate template = LockTemplate.builder(
+                    new RedisLockStore(connections, RedisLockStore.Options.defaults()))
+            .build();
+
+    @AfterEach
+    void close() {
+        template.close();
+        Connections.close(connections);
+        network.close();
+        server.close();
+        threads.shutdown();
+    }
 
     @Test
     void aCallerDoesNotWaitForTheAnswersThatThreeOthersRead() {
-        try (RedisServer server = RedisServer.start();
-                FaultProxy network = FaultProxy.inFrontOf(server)) {
-            RedisConnectionFactory connections = Connections.JEDIS.to(network.port());
-            RedisLockStore store = new RedisLockStore(connections, RedisLockStore.Options.defaults());
-            try (LockTemplate template = LockTemplate.builder(store).build()) {
-                List<Fault> held = new ArrayList<>();
-                List<CompletableFuture<LockLease>> slow = new ArrayList<>();
-                for (String name : List.of("slow:1", "slow:2", "slow:3")) {
-                    Fault one = network.when(
-                                    RedisRequest.command("EVALSHA", "EVAL").and(RedisRequest.containing(name)))
-                            .once()
-                            .hold();
-                    slow.add(CompletableFuture.supplyAsync(() -> template.acquire(name), threads));
-                    one.awaitHits(1, Duration.ofSeconds(20));
-                    held.add(one);
-                }
-                template.run("fast", lease -> assertThat(slow).noneMatch(CompletableFuture::isDone));
-                held.forEach(Fault::deliver);
-                assertThat(slow)
-                        .allSatisfy(lease -> assertThat(lease.join().release()).isEqualTo(ReleaseResult.RELEASED));
-            } finally {
-                Connections.close(connections);
-                threads.shutdown();
-            }
+        Awaitility.await().atMost(Duration.ofSeconds(20)).until(() -> {
+            runTogether(4, 20);
+            return clients("cmd=evalsha") >= 4;
+        });
+        List<Fault> held = new ArrayList<>();
+        List<CompletableFuture<LockLease>> slow = new ArrayList<>();
+        for (String name : List.of("slow:1", "slow:2", "slow:3")) {
+            Fault one = network.when(RedisRequest.command("EVALSHA", "EVAL").and(RedisRequest.containing(name)))
+                    .once()
+                    .hold();
+            slow.add(CompletableFuture.supplyAsync(() -> template.acquire(name), threads));
+            one.awaitHits(1, Duration.ofSeconds(20));
+            held.add(one);
         }
+        template.run("fast", lease -> assertThat(slow).noneMatch(CompletableFuture::isDone));
+        held.forEach(Fault::deliver);
+        assertThat(slow).allSatisfy(lease -> assertThat(lease.join().release()).isEqualTo(ReleaseResult.RELEASED));
+    }
+
+    @Test
+    void nobodyFailsBecauseTheServerHasNoFurtherConnectionToGive() {
+        template.run("stock", lease -> {});
+        // The client that asks for it is one of them.
+        server.command("CONFIG", "SET", "maxclients", "" + (clients("addr=") - 1));
+        runTogether(3, 200);
+        runTogether(1, 50);
+    }
+
+    private void runTogether(int callers, int times) {
+        List<CompletableFuture<Void>> running = IntStream.range(0, callers)
+                .mapToObj(i -> CompletableFuture.runAsync(
+                        () -> IntStream.range(0, times).forEach(j -> template.run("stock:" + i, lease -> {})), threads))
+                .toList();
+        running.forEach(CompletableFuture::join);
+    }
+
+    private long clients(String what) {
+        return String.valueOf(server.command("CLIENT", "LIST"))
+                .lines()
+                .filter(line -> line.contains(what))
+                .count();
     }
 }
