@@ -363,9 +363,9 @@ class ReentrantHolds {
                             cause);
         }
 
-        /** Gives the surrounding work a level of its own, unless that holds the lock on already. */
+        /** Gives the surrounding work a level of its own. */
         private NestedLease keep() {
-            if (keeper == null || level.names().stream().allMatch(this::isKept)) {
+            if (keeper == null) {
                 return level;
             }
             NestedLease again = level.keep();
@@ -376,14 +376,6 @@ class ReentrantHolds {
                 again.close();
                 throw failure;
             }
-        }
-
-        private boolean isKept(String name) {
-            return around.levels().stream()
-                    .anyMatch(held -> held.kind == NestedLease.Kind.KEPT
-                            && held.names().contains(name)
-                            && (level.reads() || held.mode() != LockMode.READ)
-                            && held.isHeld());
         }
     }
 }

@@ -213,6 +213,41 @@ class TransactionGuardTest {
     }
 
     @Test
+    void aLockThatIsHeldOnAlreadyIsGuardedFromTheFirstMethodThatWantsIt() {
+        runner.withPropertyValues("lockkeeper.inside-transaction=release-after-completion")
+                .withBean(Shop.class)
+                .withBean(ReportingShop.class)
+                .run(context -> {
+                    Sales sales = context.getBean(Sales.class);
+                    Shop shop = context.getBean(Shop.class);
+                    ReportingShop reporting = context.getBean(ReportingShop.class);
+                    LockInspector inspector = context.getBean(LockInspector.class);
+                    TransactionTemplate transactions = context.getBean(TransactionTemplate.class);
+                    TransactionTemplate own =
+                            new TransactionTemplate(context.getBean(PlatformTransactionManager.class));
+                    own.setPropagationBehavior(TransactionDefinition.PROPAGATION_REQUIRES_NEW);
+                    assertThatExceptionOfType(LockLostException.class)
+                            .isThrownBy(() -> transactions.executeWithoutResult(status -> {
+                                reporting.sell();
+                                shop.sell();
+                                reporting.sell();
+                                loseWhatIsKept(inspector);
+                            }));
+                    assertThat(sales.committed()).isZero();
+                    transactions.executeWithoutResult(status -> {
+                        reporting.sell();
+                        assertThatExceptionOfType(LockLostException.class)
+                                .isThrownBy(() -> own.executeWithoutResult(inner -> {
+                                    shop.sell();
+                                    loseWhatIsKept(inspector);
+                                }));
+                        status.setRollbackOnly();
+                    });
+                    assertThat(sales.committed()).isZero();
+                });
+    }
+
+    @Test
     void theLogNamesTheMethodAndTheThreadOfALoss() {
         runner.withBean(ReportingShop.class).run(context -> {
             String thread = Thread.currentThread().getName();
