@@ -126,7 +126,7 @@ record NameParser(
             return new NamePart(source, null);
         }
         String text = "#{" + source + "}";
-        new Check(text, parameters, beans, faults).check(written.getAST(), true, true);
+        new Check(text, parameters, beans, faults).checkValue(written.getAST(), true);
         return new NamePart(text, parser.parseRaw(parameters.inRoot(source)));
     }
 
@@ -145,8 +145,26 @@ record NameParser(
         private static final Set<String> ROOT = Set.of("method", "args", "target", "targetClass");
         private static final Properties PROPERTIES = new Properties();
 
+        /** Checks a node that is a value of its own, which the call as a whole cannot be: its text is no name. */
+        void checkValue(SpelNode node, boolean inRoot) {
+            String written = node.toStringAST();
+            if (!(written.equals("#root") || (inRoot && written.equals("#this")))) {
+                check(node, true, inRoot);
+                return;
+            }
+            Integer index = parameters.indexes().get(written.substring(1));
+            fault(
+                    "uses " + written
+                            + (index == null
+                                    ? ", the call as a whole, whose text is another at each call"
+                                    : ", which is not the parameter, but the call as a whole"),
+                    index == null
+                            ? "Write a part of it, as in #root.args[0] or #root.method.name"
+                            : "Write #p" + index + " for the parameter");
+        }
+
         /** Checks a node with its children; the flags say whether it begins a path, and on what: the root. */
-        void check(SpelNode node, boolean isFirst, boolean inRoot) {
+        private void check(SpelNode node, boolean isFirst, boolean inRoot) {
             if (node instanceof VariableReference variable) {
                 checkVariable(variable.toStringAST().substring(1));
             } else if (node instanceof FunctionReference) {
@@ -175,8 +193,10 @@ record NameParser(
             }
             boolean isInRoot = inRoot && !(node instanceof Projection || node instanceof Selection);
             for (int i = 0; i < node.getChildCount(); i++) {
-                if (!isKey(node, i)) {
-                    check(node.getChild(i), i == 0 || !(node instanceof CompoundExpression), isInRoot);
+                if (node instanceof CompoundExpression) {
+                    check(node.getChild(i), i == 0, isInRoot);
+                } else if (!isKey(node, i)) {
+                    checkValue(node.getChild(i), isInRoot);
                 }
             }
         }
@@ -231,10 +251,13 @@ record NameParser(
             Stream<String> known = Arrays.stream(type.getMethods())
                     .map(Method::getName)
                     .map(each -> each.matches("get[A-Z].*") ? Introspector.decapitalize(each.substring(3)) : each);
+            Integer meant = type == LockNames.Root.class ? parameters.indexes().get("root") : null;
             fault(
                     "uses " + path.toStringAST() + ", but " + type.getSimpleName() + " has no " + kind + " '" + name
                             + "'" + Faults.similar(name, known),
-                    "Write the name of a " + kind + " of " + type.getSimpleName());
+                    meant == null
+                            ? "Write the name of a " + kind + " of " + type.getSimpleName()
+                            : "Write #p" + meant + " for the parameter");
         }
 
         /** What expressions can read of a type. */

@@ -143,6 +143,12 @@ class LockNamesTest {
                 "outsideCall | names a parameter outside | order:#{#order.id()}!",
                 "positionOutside | names a parameter outside | x#{#p0}",
                 "rootOutside | names a parameter outside | #{#root.method}",
+                "rootParameter | uses #root, which is not the parameter, but the call as a whole | Write #p1",
+                "rootParameterInText | uses #root, which is not the parameter | Write #p0",
+                "rootParameterInPath | but Root has no property 'id' | Write #p0",
+                "rootAlone | uses #root, the call as a whole, whose text is another at each call | #root.args[0]",
+                "rootAsArgument | uses #root, the call as a whole | #root.method.name",
+                "rootAsThis | uses #this, the call as a whole | #root.args[0]",
                 "unknown | uses #oder, which is no parameter | Known are: #order, #p0, #a0, #root",
                 "unknownNested | uses #oder | Known are",
                 "unknownInSelection | uses #oder | Known are",
@@ -164,7 +170,7 @@ class LockNamesTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"selection", "projection", "indexed", "inlineMap", "arguments"})
+    @CsvSource({"selection", "projection", "elements", "indexed", "inlineMap", "arguments", "rootPaths"})
     void whatIsReadFromElementsAndMapsIsNoFault(String method) {
         assertThat(fixture.faults(Shop.class, method)).isEmpty();
     }
@@ -295,6 +301,12 @@ class LockNamesTest {
         @DistributedLocked("#{#orders.![id]}")
         void projection(List<Order> orders) {}
 
+        @DistributedLocked("#{#orders.![#this.id]}-#{#orders.![@tenants.of(#this)]}")
+        void elements(List<Order> orders) {}
+
+        @DistributedLocked("#{#root.args[0]}/#{#root.method.name.concat(#root.args.length)}/#{#root?.targetClass.name}")
+        void rootPaths(Order root) {}
+
         @DistributedLocked("#{#map[key]}")
         void indexed(Map<String, String> map) {}
 
@@ -338,6 +350,24 @@ class LockNamesTest {
 
         @DistributedLocked("#root.method")
         void rootOutside() {}
+
+        @DistributedLocked("tree:#{#root}")
+        void rootParameter(int depth, String root) {}
+
+        @DistributedLocked("#{'tree:' + #root}")
+        void rootParameterInText(String root) {}
+
+        @DistributedLocked("#{#root.id}")
+        void rootParameterInPath(Order root) {}
+
+        @DistributedLocked("tree:#{#root}")
+        void rootAlone(String branch) {}
+
+        @DistributedLocked("tree:#{#branch.concat(#root)}")
+        void rootAsArgument(String branch) {}
+
+        @DistributedLocked("tree:#{#this}")
+        void rootAsThis(String branch) {}
 
         @DistributedLocked("order:#{#oder.id}")
         void unknown(Order order) {}
