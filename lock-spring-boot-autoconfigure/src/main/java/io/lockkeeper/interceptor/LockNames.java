@@ -8,8 +8,12 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -23,6 +27,14 @@ import org.springframework.util.ObjectUtils;
 
 /** The names that a method locks, at least one, prepared for its calls, which share the context of their evaluation. */
 record LockNames(AnnotatedMethod owner, List<List<NamePart>> templates, EvaluationContext context) {
+
+    /** The text of an array; a single letter before few digits may be anything. */
+    private static final Pattern ARRAY =
+            Pattern.compile("\\[(?:L[^\\[\\];]+;@[0-9a-f]|[BCDFIJSZ]@[0-9a-f]{5,8}(?![\\w.]))");
+
+    /** What may be the text of an object without one of its own, also of a lambda; its class is the group. */
+    private static final Pattern OBJECT = Pattern.compile("(?<![\\p{javaJavaIdentifierPart}.])"
+            + "([\\p{javaJavaIdentifierPart}.]+)(?:/0x[0-9a-f]+)?@[0-9a-f]{1,8}\\b(?!\\.\\w)");
 
     /**
      * What expressions see as {@code #root}: the method and the class are those of the bean, not of its proxy. Public
@@ -84,11 +96,23 @@ record LockNames(AnnotatedMethod owner, List<List<NamePart>> templates, Evaluati
 
     private @Nullable Object value(List<NamePart> template, NamePart part, Root call) {
         try {
-            Object value = part.value(context, call);
-            return value instanceof Optional<?> optional ? optional.orElse(null) : value;
+            return unwrapped(part.value(context, call));
         } catch (EvaluationException failure) {
             throw wrong(template, part, "cannot be evaluated: " + failure.getMessage(), failure);
         }
+    }
+
+    private static @Nullable Object unwrapped(@Nullable Object value) {
+        if (value instanceof Optional<?> optional) {
+            return unwrapped(optional.orElse(null));
+        } else if (value instanceof OptionalInt number) {
+            return number.isPresent() ? number.getAsInt() : null;
+        } else if (value instanceof OptionalLong number) {
+            return number.isPresent() ? number.getAsLong() : null;
+        } else if (value instanceof OptionalDouble number) {
+            return number.isPresent() ? number.getAsDouble() : null;
+        }
+        return value;
     }
 
     private List<String> texts(List<NamePart> template, NamePart part, @Nullable Object value) {
@@ -98,7 +122,7 @@ record LockNames(AnnotatedMethod owner, List<List<NamePart>> templates, Evaluati
             throw wrong(template, part, "is empty, and gives no lock name", null);
         }
         return Arrays.stream(elements)
-                .map(element -> text(template, part, element))
+                .map(element -> text(template, part, unwrapped(element)))
                 .toList();
     }
 
@@ -107,16 +131,31 @@ record LockNames(AnnotatedMethod owner, List<List<NamePart>> templates, Evaluati
         if (value == null || text == null || text.isBlank()) {
             throw wrong(template, part, value == null ? "is null" : "is blank", null);
         }
-        String type = value.getClass().getName();
-        if (text.startsWith(type) && text.startsWith("@", type.length())) {
+        // Every call comes through here, mostly with a string, which is data whatever it looks like.
+        if (!(value instanceof CharSequence) && text.indexOf('@') >= 0 && namesAnObject(value, text)) {
             throw wrong(
                     template,
                     part,
-                    "is an object of " + value.getClass() + " without a text of its own, which would be another lock on"
-                            + " every machine: name a property of it",
+                    "is or contains an object without a text of its own, which would be another lock on every machine:"
+                            + " name a property of it (" + value.getClass() + ")",
                     null);
         }
         return text;
+    }
+
+    /** Returns whether a class with a hash code is in a text; what looks like one may be the address of a user. */
+    private boolean namesAnObject(Object value, String text) {
+        return text.startsWith(value.getClass().getName() + "@")
+                || text.contains("@" + ObjectUtils.getIdentityHexString(value))
+                || ARRAY.matcher(text).find()
+                || OBJECT.matcher(text).results().anyMatch(found -> isClass(found.group(1)));
+    }
+
+    /** Looks for the file: a class loader would keep each name for which it was asked, and these may be data. */
+    private boolean isClass(String name) {
+        String outermost = name.replaceFirst("(?<=\\w)\\$.*", "");
+        return name.matches(".*\\$Proxy\\d+")
+                || owner.targetClass().getResource("/" + outermost.replace('.', '/') + ".class") != null;
     }
 
     private IllegalArgumentException wrong(

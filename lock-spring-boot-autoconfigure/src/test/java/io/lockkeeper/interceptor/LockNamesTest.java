@@ -5,13 +5,23 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import io.lockkeeper.annotation.DistributedLocked;
+import java.lang.reflect.Proxy;
+import java.net.URI;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
+import java.util.concurrent.Callable;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.springframework.aop.framework.ProxyFactory;
+import org.springframework.util.ObjectUtils;
 
 class LockNamesTest {
 
@@ -89,6 +99,28 @@ class LockNamesTest {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> fixture.names(shop, "optional", Optional.empty()))
                 .withMessageContaining("is null");
+        assertThat(fixture.names(shop, "items", List.of(Optional.of("a"), OptionalInt.of(7))))
+                .containsExactly("item:a", "item:7");
+        assertThat(fixture.names(shop, "text", OptionalLong.of(7))).containsExactly("7");
+        assertThat(fixture.names(shop, "text", OptionalDouble.of(0.5))).containsExactly("0.5");
+    }
+
+    static List<Object> valuesThatAreEmpty() {
+        return List.of(
+                OptionalInt.empty(),
+                OptionalLong.empty(),
+                OptionalDouble.empty(),
+                Optional.of(Optional.empty()),
+                List.of(Optional.of(4), Optional.empty()),
+                List.of(OptionalLong.empty()));
+    }
+
+    @ParameterizedTest
+    @MethodSource("valuesThatAreEmpty")
+    void anEmptyOptionalIsNullWhereverItStands(Object value) {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> fixture.names(shop, "text", value))
+                .withMessageContaining("is null");
     }
 
     @Test
@@ -126,6 +158,75 @@ class LockNamesTest {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> fixture.names(shop, "text", new Object()))
                 .withMessageContaining("name a property of it");
+    }
+
+    static List<Object> objectsWithoutATextOfTheirOwn() {
+        Tenant tenant = new Tenant();
+        ProxyFactory byClass = new ProxyFactory(tenant);
+        byClass.setProxyTargetClass(true);
+        Runnable lambda = () -> {};
+        Callable<String> callable = new Callable<>() {
+            @Override
+            public String call() {
+                return "";
+            }
+        };
+        return List.of(
+                tenant,
+                byClass.getProxy(),
+                new ProxyFactory(callable).getProxy(),
+                Proxy.newProxyInstance(
+                        LockNamesTest.class.getClassLoader(),
+                        new Class<?>[] {Runnable.class},
+                        (proxy, method, args) -> "$Proxy7@1f2e3d4"),
+                lambda,
+                callable,
+                new Wrapper(tenant),
+                new Wrapper(lambda),
+                new Wrapper(new byte[] {1}),
+                new Wrapper(new String[] {"a"}),
+                new Wrapper(Optional.of(new Object())),
+                new int[][] {{1}},
+                List.of(List.of(tenant)),
+                Map.of("a", tenant),
+                Map.of(tenant, "a"),
+                new AtomicReference<>(tenant),
+                Optional.of(Optional.of(tenant)),
+                new Described());
+    }
+
+    @ParameterizedTest
+    @MethodSource("objectsWithoutATextOfTheirOwn")
+    void anObjectThatIsOrContainsOneWithoutATextOfItsOwnIsAnError(Object value) {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> fixture.names(shop, "text", new Object[] {value}))
+                .withMessageContaining("without a text of its own")
+                .withMessageContaining("name a property of it");
+    }
+
+    static List<Object> textsOfUsers() {
+        return List.of(
+                "ann@cafe",
+                "a.b@c.d",
+                "user@1234",
+                "[B@1f2e3d4",
+                Tenant.class.getName() + "@1f2e3d4",
+                new StringBuilder("user@1234"),
+                URI.create("mailto:ann@cafe"),
+                new Wrapper("ann@cafe"),
+                new Wrapper("ann.lee@cafe.org"),
+                new Wrapper("tenant@1234"),
+                new Wrapper("@1234"),
+                new Wrapper("java.lang.Object@home"),
+                Map.of("user@1234", "ann@cafe"),
+                Map.of("seats", List.of("B@12")),
+                new AtomicReference<>("int@1234"));
+    }
+
+    @ParameterizedTest
+    @MethodSource("textsOfUsers")
+    void aTextOfTheUserThatLooksLikeAnObjectIsNoError(Object value) {
+        assertThat(fixture.names(shop, "text", value)).containsExactly(value.toString());
     }
 
     @Test
@@ -220,6 +321,18 @@ class LockNamesTest {
     public record Visible(String id) {}
 
     record Numbered(long id) {}
+
+    record Wrapper(Object content) {}
+
+    static class Tenant {}
+
+    /** An object with the text that Spring's ToStringCreator gives it, for one. */
+    static class Described {
+        @Override
+        public String toString() {
+            return "[Described@" + ObjectUtils.getIdentityHexString(this) + " number = 7]";
+        }
+    }
 
     static class Tenants {
         public String current() {
