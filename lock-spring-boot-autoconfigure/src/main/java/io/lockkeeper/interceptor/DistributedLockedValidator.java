@@ -16,6 +16,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -67,6 +68,12 @@ public final class DistributedLockedValidator
     private final Set<DistributedLockedFault> wrong = ConcurrentHashMap.newKeySet();
 
     private final Set<List<Class<?>>> harmless = ConcurrentHashMap.newKeySet();
+
+    /** Classes of which the annotations have been checked, with the transactions that go with them. */
+    private final Set<Class<?>> checked = ConcurrentHashMap.newKeySet();
+
+    /** Beans that were made before that could be checked, and that the start does not see. */
+    private final Collection<Beans> unchecked = new ConcurrentLinkedQueue<>();
 
     /** Classes of which objects were named that are no beans, or need not be, because the factory makes them itself. */
     private final Set<Class<?>> bare = ConcurrentHashMap.newKeySet();
@@ -129,6 +136,7 @@ public final class DistributedLockedValidator
         }
         started = true;
         all.forEach(each -> check(each, isOff));
+        unchecked.forEach(each -> wrong.addAll(checkAnnotations(each, isOff)));
         if (!wrong.isEmpty()) {
             throw new DistributedLockedConfigurationException(wrong.stream()
                     .sorted(Comparator.comparing(DistributedLockedFault::place)
@@ -246,27 +254,42 @@ public final class DistributedLockedValidator
                 : same.names().stream()
                         .filter(name -> !given.contains(name) && proxies.isMissing(name))
                         .toList();
-        Set<String> callbacks = callbacks(same.names());
         for (AnnotatedMethod method : same.methods()) {
             Faults faults = new Faults(method);
             if (!woven || (!isOff && (bean.isExact() || !bean.type().isInterface()))) {
                 check.checkCalls(method, bean.isByInterfaces(), faults);
             }
+            if (faults.isEmpty() && !unlocked.isEmpty()) {
+                addUnlocked(unlocked, bean.type(), faults);
+            }
+            wrong.addAll(faults.found());
+        }
+        wrong.addAll(checkAnnotations(same, isOff));
+    }
+
+    /** Checks what the annotations of a class promise, and warns of its use; a class that is right, only once. */
+    private List<DistributedLockedFault> checkAnnotations(Beans same, boolean isOff) {
+        BeanType bean = same.type();
+        List<DistributedLockedFault> found = new ArrayList<>(0);
+        if (bean.isExact() && checked.contains(bean.type())) {
+            return found;
+        }
+        Set<String> callbacks = callbacks(same.names());
+        for (AnnotatedMethod method : same.methods()) {
+            Faults faults = new Faults(method);
             check.warnOfCallback(method, callbacks);
             if (!isOff) {
                 transactions.check(method, faults);
             }
-            if (faults.isEmpty() && !unlocked.isEmpty()) {
-                addUnlocked(unlocked, bean.type(), faults);
-            }
-            Faults annotation = new Faults(method);
-            check.checkAnnotation(method, bean.isByInterfaces(), annotation);
-            wrong.addAll(faults.found());
-            // A class below the known one may have the fallback.
-            annotation.found().stream()
-                    .filter(fault -> bean.isExact() || !fault.attribute().equals(Fallback.ATTRIBUTE))
-                    .forEach(wrong::add);
+            check.checkAnnotation(method, bean.isByInterfaces(), faults);
+            found.addAll(faults.found());
         }
+        if (found.isEmpty()) {
+            checked.add(bean.type());
+        }
+        // A class below the known one may have the fallback.
+        found.removeIf(fault -> !bean.isExact() && fault.attribute().equals(Fallback.ATTRIBUTE));
+        return found;
     }
 
     private static void addOfClass(Class<?> type, Collection<DistributedLockedFault> found) {
@@ -285,7 +308,8 @@ public final class DistributedLockedValidator
     private Set<String> callbacks(List<String> names) {
         Set<String> callbacks = new HashSet<>();
         for (String name : names) {
-            if (beans.getMergedBeanDefinition(name) instanceof AbstractBeanDefinition definition) {
+            if (beans.containsBeanDefinition(name)
+                    && beans.getMergedBeanDefinition(name) instanceof AbstractBeanDefinition definition) {
                 CollectionUtils.mergeArrayIntoCollection(definition.getInitMethodNames(), callbacks);
                 CollectionUtils.mergeArrayIntoCollection(definition.getDestroyMethodNames(), callbacks);
             }
@@ -439,20 +463,16 @@ public final class DistributedLockedValidator
     }
 
     private List<DistributedLockedFault> checkMade(Object bean, String name) {
-        boolean isByInterfaces = AopUtils.isJdkDynamicProxy(bean);
-        // Only methods of its interfaces can be called on a proxy that has nothing else.
-        if ((!woven && isByInterfaces)
-                || ProxyCheck.isScoped(bean)
+        if (ProxyCheck.isScoped(bean)
                 // A factory of proxies tells the class of their target for its own.
                 || (bean instanceof TargetClassAware && !AopUtils.isAopProxy(bean))
                 || name.endsWith(AutowireCapableBeanFactory.ORIGINAL_INSTANCE_SUFFIX)) {
             return List.of();
         }
-        boolean isProxy = AopUtils.isAopProxy(bean);
         Class<?> proxied = bean instanceof TargetClassAware ? null : proxies.wasProxied(name);
         Class<?> type = ClassUtils.getUserClass(proxied == null ? AopUtils.getTargetClass(bean) : proxied);
         // A proxy by interfaces may answer calls that the object behind it knows nothing of.
-        Class<?> called = isByInterfaces ? bean.getClass() : type;
+        Class<?> called = AopUtils.isJdkDynamicProxy(bean) ? bean.getClass() : type;
         List<Class<?>> both = List.of(type, called);
         if (harmless.contains(both)) {
             return List.of();
@@ -460,24 +480,47 @@ public final class DistributedLockedValidator
         List<DistributedLockedFault> found = new ArrayList<>(0);
         if (advisor.isCandidate(type) || advisor.isCandidate(called)) {
             addOfClass(type, found);
-            boolean isBare = !woven && !isProxy && proxied == null && beans.containsBeanDefinition(name);
-            List<AnnotatedMethod> methods = new ArrayList<>(annotatedMethods(called));
-            methods.removeIf(each -> each.declaration().getDeclaringClass().isAssignableFrom(type)
-                    || isOfFragment(each.declaration().getDeclaringClass(), called));
-            methods.addAll(annotatedMethods(type));
-            for (AnnotatedMethod method : methods) {
-                Faults faults = new Faults(method);
-                check.checkCalls(method, !isProxy && proxies.isByInterfaces(name, type), faults);
-                if (isBare && faults.isEmpty() && !switchedOff.getAsBoolean()) {
-                    addUnproxied(List.of(name), faults);
+            Collection<AnnotatedMethod> methods = annotatedMethods(type);
+            boolean isByInterfaces = AopUtils.isAopProxy(bean) ? type != called : proxies.isByInterfaces(name, type);
+            Beans made = new Beans(new BeanType(type, true, isByInterfaces), List.of(name), methods);
+            // Only methods of its interfaces can be called on a proxy that has nothing else.
+            if (woven || type == called) {
+                found.addAll(checkCalls(bean, made, called));
+            }
+            if (!methods.isEmpty() && !Proxy.isProxyClass(type) && !proxies.isMock(bean)) {
+                if (started) {
+                    found.addAll(checkAnnotations(made, switchedOff.getAsBoolean()));
+                } else {
+                    unchecked.add(made);
                 }
-                found.addAll(faults.found());
             }
         }
         if (found.isEmpty()) {
             harmless.add(both);
         }
         return !found.isEmpty() && ((woven && switchedOff.getAsBoolean()) || proxies.isMock(bean)) ? List.of() : found;
+    }
+
+    private List<DistributedLockedFault> checkCalls(Object bean, Beans made, Class<?> called) {
+        BeanType known = made.type();
+        boolean isBare = !woven
+                && !AopUtils.isAopProxy(bean)
+                && made.names().stream()
+                        .allMatch(name -> beans.containsBeanDefinition(name) && proxies.wasProxied(name) == null);
+        List<AnnotatedMethod> methods = new ArrayList<>(annotatedMethods(called));
+        methods.removeIf(each -> each.declaration().getDeclaringClass().isAssignableFrom(known.type())
+                || isOfFragment(each.declaration().getDeclaringClass(), called));
+        methods.addAll(made.methods());
+        List<DistributedLockedFault> found = new ArrayList<>(0);
+        for (AnnotatedMethod method : methods) {
+            Faults faults = new Faults(method);
+            check.checkCalls(method, known.isByInterfaces(), faults);
+            if (isBare && faults.isEmpty() && !switchedOff.getAsBoolean()) {
+                addUnproxied(made.names(), faults);
+            }
+            found.addAll(faults.found());
+        }
+        return found;
     }
 
     /** Returns whether a proxy inherits an interface that another bean implements, to which it passes the calls. */

@@ -9,6 +9,7 @@ import io.lockkeeper.LockContext;
 import io.lockkeeper.LockLease;
 import io.lockkeeper.annotation.DistributedLocked;
 import java.util.List;
+import java.util.stream.Stream;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
 import org.aspectj.lang.annotation.Aspect;
@@ -29,13 +30,14 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Lazy;
 import org.springframework.context.annotation.Scope;
 import org.springframework.context.support.GenericApplicationContext;
+import org.springframework.scheduling.annotation.Scheduled;
 
 /** Beans of which the start knows an interface, and nothing of the class behind it. */
 class LateBeansTest {
 
     @ParameterizedTest
     @EnumSource
-    void aMethodThatNoProxyCanLockIsReportedWhenItsBeanIsMade(Wrong wrong) {
+    void aMethodThatCannotWorkIsReportedWhenItsBeanIsMade(Wrong wrong) {
         for (String scope : List.of(BeanDefinition.SCOPE_SINGLETON, BeanDefinition.SCOPE_PROTOTYPE)) {
             with(wrong, scope).run(context -> {
                 assertThat(context).hasNotFailed();
@@ -81,6 +83,72 @@ class LateBeansTest {
                         .hasRootCauseInstanceOf(DistributedLockedConfigurationException.class)
                         .rootCause()
                         .hasMessageContaining("OnTheClass: has the annotation on the class"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void whatTheStartDoesNotSeeIsWarnedOfWhenTheBeanIsMade(boolean byClass) {
+        ApplicationContextRunner runner = runner().withPropertyValues("spring.aop.proxy-target-class=" + byClass);
+        runner.withUserConfiguration(WarnedBeans.class).run(context -> {
+            try (LogRecorder log = new LogRecorder(DistributedLocked.class)) {
+                for (int i = 0; i < 2; i++) {
+                    context.getBean("warned", Stock.class);
+                }
+                assertThat(log.lines())
+                        .satisfiesExactlyInAnyOrder(
+                                line -> assertThat(line).contains("Warned.held()", "@Scheduled starts it on each"),
+                                line -> assertThat(line).contains("Warned.read()", "goes on after the method"),
+                                line -> assertThat(line).contains("Warned.begin()", "when the container calls it"));
+            }
+        });
+    }
+
+    @Test
+    void whatTheStartHasWarnedOfIsNotSaidAgain() {
+        try (LogRecorder log = new LogRecorder(DistributedLocked.class)) {
+            runner().withBean("warned", Warned.class, Warned::new, definition -> definition.setScope("prototype"))
+                    .run(context -> {
+                        List<String> said = log.lines();
+                        assertThat(said).hasSize(2);
+                        context.getBean("warned");
+                        assertThat(log.lines()).isEqualTo(said);
+                    });
+        }
+    }
+
+    @Lazy
+    @Configuration(proxyBeanMethods = false)
+    static class WarnedBeans {
+        @Bean(initMethod = "begin")
+        @Scope("prototype")
+        Stock warned() {
+            return new Warned();
+        }
+    }
+
+    interface Reading {
+        Stream<String> read();
+
+        void begin();
+    }
+
+    static class Warned implements Stock, Reading {
+        @Override
+        @Scheduled(fixedDelay = 1_000_000)
+        @DistributedLocked(name = "stock", waitTime = "1s")
+        public List<String> held() {
+            return heldNow();
+        }
+
+        @Override
+        @DistributedLocked("stock")
+        public Stream<String> read() {
+            return Stream.empty();
+        }
+
+        @Override
+        @DistributedLocked("stock")
+        public void begin() {}
     }
 
     @Lazy
@@ -185,7 +253,8 @@ class LateBeansTest {
     enum Wrong {
         FINAL_CLASS("belongs to a final or sealed class"),
         FINAL_METHOD("is final"),
-        PRIVATE_METHOD("is private");
+        PRIVATE_METHOD("is private"),
+        MISSPELT_FALLBACK("there is no method 'bussy'");
 
         private final String problem;
 
@@ -198,6 +267,7 @@ class LateBeansTest {
                 case FINAL_CLASS -> new FinalClass();
                 case FINAL_METHOD -> new FinalMethod();
                 case PRIVATE_METHOD -> new PrivateMethod();
+                case MISSPELT_FALLBACK -> new Misspelt();
             };
         }
     }
@@ -237,6 +307,14 @@ class LateBeansTest {
         }
     }
 
+    static class Misspelt implements Stock {
+        @Override
+        @DistributedLocked(name = "stock", fallbackMethod = "bussy")
+        public List<String> held() {
+            return heldNow();
+        }
+    }
+
     static class PrivateMethod implements Stock {
         @Override
         public List<String> held() {
@@ -269,7 +347,7 @@ class LateBeansTest {
 
     static class User {
         User(Stock stock) {
-            assertThat(stock.held()).isEmpty();
+            assertThat(stock).isNotNull();
         }
     }
 }

@@ -19,9 +19,13 @@ import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.aop.config.AopConfigUtils;
+import org.springframework.beans.BeansException;
 import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
 import org.springframework.beans.factory.config.BeanPostProcessor;
+import org.springframework.beans.factory.support.RootBeanDefinition;
 import org.springframework.boot.LazyInitializationBeanFactoryPostProcessor;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
@@ -29,6 +33,7 @@ import org.springframework.context.annotation.AnnotationConfigApplicationContext
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Lazy;
 import org.springframework.context.annotation.Primary;
+import org.springframework.context.support.GenericApplicationContext;
 import org.springframework.core.Ordered;
 import org.springframework.core.PriorityOrdered;
 import org.springframework.jdbc.datasource.DataSourceTransactionManager;
@@ -132,6 +137,62 @@ class TransactionGuardTest {
                     .hasMessageContaining("onLost: FAIL promises that a transaction rolls back")
                     .hasMessageContaining(Delegating.class.getName()));
         }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"singleton,true", "singleton,false", "prototype,true", "prototype,false"})
+    void aMethodWhoseOwnTransactionWouldCommitIsRefusedWhenItsBeanIsMade(String scope, boolean byClass) {
+        Class<?> transactions = byClass ? Transactions.class : TransactionsByInterfaces.class;
+        RootBeanDefinition late = lateBean(scope);
+        LockedApplication.runner()
+                .withUserConfiguration(SalesDatabase.class, transactions, Delegated.class)
+                .withPropertyValues("spring.aop.proxy-target-class=" + byClass)
+                .withInitializer(
+                        context -> ((GenericApplicationContext) context).registerBeanDefinition("selling", late))
+                .run(context -> {
+                    assertThat(context).hasNotFailed();
+                    for (int i = 0; i < 2; i++) {
+                        assertThatExceptionOfType(BeansException.class)
+                                .isThrownBy(() -> context.getBean(Selling.class))
+                                .havingRootCause()
+                                .isInstanceOf(DistributedLockedConfigurationException.class)
+                                .withMessageContaining("onLost: FAIL promises that a transaction rolls back");
+                    }
+                });
+    }
+
+    @Test
+    void whereTheManagerIsMadeAfterTheBeanItIsNamed() {
+        runner.withUserConfiguration(Delegated.class)
+                .withInitializer(context -> {
+                    context.addBeanFactoryPostProcessor(new LazyInitializationBeanFactoryPostProcessor());
+                    ((GenericApplicationContext) context).registerBeanDefinition("selling", lateBean("singleton"));
+                })
+                .run(context -> {
+                    context.getBean(Selling.class).sell();
+                    assertThat(log.lines())
+                            .singleElement()
+                            .asString()
+                            .startsWith("WARN Transactions of " + Delegating.class.getName());
+                });
+    }
+
+    private static RootBeanDefinition lateBean(String scope) {
+        RootBeanDefinition late = new RootBeanDefinition(Selling.class, SellingShop::new);
+        late.setScope(scope);
+        late.setLazyInit(true);
+        return late;
+    }
+
+    public interface Selling {
+        void sell();
+    }
+
+    static class SellingShop implements Selling {
+        @Override
+        @Transactional
+        @DistributedLocked(name = "stock", onLost = LossPolicy.FAIL)
+        public void sell() {}
     }
 
     @Test
@@ -293,6 +354,9 @@ class TransactionGuardTest {
 
     @EnableTransactionManagement(proxyTargetClass = true)
     static class Transactions {}
+
+    @EnableTransactionManagement
+    static class TransactionsByInterfaces {}
 
     static class Database {
         @Bean
