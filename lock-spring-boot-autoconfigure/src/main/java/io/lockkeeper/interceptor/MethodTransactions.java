@@ -10,7 +10,9 @@ import java.util.Collection;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
@@ -22,7 +24,9 @@ import org.springframework.aop.framework.Advised;
 import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.beans.BeansException;
+import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.BeanFactoryUtils;
+import org.springframework.beans.factory.ObjectFactory;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.transaction.ConfigurableTransactionManager;
 import org.springframework.transaction.ReactiveTransactionManager;
@@ -44,7 +48,7 @@ final class MethodTransactions {
             MethodTransactions.class.getClassLoader());
 
     private final ConfigurableListableBeanFactory beans;
-    private final AtomicBoolean warned = new AtomicBoolean();
+    private final Set<Class<?>> warned = ConcurrentHashMap.newKeySet();
     private volatile boolean promised;
 
     MethodTransactions(ConfigurableListableBeanFactory beans) {
@@ -75,7 +79,9 @@ final class MethodTransactions {
         boolean begins =
                 Annotations.isPropagation(method, Propagation.REQUIRED, Propagation.REQUIRES_NEW, Propagation.NESTED);
         TransactionManager manager = begins ? manager(method) : null;
-        if (manager != null && !isGuarded(manager)) {
+        if (manager != null && isUnseen(manager)) {
+            warnOf(manager);
+        } else if (manager != null && !isGuarded(manager)) {
             faults.add(
                     "onLost",
                     onLost + " promises that a transaction rolls back when the lock is lost, but "
@@ -114,12 +120,16 @@ final class MethodTransactions {
     }
 
     private void warnOf(TransactionManager manager) {
-        if (!isGuarded(manager) && warned.compareAndSet(false, true)) {
+        if (!isGuarded(manager) && warned.add(manager.getClass())) {
             log.warn(
-                    "Transactions of {} commit although a lock with onLost = FAIL or INTERRUPT is lost, because it is no"
-                            + " ConfigurableTransactionManager, and delegates to no bean that is one. End such transactions with"
-                            + " LockContext.require().ensureHeld(), or define a bean for the manager to which it delegates",
-                    manager.getClass().getName());
+                    "Transactions of {} commit although a lock with onLost = FAIL or INTERRUPT is lost, {}. End such"
+                            + " transactions with LockContext.require().ensureHeld(), or define a bean for the manager to"
+                            + " which it delegates. Said once for each class",
+                    manager.getClass().getName(),
+                    isUnseen(manager)
+                            ? "unless what it finds when it is called is a ConfigurableTransactionManager and a bean, which"
+                                    + " the start cannot see"
+                            : "because it is no ConfigurableTransactionManager, and delegates to no bean that is one");
         }
     }
 
@@ -128,28 +138,44 @@ final class MethodTransactions {
         if (manager instanceof ConfigurableTransactionManager) {
             return true;
         }
-        Object delegating = AopUtils.isAopProxy(manager) ? AopProxyUtils.getSingletonTarget(manager) : manager;
+        Object delegating = target(manager);
         if (delegating == null || delegating instanceof ConfigurableTransactionManager) {
             return delegating != null;
         }
-        List<Object> delegates = delegates(delegating);
+        List<Object> delegates = inFields(delegating, TransactionManager.class);
         return !delegates.isEmpty()
                 && delegates.stream().allMatch(each -> made().anyMatch(
                                 known -> known == each && known instanceof ConfigurableTransactionManager));
     }
 
-    private static List<Object> delegates(Object manager) {
-        List<Object> delegates = new ArrayList<>(1);
+    /** Whether a manager has no other at hand, but something with which it may find one when it is called. */
+    private static boolean isUnseen(Object manager) {
+        Object finding = target(manager);
+        return finding != null
+                && !(finding instanceof ConfigurableTransactionManager)
+                && inFields(finding, TransactionManager.class).isEmpty()
+                && !inFields(finding, ObjectFactory.class, BeanFactory.class, Supplier.class)
+                        .isEmpty();
+    }
+
+    private static @Nullable Object target(Object manager) {
+        return AopUtils.isAopProxy(manager) ? AopProxyUtils.getSingletonTarget(manager) : manager;
+    }
+
+    private static List<Object> inFields(Object manager, Class<?>... types) {
+        List<Object> found = new ArrayList<>(1);
         ReflectionUtils.doWithFields(manager.getClass(), field -> {
             if (!Modifier.isStatic(field.getModifiers()) && field.trySetAccessible()) {
                 Object value = field.get(manager);
                 Collection<?> values = value instanceof Map<?, ?> map
                         ? map.values()
                         : value instanceof Collection<?> collection ? collection : Collections.singletonList(value);
-                values.stream().filter(TransactionManager.class::isInstance).forEach(delegates::add);
+                values.stream()
+                        .filter(each -> Arrays.stream(types).anyMatch(type -> type.isInstance(each)))
+                        .forEach(found::add);
             }
         });
-        return delegates;
+        return found;
     }
 
     /** Returns the manager of a method's own transaction; null where it cannot be known yet, or there is none. */

@@ -23,6 +23,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.aop.config.AopConfigUtils;
 import org.springframework.beans.BeansException;
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.support.RootBeanDefinition;
@@ -45,6 +46,7 @@ import org.springframework.transaction.annotation.EnableTransactionManagement;
 import org.springframework.transaction.annotation.TransactionManagementConfigurer;
 import org.springframework.transaction.annotation.Transactional;
 import org.springframework.transaction.support.AbstractPlatformTransactionManager;
+import org.springframework.transaction.support.SimpleTransactionStatus;
 import org.springframework.transaction.support.TransactionTemplate;
 import org.springframework.util.ClassUtils;
 
@@ -205,6 +207,28 @@ class TransactionGuardTest {
                     assertRollback(context.getBean(Shop.class), context.getBean(Sales.class));
                     assertThat(log.lines()).isEmpty();
                 });
+    }
+
+    @Test
+    void aManagerThatFindsAnotherWhenItIsCalledIsNamed() {
+        runner.withUserConfiguration(Found.class).withBean(Shop.class).run(context -> {
+            assertThat(context).hasNotFailed();
+            assertThat(log.lines())
+                    .singleElement()
+                    .asString()
+                    .startsWith("WARN Transactions of " + Finding.class.getName())
+                    .contains("which the start cannot see", "ensureHeld()");
+            assertRollback(context.getBean(Shop.class), context.getBean(Sales.class));
+        });
+    }
+
+    @Test
+    void aManagerThatCommitsByItselfIsRefused() {
+        runner.withBean("own", Own.class, Own::new, definition -> definition.setPrimary(true))
+                .withBean(Shop.class)
+                .run(context -> assertThat(context.getStartupFailure())
+                        .hasMessageContaining("onLost: FAIL promises that a transaction rolls back")
+                        .hasMessageContaining(Own.class.getName()));
     }
 
     @Test
@@ -393,6 +417,14 @@ class TransactionGuardTest {
         }
     }
 
+    static class Found {
+        @Bean
+        @Primary
+        PlatformTransactionManager finding(ObjectProvider<DataSourceTransactionManager> managers) {
+            return new Finding(managers);
+        }
+    }
+
     static class Late {
         @Lazy
         @Bean(defaultCandidate = false)
@@ -416,6 +448,37 @@ class TransactionGuardTest {
             manager.setTransactionExecutionListeners(List.of(new TransactionExecutionListener() {}));
             return manager;
         }
+    }
+
+    record Finding(ObjectProvider<? extends PlatformTransactionManager> managers)
+            implements PlatformTransactionManager {
+        @Override
+        public TransactionStatus getTransaction(TransactionDefinition definition) {
+            return managers.getObject().getTransaction(definition);
+        }
+
+        @Override
+        public void commit(TransactionStatus status) {
+            managers.getObject().commit(status);
+        }
+
+        @Override
+        public void rollback(TransactionStatus status) {
+            managers.getObject().rollback(status);
+        }
+    }
+
+    static class Own implements PlatformTransactionManager {
+        @Override
+        public TransactionStatus getTransaction(TransactionDefinition definition) {
+            return new SimpleTransactionStatus();
+        }
+
+        @Override
+        public void commit(TransactionStatus status) {}
+
+        @Override
+        public void rollback(TransactionStatus status) {}
     }
 
     record Delegating(PlatformTransactionManager manager) implements PlatformTransactionManager {
