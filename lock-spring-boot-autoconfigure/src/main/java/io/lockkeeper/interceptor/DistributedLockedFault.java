@@ -20,6 +20,6 @@ public record DistributedLockedFault(Class<?> type, String method, String attrib
 
     @Override
     public String toString() {
-        return place() + ": " + problem + ". " + remedy + ".";
+        return place() + ": " + problem + (problem.endsWith("?") ? " " : ". ") + remedy + ".";
     }
 }

@@ -97,9 +97,11 @@ class MessagesTest {
 
     @Test
     void aMisspeltFallbackIsAnsweredWithTheRightOne() {
-        assertThat(fixture.faults(Paths.class, "misspelt")).singleElement().satisfies(fault -> assertThat(
-                        fault.problem())
-                .isEqualTo("there is no method 'bussy' in Paths or above it, did you mean busy?"));
+        assertThat(fixture.faults(Paths.class, "misspelt")).singleElement().satisfies(fault -> {
+            assertThat(fault.problem())
+                    .isEqualTo("there is no method 'bussy' in Paths or above it, did you mean busy?");
+            assertThat(fault.toString()).contains("did you mean busy? Write one of: ");
+        });
         assertThat(fixture.faults(Paths.class, "unlike")).singleElement().satisfies(fault -> assertThat(fault.problem())
                 .isEqualTo("there is no method 'nowhere' in Paths or above it"));
     }
