@@ -155,7 +155,7 @@ final class MethodLockSpecs {
         Object skippedResult = skips ? result.skippedResult(faults) : null;
         Supplier<LockOperations> lockOperations =
                 operations(attributes.name(TEMPLATE, annotation.lockTemplate(), faults), faults);
-        MethodLockSpec.Execution execution = result.execution(faults);
+        MethodLockSpec.Execution execution = result.execution(faults, beans);
         return lockNames == null || !faults.isEmpty()
                 ? null
                 : new MethodLockSpec(

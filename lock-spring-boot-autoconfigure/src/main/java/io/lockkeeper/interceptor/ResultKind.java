@@ -21,6 +21,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.core.MethodParameter;
 import org.springframework.core.ReactiveAdapter;
 import org.springframework.core.ReactiveAdapterRegistry;
@@ -29,6 +30,7 @@ import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
 import org.springframework.http.HttpEntity;
+import org.springframework.scheduling.annotation.EnableAsync;
 import org.springframework.stereotype.Controller;
 import org.springframework.util.ClassUtils;
 
@@ -53,7 +55,12 @@ final class ResultKind {
     private static final boolean REACTOR =
             ClassUtils.isPresent("reactor.core.publisher.Flux", ResultKind.class.getClassLoader());
 
-    private static final String ASYNC = "org.springframework.scheduling.annotation.Async";
+    /** Annotations that Spring knows of methods that run on another thread. */
+    private static final Set<String> ASYNC = Set.of(
+            "org.springframework.scheduling.annotation.Async",
+            "jakarta.ejb.Asynchronous",
+            "jakarta.enterprise.concurrent.Asynchronous");
+
     private static final String MAPPING = "org.springframework.web.bind.annotation.RequestMapping";
     private static final String FLOW = "kotlinx.coroutines.flow.Flow";
     private static final String JOB = "kotlinx.coroutines.Job";
@@ -110,7 +117,7 @@ final class ResultKind {
     /** A part of the result that goes on without the lock; without a remedy it may be meant, and is warned of. */
     private record Ongoing(Class<?> part, @Nullable String remedy) {}
 
-    MethodLockSpec.Execution execution(Faults faults) {
+    MethodLockSpec.Execution execution(Faults faults, ConfigurableListableBeanFactory beans) {
         if (ongoing != null && ongoing.remedy() != null) {
             faults.add(problem(ongoing), ongoing.remedy());
         }
@@ -128,7 +135,7 @@ final class ResultKind {
                 && returnType.isAssignableFrom(adapter.getReactiveType())
                 && !isOf(returnType, RUNNING)) {
             return PublisherExecution.of(adapter, open);
-        } else if (returnType == Future.class && isAsync()) {
+        } else if (returnType == Future.class && isAsync(beans)) {
             // Completed when it is returned, on the thread of the task: the caller's future is Spring's.
             return new LockedCall.BlockingExecution(openType());
         } else if (goesOn(returnType)) {
@@ -157,10 +164,14 @@ final class ResultKind {
                         : "Return a type that Spring's ReactiveAdapterRegistry knows, with reactor-core on the class path";
     }
 
-    private boolean isAsync() {
+    private boolean isAsync(ConfigurableListableBeanFactory beans) {
+        Stream<String> own = Arrays.stream(beans.getBeanDefinitionNames())
+                .flatMap(name -> Stream.ofNullable(beans.findAnnotationOnBean(name, EnableAsync.class, false)))
+                .map(each -> each.annotation().getName());
+        List<String> all = Stream.concat(ASYNC.stream(), own).toList();
         return Stream.of(method.method(), method.targetClass())
-                .anyMatch(element -> MergedAnnotations.from(element, SearchStrategy.TYPE_HIERARCHY)
-                        .isPresent(ASYNC));
+                .map(element -> MergedAnnotations.from(element, SearchStrategy.TYPE_HIERARCHY))
+                .anyMatch(annotations -> all.stream().anyMatch(annotations::isPresent));
     }
 
     private boolean isFlow() {

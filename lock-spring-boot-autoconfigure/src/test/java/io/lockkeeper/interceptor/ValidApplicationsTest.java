@@ -18,6 +18,8 @@ import io.lockkeeper.store.LockStore;
 import io.lockkeeper.testing.RedisServer;
 import jakarta.validation.ConstraintViolationException;
 import jakarta.validation.constraints.NotEmpty;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -87,6 +89,18 @@ class ValidApplicationsTest {
                     whileHeldElsewhere(
                             context, "stock", () -> assertThat(shop.sell().get(20, TimeUnit.SECONDS))
                                     .isEqualTo("busy"));
+                });
+    }
+
+    @Test
+    void theAnnotationOfAsynchronousMethodsMayBeAnotherOne() {
+        runner.withUserConfiguration(Background.class)
+                .withBean(BackgroundShop.class)
+                .run(context -> {
+                    Future<String> thread =
+                            context.getBean(BackgroundShop.class).sell();
+                    assertThat(thread.get(20, TimeUnit.SECONDS))
+                            .isNotEqualTo(Thread.currentThread().getName());
                 });
     }
 
@@ -289,6 +303,20 @@ class ValidApplicationsTest {
 
     @EnableAsync(proxyTargetClass = true)
     static class Asynchronous {}
+
+    @Retention(RetentionPolicy.RUNTIME)
+    @interface InBackground {}
+
+    @EnableAsync(annotation = InBackground.class, proxyTargetClass = true)
+    static class Background {}
+
+    static class BackgroundShop {
+        @InBackground
+        @DistributedLocked("stock")
+        public Future<String> sell() {
+            return CompletableFuture.completedFuture(Thread.currentThread().getName());
+        }
+    }
 
     static class Shop {
         @DistributedLocked(name = "stock", fallbackMethod = "busy", waitTime = "0s")
