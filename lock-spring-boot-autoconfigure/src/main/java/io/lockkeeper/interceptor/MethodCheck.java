@@ -28,6 +28,7 @@ import org.springframework.core.io.Resource;
 import org.springframework.core.io.support.PathMatchingResourcePatternResolver;
 import org.springframework.core.io.support.ResourcePatternResolver;
 import org.springframework.scheduling.annotation.Scheduled;
+import org.springframework.transaction.config.TransactionManagementConfigUtils;
 import org.springframework.util.ClassUtils;
 import org.springframework.util.StringUtils;
 
@@ -43,10 +44,11 @@ record MethodCheck(MethodLockSpecs specs, boolean woven) {
             "org.springframework.beans.factory.annotation.Autowired");
 
     /** Annotations of which a fallback must not be deprived without a word. By name, because they may not be there. */
-    private static final List<String> ADVISED = List.of(
-            "org.springframework.transaction.annotation.Transactional",
-            "jakarta.transaction.Transactional",
-            DistributedLocked.class.getName());
+    private static final List<String> TRANSACTIONAL =
+            List.of("org.springframework.transaction.annotation.Transactional", "jakarta.transaction.Transactional");
+
+    /** Where the aspects are that weave transactions in; they begin none unless the application has one as a bean. */
+    private static final String TRANSACTIONS = "org.springframework.transaction.aspectj.";
 
     void checkCalls(AnnotatedMethod method, boolean byInterfaces, Faults faults) {
         if (woven) {
@@ -95,7 +97,15 @@ record MethodCheck(MethodLockSpecs specs, boolean woven) {
                         faults);
             }
             MergedAnnotations annotations = MergedAnnotations.from(method, SearchStrategy.TYPE_HIERARCHY);
-            if (!faults.isEmpty() && ADVISED.stream().anyMatch(annotations::isPresent)) {
+            boolean isTransactional = TRANSACTIONAL.stream().anyMatch(annotations::isPresent);
+            if (woven && isTransactional && !isTransactionWoven(method)) {
+                log.warn(
+                        "{}, the fallback of {}, runs without its @Transactional, because a woven lock calls it on the bean"
+                                + " itself and not on the proxy: weave transactions, too, or let it use TransactionTemplate",
+                        AnnotatedMethod.signature(method),
+                        owner);
+            }
+            if (!faults.isEmpty() && (isTransactional || annotations.isPresent(DistributedLocked.class))) {
                 log.warn(
                         "{}, the fallback of {}, runs without its own annotations, because no proxy can call it: make it"
                                 + " public, let it not be final, and declare it in the interface where there is one",
@@ -112,6 +122,11 @@ record MethodCheck(MethodLockSpecs specs, boolean woven) {
                         owner);
             }
         }
+    }
+
+    private boolean isTransactionWoven(Method method) {
+        return specs.hasBean(TransactionManagementConfigUtils.TRANSACTION_ASPECT_BEAN_NAME)
+                && WeavingCheck.isWoven(method, TRANSACTIONS);
     }
 
     private boolean waitsAgain(AnnotatedMethod fallback, MethodLockSpec spec) {
@@ -255,14 +270,18 @@ record MethodCheck(MethodLockSpecs specs, boolean woven) {
             }
         }
 
-        /** Returns whether AspectJ has moved the body of a method elsewhere, so that our aspect can run around it. */
         static boolean isWoven(Method method) {
+            return isWoven(method, ASPECT);
+        }
+
+        /** Returns whether AspectJ has moved the body of a method elsewhere, so that an aspect can run around it. */
+        static boolean isWoven(Method method, String aspect) {
             String body = method.getName() + "_aroundBody";
             List<String> bodies = Arrays.stream(method.getDeclaringClass().getDeclaredMethods())
                     .filter(each -> each.getName().startsWith(body) && isBodyOf(method, each))
                     .map(Method::getName)
                     .toList();
-            return !bodies.isEmpty() && isWovenInto(method.getDeclaringClass(), bodies);
+            return !bodies.isEmpty() && isWovenInto(method.getDeclaringClass(), bodies, aspect);
         }
 
         /** The object comes first, then the parameters: methods of the same name have bodies of their own. */
@@ -272,23 +291,23 @@ record MethodCheck(MethodLockSpecs specs, boolean woven) {
                     && Arrays.equals(body.getParameterTypes(), 1, end, method.getParameterTypes(), 0, end - 1);
         }
 
-        /** Returns whether our aspect is among those that weavers have put into a class, whose bodies they moved. */
-        static boolean isWovenInto(Class<?> type, List<String> bodies) {
+        /** Returns whether an aspect is among those that weavers have put into a class, whose bodies they moved. */
+        private static boolean isWovenInto(Class<?> type, List<String> bodies, String aspect) {
             try {
                 Resource file = new ClassPathResource(ClassUtils.getClassFileName(type), type);
                 String compiled = file.exists() ? file.getContentAsString(StandardCharsets.ISO_8859_1) : "";
-                return compiled.contains(ClassUtils.convertClassNameToResourcePath(ASPECT))
-                        || (bodies.stream().anyMatch(body -> !compiled.contains(body)) && isConfigured(type));
+                return compiled.contains(ClassUtils.convertClassNameToResourcePath(aspect))
+                        || (bodies.stream().anyMatch(body -> !compiled.contains(body)) && isConfigured(type, aspect));
             } catch (IOException unreadable) {
                 return false;
             }
         }
 
-        private static boolean isConfigured(Class<?> type) throws IOException {
+        private static boolean isConfigured(Class<?> type, String aspect) throws IOException {
             ResourcePatternResolver files = new PathMatchingResourcePatternResolver(type.getClassLoader());
             for (String name : StringUtils.tokenizeToStringArray(System.getProperty(FILES, USUAL_FILES), ";")) {
                 for (Resource file : files.getResources(name.startsWith("file:") ? name : "classpath*:" + name)) {
-                    if (file.getContentAsString(StandardCharsets.ISO_8859_1).contains(ASPECT)) {
+                    if (file.getContentAsString(StandardCharsets.ISO_8859_1).contains(aspect)) {
                         return true;
                     }
                 }

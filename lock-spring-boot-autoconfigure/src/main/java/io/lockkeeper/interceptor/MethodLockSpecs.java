@@ -199,6 +199,10 @@ final class MethodLockSpecs {
                 label(method));
     }
 
+    boolean hasBean(String name) {
+        return beans.containsBean(name);
+    }
+
     /** Finds the bean that locks, and creates none before the first call of an annotated method. */
     private Supplier<LockOperations> operations(String name, Faults faults) {
         if (name.isEmpty()) {

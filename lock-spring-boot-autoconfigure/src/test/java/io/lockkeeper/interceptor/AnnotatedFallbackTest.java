@@ -15,6 +15,8 @@ import org.springframework.aop.support.AopUtils;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.transaction.annotation.EnableTransactionManagement;
 import org.springframework.transaction.annotation.Transactional;
+import org.springframework.transaction.aspectj.AbstractTransactionAspect;
+import org.springframework.transaction.config.TransactionManagementConfigUtils;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 import reactor.core.publisher.Mono;
 
@@ -100,6 +102,41 @@ class AnnotatedFallbackTest {
                 .satisfies(fault -> assertThat(fault.problem()).startsWith("leads back to the method itself"));
         assertThat(fixture.faults(Again.class, "sell", true)).isEmpty();
         assertThat(log.lines()).contains(again("sell", "same"));
+    }
+
+    @Test
+    void aTransactionOfAWovenFallbackIsMissedWhereNoneIsWovenIn() {
+        SpecFixture fixture = new SpecFixture();
+        fixture.faults(WithWovenTransaction.class, "sell", true);
+        assertThat(log.lines())
+                .containsExactly(
+                        "WARN busy(), the fallback of " + WithWovenTransaction.class.getName() + ".sell(), runs"
+                                + " without its @Transactional, because a woven lock calls it on the bean itself and not on the"
+                                + " proxy: weave transactions, too, or let it use TransactionTemplate");
+        fixture.define(TransactionManagementConfigUtils.TRANSACTION_ASPECT_BEAN_NAME, new Object());
+        fixture.faults(WithWovenTransaction.class, "sell", true);
+        assertThat(log.lines()).hasSize(1);
+        fixture.faults(Hiding.class, "sell", true);
+        assertThat(log.lines()).hasSize(2);
+    }
+
+    /** What a weaver leaves in a class file. */
+    static class WithWovenTransaction {
+
+        @DistributedLocked(name = "stock", fallbackMethod = "busy")
+        public String sell() {
+            throw new AssertionError();
+        }
+
+        @Transactional
+        public String busy() {
+            return busy_aroundBody0(this) + AbstractTransactionAspect.class;
+        }
+
+        @SuppressWarnings("MethodName")
+        private static String busy_aroundBody0(WithWovenTransaction self) {
+            return self.toString();
+        }
     }
 
     @Test

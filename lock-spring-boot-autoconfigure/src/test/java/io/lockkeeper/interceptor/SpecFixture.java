@@ -35,6 +35,10 @@ final class SpecFixture {
                 .orElseThrow();
     }
 
+    void define(String name, Object bean) {
+        beans.registerSingleton(name, bean);
+    }
+
     MethodLockSpec spec(Class<?> type, String name) {
         return specs.of(method(type, name), type, false);
     }
