@@ -9,6 +9,7 @@ import io.lockkeeper.interceptor.DistributedLockedValidator;
 import io.lockkeeper.memory.MemoryLockStore;
 import io.lockkeeper.store.LockStore;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -16,6 +17,8 @@ import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.beans.factory.support.AbstractBeanDefinition;
+import org.springframework.beans.factory.support.RootBeanDefinition;
 import org.springframework.context.ApplicationListener;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.event.ContextRefreshedEvent;
@@ -53,15 +56,19 @@ final class LockingSummary implements ApplicationListener<ContextRefreshedEvent>
                     .sum();
             String methods = count == 1 ? "1 method" : count + " methods";
             for (String name : beans.getBeanNamesForType(LockOperations.class, true, false)) {
-                Object operations = beans.containsSingleton(name) && beans.isFactoryBean(name)
-                        ? beans.getBean(name)
-                        : beans.getSingleton(name);
+                Object operations = made(name);
                 describe(name, operations, methods);
                 if (operations == null) {
                     describeLater(name, methods);
                 }
             }
         }
+    }
+
+    private @Nullable Object made(String name) {
+        return beans.containsSingleton(name) && beans.isFactoryBean(name)
+                ? beans.getBean(name)
+                : beans.getSingleton(name);
     }
 
     private void describeLater(String name, String methods) {
@@ -111,9 +118,33 @@ final class LockingSummary implements ApplicationListener<ContextRefreshedEvent>
                     print(properties.leaseTime()),
                     methods);
         }
-        if (store.orElse(null) instanceof MemoryLockStore && isRedisConfigured()) {
+        if (store.orElse(null) instanceof MemoryLockStore && isRedisConfigured() && !isBesideOther(name)) {
             warnOfMemory(name, own ? "LockTemplate" : "LockStore");
         }
+    }
+
+    /** Returns whether a bean locks only where it is named, beside one that may lock in Redis and is not named. */
+    private boolean isBesideOther(String name) {
+        return !definition(name).isPrimary()
+                && Arrays.stream(beans.getBeanNamesForType(LockOperations.class, true, false))
+                        .filter(other -> !other.equals(name) && isCandidate(definition(other)))
+                        .map(this::made)
+                        .anyMatch(other -> other == null
+                                || (other instanceof LockTemplate template
+                                        && !isMock(template)
+                                        && template.store().isPresent()
+                                        && !(template.store().get() instanceof MemoryLockStore)));
+    }
+
+    private AbstractBeanDefinition definition(String name) {
+        return beans.containsBeanDefinition(name)
+                        && beans.getMergedBeanDefinition(name) instanceof AbstractBeanDefinition definition
+                ? definition
+                : new RootBeanDefinition();
+    }
+
+    private static boolean isCandidate(AbstractBeanDefinition bean) {
+        return bean.isAutowireCandidate() && bean.isDefaultCandidate() && !bean.isFallback();
     }
 
     private static void warnOfMemory(String name, String kind) {

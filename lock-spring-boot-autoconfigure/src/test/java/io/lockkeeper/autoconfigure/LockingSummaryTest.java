@@ -12,12 +12,15 @@ import io.lockkeeper.redis.RedisLockStore;
 import io.lockkeeper.store.LockStore;
 import io.lockkeeper.testing.RedisServer;
 import java.util.List;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.mockito.AdditionalAnswers;
 import org.mockito.Mockito;
 import org.springframework.beans.factory.FactoryBean;
+import org.springframework.beans.factory.config.BeanDefinitionCustomizer;
+import org.springframework.beans.factory.support.AbstractBeanDefinition;
 import org.springframework.beans.factory.support.BeanNameGenerator;
 import org.springframework.boot.LazyInitializationBeanFactoryPostProcessor;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
@@ -138,6 +141,42 @@ class LockingSummaryTest {
                                     .build())))
                     .containsExactly(
                             INSTEAD + "Redis at 127.0.0.1:" + redis.port() + ", key prefix 'lockkeeper'" + METHODS);
+        }
+    }
+
+    @Test
+    void aTemplateInMemoryBesideOneOverRedisIsAWarningWhereItIsTheDefaultOne() {
+        try (RedisServer redis = RedisServer.start()) {
+            RedisConnectionFactory connections = redis(redis.port());
+            ApplicationContextRunner shared = application.withBean(RedisConnectionFactory.class, () -> connections);
+            Supplier<LockTemplate> overRedis =
+                    () -> LockTemplate.builder(new RedisLockStore(connections, RedisLockStore.Options.defaults()))
+                            .build();
+            Supplier<LockTemplate> inMemory =
+                    () -> LockTemplate.builder(new MemoryLockStore()).build();
+            BeanDefinitionCustomizer primary = definition -> definition.setPrimary(true);
+            BeanDefinitionCustomizer named =
+                    definition -> ((AbstractBeanDefinition) definition).setDefaultCandidate(false);
+            ApplicationContextRunner primaryShared = shared.withBean("shared", LockTemplate.class, overRedis, primary);
+            assertThat(said(primaryShared.withBean("own", LockTemplate.class, inMemory)))
+                    .hasSize(2)
+                    .allMatch(line -> line.startsWith("INFO"));
+            assertThat(said(shared.withBean("own", LockTemplate.class, inMemory, named)))
+                    .hasSize(2)
+                    .allMatch(line -> line.startsWith("INFO"));
+            String warning = "WARN The bean 'own' keeps locks in the memory of this process";
+            assertThat(said(shared.withBean("shared", LockTemplate.class, overRedis)
+                            .withBean("own", LockTemplate.class, inMemory, primary)))
+                    .filteredOn(line -> line.startsWith(warning))
+                    .hasSize(1);
+            assertThat(said(shared.withBean("shared", LockTemplate.class, overRedis, named)
+                            .withBean("own", LockTemplate.class, inMemory)))
+                    .filteredOn(line -> line.startsWith(warning))
+                    .hasSize(1);
+            assertThat(said(shared.withBean("other", LockTemplate.class, inMemory, primary)
+                            .withBean("own", LockTemplate.class, inMemory)))
+                    .filteredOn(line -> line.startsWith(warning))
+                    .hasSize(1);
         }
     }
 
