@@ -26,9 +26,9 @@ class ConfigurationReferenceTest {
 
             A time without a unit is in milliseconds, and the start warns of it: write `30s` for 30 seconds.
 
-            Values may be written as everywhere in Spring Boot: `aspect-j` or `ASPECTJ`, `off` or `FALSE`, with blanks around them.
-            An empty property, as of a variable that a compose file sets to nothing, is one that is not set, unless it is the key
-            prefix; a value that means nothing stops the start.
+            Values may be written as everywhere in Spring Boot: `aspect-j` or `ASPECTJ`, `off` or `FALSE`, with blanks around them
+            where they are no times. An empty property, as of a variable that a compose file sets to nothing, is one that is not
+            set, unless it is the key prefix; a value that means nothing stops the start.
 
             | property | type | default | |
             |---|---|---|---|
