@@ -78,6 +78,9 @@ public final class DistributedLockedValidator
     /** Classes of which objects were named that are no beans, or need not be, because the factory makes them itself. */
     private final Set<Class<?>> bare = ConcurrentHashMap.newKeySet();
 
+    /** Classes of the beans that are being made, as long as nothing can have been put around them. */
+    private final Map<String, Class<?>> instantiated = new ConcurrentHashMap<>();
+
     private Set<String> given = Set.of();
     private volatile boolean started;
     private volatile int methods;
@@ -353,7 +356,11 @@ public final class DistributedLockedValidator
     /** An object of which only the fields are set has the name of its class, and was not announced before. */
     @Override
     public boolean postProcessAfterInstantiation(Object bean, String name) {
-        if (name.equals(bean.getClass().getName()) && !beans.containsBeanDefinition(name) && isBare(bean)) {
+        if (beans.containsBeanDefinition(name)) {
+            if (!woven && advisor.isCandidate(bean.getClass())) {
+                instantiated.put(name, bean.getClass());
+            }
+        } else if (name.equals(bean.getClass().getName()) && isBare(bean)) {
             warnOfBare(bean.getClass(), "an object of it was autowired, and is itself no bean");
         }
         return true;
@@ -408,6 +415,10 @@ public final class DistributedLockedValidator
             }
         }
         List<DistributedLockedFault> faults = new ArrayList<>(0);
+        Class<?> type = instantiated.remove(beanName);
+        if (type != null && !type.isInstance(bean)) {
+            faults.addAll(checkReplaced(type, bean, beanName));
+        }
         if (started || !isSeenAtStart(beanName)) {
             faults.addAll(checkMade(bean, beanName));
         }
@@ -441,15 +452,33 @@ public final class DistributedLockedValidator
                 || switchedOff.getAsBoolean()) {
             return List.of();
         }
+        return unlocked(
+                type,
+                bean,
+                "is not locked, because the bean [" + name + "] is a proxy by interfaces of an object that is no bean",
+                "Let its target be a bean, or write the annotation in the interface");
+    }
+
+    /** Looks at what a post-processor has put around a bean: a proxy that is made later does not see its class. */
+    private List<DistributedLockedFault> checkReplaced(Class<?> type, Object bean, String name) {
+        return hasAnnotatedMethods(proxies.wasProxied(name)) || proxies.isMock(bean) || switchedOff.getAsBoolean()
+                ? List.of()
+                : unlocked(
+                        type,
+                        bean,
+                        "is not locked, because a BeanPostProcessor puts something around the bean [" + name
+                                + "] before the proxy that locks",
+                        "Let it do so in postProcessAfterInitialization, or write the annotation in the interface");
+    }
+
+    /** Adds a fault to each method of a class that is called through the interfaces of something before it. */
+    private static List<DistributedLockedFault> unlocked(Class<?> type, Object bean, String problem, String remedy) {
         List<DistributedLockedFault> found = new ArrayList<>(0);
         for (AnnotatedMethod method : annotatedMethods(type)) {
             Faults faults = new Faults(method);
             if (AnnotatedMethod.implementedBy(method.method(), type)
                     .anyMatch(declared -> declared.getDeclaringClass().isInstance(bean))) {
-                faults.add(
-                        "is not locked, because the bean [" + name + "] is a proxy by interfaces of an object that is"
-                                + " no bean",
-                        "Let its target be a bean, or write the annotation in the interface");
+                faults.add(problem, remedy);
             }
             found.addAll(faults.found());
         }

@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import io.lockkeeper.LockContext;
 import io.lockkeeper.LockLease;
 import io.lockkeeper.annotation.DistributedLocked;
+import java.lang.reflect.Proxy;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
@@ -17,6 +18,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.mockito.Mockito;
 import org.springframework.aop.config.AopConfigUtils;
@@ -45,6 +47,7 @@ import org.springframework.context.annotation.Scope;
 import org.springframework.context.annotation.ScopedProxyMode;
 import org.springframework.context.support.GenericApplicationContext;
 import org.springframework.core.PriorityOrdered;
+import org.springframework.util.ClassUtils;
 
 /** Beans that exist, and whose annotated methods run without a lock for all that. */
 class UnlockedBeansTest {
@@ -328,6 +331,75 @@ class UnlockedBeansTest {
                     assertThat(context).hasNotFailed();
                     assertThat(context.getBean("shop", Stock.class).held()).containsExactly("shop");
                 });
+    }
+
+    /** The proxy that locks is made for what is there then. */
+    @ParameterizedTest
+    @CsvSource({"true,false", "true,true", "false,false", "false,true"})
+    void whatAPostProcessorOfTheApplicationPutsAroundABeanTooEarlyIsReported(boolean byProxy, boolean isLazy) {
+        BeanPostProcessor wrapping = wrapping(Shop.class, byProxy);
+        ApplicationContextRunner runner = runner().withBean("wrapping", BeanPostProcessor.class, () -> wrapping)
+                .withBean("shop", Shop.class, Shop::new, definition -> definition.setLazyInit(isLazy));
+        String problem =
+                "Shop.held(): is not locked, because a BeanPostProcessor puts something around the bean [shop]";
+        runner.run(context -> {
+            if (isLazy) {
+                assertThatExceptionOfType(BeanCreationException.class)
+                        .isThrownBy(() -> context.getBean("shop"))
+                        .havingRootCause()
+                        .isInstanceOf(DistributedLockedConfigurationException.class)
+                        .withMessageContaining(problem);
+            } else {
+                assertThat(context.getStartupFailure())
+                        .isInstanceOf(DistributedLockedConfigurationException.class)
+                        .hasMessageContaining(problem);
+            }
+        });
+        runner.withPropertyValues("lockkeeper.enabled=false")
+                .run(context -> assertThat(context.getBean("shop")).isNotInstanceOf(Shop.class));
+    }
+
+    @Test
+    void whatIsPutAroundABeanWithTheAnnotationInItsInterfaceIsNoAlarm() {
+        BeanPostProcessor wrapping = wrapping(LockingShop.class, true);
+        runner().withBean("wrapping", BeanPostProcessor.class, () -> wrapping)
+                .withBean("shop", LockingShop.class)
+                .run(context -> {
+                    assertThat(context).hasNotFailed();
+                    assertThat(context.getBean("shop", LockingStock.class).held())
+                            .containsExactly("stock");
+                });
+    }
+
+    private static BeanPostProcessor wrapping(Class<? extends Stock> type, boolean byProxy) {
+        return new BeanPostProcessor() {
+            @Override
+            public Object postProcessBeforeInitialization(Object bean, String name) {
+                if (!type.isInstance(bean)) {
+                    return bean;
+                }
+                Stock stock = (Stock) bean;
+                return byProxy
+                        ? Proxy.newProxyInstance(
+                                type.getClassLoader(),
+                                ClassUtils.getAllInterfaces(bean),
+                                (proxy, method, arguments) -> method.invoke(bean, arguments))
+                        : (Stock) stock::held;
+            }
+        };
+    }
+
+    interface LockingStock extends Stock {
+        @Override
+        @DistributedLocked("stock")
+        List<String> held();
+    }
+
+    static class LockingShop implements LockingStock {
+        @Override
+        public List<String> held() {
+            return LockContext.current().map(LockLease::names).orElse(List.of());
+        }
     }
 
     private static List<DistributedLockedFault> faults(AssertableApplicationContext context) {
