@@ -261,7 +261,7 @@ final class LockedCall {
             locked.lease().onLost(lost -> {
                 watched.completeExceptionally(lost);
                 // The work itself hears of the loss where it looks at its own future.
-                if (work instanceof CompletableFuture<?> future && !isShared(future)) {
+                if (work instanceof CompletableFuture<?> future) {
                     end(() -> future.completeExceptionally(lost));
                 }
             });
@@ -270,16 +270,12 @@ final class LockedCall {
     }
 
     private static void cancel(CompletionStage<?> stage) {
+        // One caller does not end a stage for which others wait, too.
         if (stage instanceof Future<?> work
                 && !work.isDone()
-                && !(stage instanceof CompletableFuture<?> future && isShared(future))) {
+                && !(stage instanceof CompletableFuture<?> future && future.getNumberOfDependents() > 1)) {
             end(() -> work.cancel(true));
         }
-    }
-
-    /** One caller does not end a future for which others wait, too. */
-    private static boolean isShared(CompletableFuture<?> future) {
-        return future.getNumberOfDependents() > 1;
     }
 
     private static void end(Runnable ending) {

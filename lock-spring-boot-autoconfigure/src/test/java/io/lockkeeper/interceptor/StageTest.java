@@ -5,8 +5,6 @@ import static io.lockkeeper.interceptor.LockedApplication.runner;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lockkeeper.LockContext;
-import io.lockkeeper.LockInspector;
-import io.lockkeeper.LockLostException;
 import io.lockkeeper.LockMode;
 import io.lockkeeper.LockNotAcquiredException;
 import io.lockkeeper.LockTemplate;
@@ -118,37 +116,7 @@ class StageTest {
         });
     }
 
-    @Test
-    void aLossOfOneLockDoesNotEndTheFutureOfOthers() {
-        runner.run(context -> {
-            Shop shop = context.getBean(Shop.class);
-            LockInspector inspector = context.getBean(LockInspector.class);
-            CompletableFuture<String> shared = new CompletableFuture<>();
-            CompletableFuture<String> one = shop.readOrStop("one", shared);
-            CompletableFuture<String> other = shop.readOrStop("other", shared);
-            CompletableFuture<String> own = new CompletableFuture<>();
-            CompletableFuture<String> only = shop.readOrStop("only", own);
-            Awaitility.await().until(() -> shared.getNumberOfDependents() == 2 && own.getNumberOfDependents() == 1);
-            for (String name : new String[] {"one", "only"}) {
-                assertThat(inspector.forceRelease(name)).isTrue();
-                assertThat(name.equals("one") ? one : only)
-                        .failsWithin(SOON)
-                        .withThrowableThat()
-                        .withCauseInstanceOf(LockLostException.class);
-            }
-            assertThat(own).failsWithin(SOON);
-            assertThat(shared).isNotDone();
-            shared.complete("read");
-            assertThat(other).succeedsWithin(SOON).isEqualTo("read");
-        });
-    }
-
     static class Shop {
-
-        @DistributedLocked(name = "#{#name}", onLost = LossPolicy.INTERRUPT)
-        public CompletableFuture<String> readOrStop(String name, CompletableFuture<String> result) {
-            return result;
-        }
 
         @DistributedLocked(name = "shop", mode = LockMode.READ)
         public CompletableFuture<String> read(CompletableFuture<String> shared) {
