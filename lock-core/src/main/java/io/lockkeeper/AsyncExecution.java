@@ -81,8 +81,13 @@ final class AsyncExecution<T extends @Nullable Object> {
         CompletableFuture<T> ended = new CompletableFuture<>();
         ended.whenComplete((value, failure) -> release(lease, () -> complete(result, value, failure)));
         CompletionStage<T> stage = null;
+        Runnable ends = ((LockManager.Lease) lease).runHere();
         try {
-            stage = work.run(lease);
+            try {
+                stage = work.run(lease);
+            } finally {
+                ends.run();
+            }
             @SuppressWarnings("NullAway") // A null stage counts as one that is completed with null.
             CompletionStage<T> begun = stage == null ? CompletableFuture.completedFuture(null) : stage;
             begun.whenComplete((value, failure) -> complete(ended, value, failure == null ? null : told(failure)));

@@ -113,6 +113,14 @@ public interface LockManager extends AutoCloseable {
         /** The present thread, which waited for the lease, goes on with it. */
         default void receivedHere() {}
 
+        /** The present thread goes on with the lease until it runs what this returns. */
+        default Runnable runHere() {
+            return () -> {};
+        }
+
+        /** No thread waits for the end of the lease any more: it belongs to what goes on elsewhere. */
+        default void leftByThread() {}
+
         /**
          * Says in the log where a caller drops what it was given of this lease, while the lease is held.
          *

@@ -102,6 +102,16 @@ final class NestedLease extends DelegatingLease {
         return () -> holds.leave(thread, this);
     }
 
+    @Override
+    public Runnable runHere() {
+        List<Runnable> ends = leases().stream().map(LockManager.Lease::runHere).toList();
+        return () -> ends.forEach(Runnable::run);
+    }
+
+    boolean isOfOwner() {
+        return owner != null;
+    }
+
     // ---- what it is ----
 
     /** Returns whether it goes on, and can be entered by those who ask there. */

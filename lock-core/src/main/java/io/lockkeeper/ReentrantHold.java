@@ -78,6 +78,9 @@ final class ReentrantHold {
             if (levels.isEmpty()) {
                 over = true;
             } else {
+                if (levels.stream().noneMatch(NestedLease::isOfOwner)) {
+                    lease.leftByThread();
+                }
                 downgrade = readsOn() ? lease.downgrade() : NOTHING_TO_DO;
             }
         }

@@ -363,9 +363,9 @@ class ReentrantHolds {
                             cause);
         }
 
-        /** Gives the surrounding work a level of its own. */
+        /** Gives the surrounding work a level of its own, unless that holds the lock on already. */
         private NestedLease keep() {
-            if (keeper == null) {
+            if (keeper == null || level.names().stream().allMatch(this::isKept)) {
                 return level;
             }
             NestedLease again = level.keep();
@@ -376,6 +376,14 @@ class ReentrantHolds {
                 again.close();
                 throw failure;
             }
+        }
+
+        private boolean isKept(String name) {
+            return around.levels().stream()
+                    .anyMatch(held -> held.kind == NestedLease.Kind.KEPT
+                            && held.names().contains(name)
+                            && (level.reads() || held.mode() != LockMode.READ)
+                            && held.isHeld());
         }
     }
 }

@@ -229,6 +229,22 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     }
 
     @Override
+    public Runnable runHere() {
+        Thread before = thread;
+        boolean wasOfThread = ofThread;
+        receivedHere();
+        return () -> {
+            thread = before;
+            ofThread = wasOfThread;
+        };
+    }
+
+    @Override
+    public void leftByThread() {
+        ofThread = false;
+    }
+
+    @Override
     public boolean isReleased() {
         return state == State.RELEASED || state == State.OWED;
     }

@@ -100,6 +100,37 @@ class ClosingTest {
         assertThat(warnings()).isEmpty();
     }
 
+    @Test
+    void aThreadWaitsForTheStageThatItHasBegunUnderItsOwnLock() {
+        LockTemplate patient = patient();
+        CompletableFuture<String> work = new CompletableFuture<>();
+        CompletableFuture<Void> closed = closingAfter(
+                patient,
+                () -> patient.run("stock", lease -> patient.executeStage(LockRequest.of("stock"), level -> work)));
+        staysOpen(closed);
+        work.complete("done");
+        assertThat(closed).succeedsWithin(Duration.ofSeconds(20));
+        assertThat(warnings()).isEmpty();
+    }
+
+    @Test
+    void theActionOfAStageMayCloseItsTemplate() {
+        LockTemplate patient = patient();
+        assertTimeout(Duration.ofSeconds(20), () -> patient.executeStage(LockRequest.of("stock"), lease -> {
+                    patient.close();
+                    return CompletableFuture.completedFuture("done");
+                })
+                .exceptionally(lost -> "lost")
+                .join());
+        LockTemplate another = patient();
+        assertTimeout(Duration.ofSeconds(20), () -> another.executeAsync(LockRequest.of("stock"), lease -> {
+                    another.close();
+                    return CompletableFuture.completedFuture("done");
+                })
+                .exceptionally(lost -> "lost")
+                .join());
+    }
+
     private static void staysOpen(CompletableFuture<Void> closed) {
         Awaitility.await()
                 .during(Duration.ofMillis(200))

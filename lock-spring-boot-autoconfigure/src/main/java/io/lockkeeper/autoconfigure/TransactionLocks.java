@@ -3,7 +3,6 @@ package io.lockkeeper.autoconfigure;
 
 import io.lockkeeper.AcquisitionInterceptor;
 import io.lockkeeper.LockLease;
-import io.lockkeeper.LockMode;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.autoconfigure.LockkeeperProperties.InsideTransaction;
@@ -90,25 +89,18 @@ final class TransactionLocks implements TransactionSynchronization {
         guarded.forEach(LockLease::ensureHeld);
     }
 
-    /** Holds a lease on, unless it does so already; the transaction does not commit once a guarded one is lost. */
+    /** Holds a lease on; the transaction does not commit once a guarded one is lost. */
     private void hold(LockLease lease, boolean isGuarded) {
-        boolean isKnown = (isGuarded ? guarded : leases).stream().anyMatch(known -> holds(known, lease));
-        if (isGuarded && !isKnown) {
+        if (isGuarded) {
             guarded.add(lease);
         }
         synchronized (this) {
-            if (!completed && !isKnown) {
+            if (!completed) {
                 leases.push(lease);
                 return;
             }
         }
         lease.close();
-    }
-
-    private static boolean holds(LockLease known, LockLease lease) {
-        return known.names().containsAll(lease.names())
-                && (known.mode() != LockMode.READ || lease.mode() == LockMode.READ)
-                && known.isHeld();
     }
 
     private static @Nullable TransactionLocks find() {

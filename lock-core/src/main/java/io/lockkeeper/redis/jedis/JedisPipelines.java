@@ -25,7 +25,7 @@ final class JedisPipelines implements ScriptRunner {
 
     private final List<JedisPipeline> pipelines;
 
-    /** How many threads are in a call, most of which wait for its answer. */
+    /** How many calls have no answer yet. */
     private final AtomicInteger callers = new AtomicInteger();
 
     /** When the last further connection was asked for. */
@@ -37,27 +37,45 @@ final class JedisPipelines implements ScriptRunner {
 
     @Override
     public CompletableFuture<Object> eval(LuaScript script, List<byte[]> keys, List<byte[]> arguments, long waitNanos) {
+        int usable = callers.incrementAndGet() > CROWD ? OF_A_CROWD : MOST;
+        CompletableFuture<Object> answer = null;
         try {
-            int usable = callers.incrementAndGet() > CROWD ? OF_A_CROWD : MOST;
-            return next(keys.get(0), usable).eval(script, keys, arguments, waitNanos);
+            answer = next(keys.get(0), usable).eval(script, keys, arguments, waitNanos);
+            return answer;
         } finally {
-            callers.decrementAndGet();
+            if (answer == null || answer.isDone()) {
+                callers.decrementAndGet();
+            } else {
+                answer.whenComplete((reply, failure) -> callers.decrementAndGet());
+            }
         }
     }
 
-    /** Returns the first that is free and connected; where none is, always the same for one lock. */
+    /** Returns the first that is connected and free; where none is, the same for one lock as long as all are there. */
     private JedisPipeline next(byte[] key, int usable) {
-        for (int i = 0; i < usable; i++) {
+        JedisPipeline missing = null;
+        JedisPipeline open = null;
+        JedisPipeline free = null;
+        for (int i = 0; free == null && i < usable; i++) {
             JedisPipeline one = pipelines.get(i);
-            if (one.isFree() && (i == 0 || one.isOpen())) {
-                return one;
-            } else if (!one.isOpen()) {
-                connect(one);
-                break;
+            if (!one.isOpen()) {
+                missing = missing == null ? one : missing;
+            } else {
+                open = one;
+                free = one.isFree() ? one : null;
             }
         }
+        if (open == null) {
+            return pipelines.get(0);
+        }
+        if (missing != null && (free == null || missing == pipelines.get(0))) {
+            connect(missing);
+        }
+        if (free != null) {
+            return free;
+        }
         JedisPipeline usual = pipelines.get(Math.floorMod(Arrays.hashCode(key), usable));
-        return usual.isOpen() ? usual : pipelines.get(0);
+        return usual.isOpen() ? usual : open;
     }
 
     /** Nobody waits for a further connection, nor fails because the server has none to give. */
