@@ -9,13 +9,11 @@ import io.lockkeeper.autoconfigure.LockkeeperProperties.InsideTransaction;
 import io.lockkeeper.interceptor.CommitGuard;
 import io.lockkeeper.interceptor.DistributedLockedValidator.GivenObjects;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.Deque;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedDeque;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
@@ -50,7 +48,7 @@ final class TransactionLocks implements TransactionSynchronization {
     private static final TransactionSynchronization COMMITTING = new TransactionSynchronization() {};
 
     private final Deque<LockLease> leases = new ConcurrentLinkedDeque<>();
-    private final Collection<LockLease> guarded = new ConcurrentLinkedQueue<>();
+    private final Set<LockLease> guarded = ConcurrentHashMap.newKeySet();
     private boolean completed;
 
     private TransactionLocks() {}
@@ -103,6 +101,13 @@ final class TransactionLocks implements TransactionSynchronization {
         lease.close();
     }
 
+    /** Guards what the transaction holds on already and a method enters again. */
+    private void guard(List<String> names) {
+        leases.stream()
+                .filter(lease -> lease.names().stream().anyMatch(names::contains))
+                .forEach(guarded::add);
+    }
+
     private static @Nullable TransactionLocks find() {
         return (TransactionLocks) TransactionSynchronizationManager.getSynchronizations().stream()
                 .filter(TransactionLocks.class::isInstance)
@@ -146,6 +151,9 @@ final class TransactionLocks implements TransactionSynchronization {
             }
             if (reaction == InsideTransaction.RELEASE_AFTER_COMPLETION) {
                 TransactionLocks locks = TransactionLocks.ofThisThread();
+                if (purpose.isGuarded()) {
+                    locks.guard(request.names());
+                }
                 return lease -> locks.hold(lease, purpose.isGuarded());
             }
             // What the thread holds already goes on after this level of it; a transaction that only reads commits

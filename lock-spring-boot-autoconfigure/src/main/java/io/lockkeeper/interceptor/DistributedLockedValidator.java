@@ -139,7 +139,11 @@ public final class DistributedLockedValidator
         }
         started = true;
         all.forEach(each -> check(each, isOff));
-        unchecked.forEach(each -> wrong.addAll(checkAnnotations(each, isOff)));
+        for (Beans each : unchecked) {
+            if (!checked.contains(each.type().type())) {
+                wrong.addAll(checkAnnotations(each, isOff));
+            }
+        }
         if (!wrong.isEmpty()) {
             throw new DistributedLockedConfigurationException(wrong.stream()
                     .sorted(Comparator.comparing(DistributedLockedFault::place)
@@ -270,13 +274,10 @@ public final class DistributedLockedValidator
         wrong.addAll(checkAnnotations(same, isOff));
     }
 
-    /** Checks what the annotations of a class promise, and warns of its use; a class that is right, only once. */
+    /** Checks what the annotations of a class promise, and warns of its use. */
     private List<DistributedLockedFault> checkAnnotations(Beans same, boolean isOff) {
         BeanType bean = same.type();
         List<DistributedLockedFault> found = new ArrayList<>(0);
-        if (bean.isExact() && checked.contains(bean.type())) {
-            return found;
-        }
         Set<String> callbacks = callbacks(same.names());
         for (AnnotatedMethod method : same.methods()) {
             Faults faults = new Faults(method);
@@ -510,13 +511,15 @@ public final class DistributedLockedValidator
         if (advisor.isCandidate(type) || advisor.isCandidate(called)) {
             addOfClass(type, found);
             Collection<AnnotatedMethod> methods = annotatedMethods(type);
-            boolean isByInterfaces = AopUtils.isAopProxy(bean) ? type != called : proxies.isByInterfaces(name, type);
+            boolean isJdkProxy = AopUtils.isJdkDynamicProxy(bean);
+            boolean isByInterfaces = AopUtils.isAopProxy(bean) ? isJdkProxy : proxies.isByInterfaces(name, type);
             Beans made = new Beans(new BeanType(type, true, isByInterfaces), List.of(name), methods);
             // Only methods of its interfaces can be called on a proxy that has nothing else.
-            if (woven || type == called) {
+            if (woven || !isJdkProxy) {
                 found.addAll(checkCalls(bean, made, called));
             }
-            if (!methods.isEmpty() && !Proxy.isProxyClass(type) && !proxies.isMock(bean)) {
+            boolean isUnknown = !checked.contains(type) && !methods.isEmpty();
+            if (isUnknown && !Proxy.isProxyClass(type) && !proxies.isMock(bean)) {
                 if (started) {
                     found.addAll(checkAnnotations(made, switchedOff.getAsBoolean()));
                 } else {

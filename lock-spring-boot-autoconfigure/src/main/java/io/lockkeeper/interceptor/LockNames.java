@@ -30,7 +30,7 @@ record LockNames(AnnotatedMethod owner, List<List<NamePart>> templates, Evaluati
 
     /** The text of an array; a single letter before few digits may be anything. */
     private static final Pattern ARRAY =
-            Pattern.compile("\\[(?:L[^\\[\\];]+;@[0-9a-f]|[BCDFIJSZ]@[0-9a-f]{5,8}(?![\\w.]))");
+            Pattern.compile("\\[(?:L[^\\[\\];]+;@[0-9a-f]|[BCDFIJSZ]@[0-9a-f]{6,8}(?![\\w.]))");
 
     /** What may be the text of an object without one of its own, also of a lambda; its class is the group. */
     private static final Pattern OBJECT = Pattern.compile("(?<![\\p{javaJavaIdentifierPart}.])"
@@ -154,8 +154,11 @@ record LockNames(AnnotatedMethod owner, List<List<NamePart>> templates, Evaluati
     /** Looks for the file: a class loader would keep each name for which it was asked, and these may be data. */
     private boolean isClass(String name) {
         String outermost = name.replaceFirst("(?<=\\w)\\$.*", "");
+        // The look takes long, and most of what is no class is the name of a person.
+        boolean isNamedLikeOne = Character.isUpperCase(outermost.charAt(outermost.lastIndexOf('.') + 1));
         return name.matches(".*\\$Proxy\\d+")
-                || owner.targetClass().getResource("/" + outermost.replace('.', '/') + ".class") != null;
+                || (isNamedLikeOne
+                        && owner.targetClass().getResource("/" + outermost.replace('.', '/') + ".class") != null);
     }
 
     private IllegalArgumentException wrong(

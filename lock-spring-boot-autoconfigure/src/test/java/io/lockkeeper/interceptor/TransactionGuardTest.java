@@ -308,9 +308,6 @@ class TransactionGuardTest {
                     ReportingShop reporting = context.getBean(ReportingShop.class);
                     LockInspector inspector = context.getBean(LockInspector.class);
                     TransactionTemplate transactions = context.getBean(TransactionTemplate.class);
-                    TransactionTemplate own =
-                            new TransactionTemplate(context.getBean(PlatformTransactionManager.class));
-                    own.setPropagationBehavior(TransactionDefinition.PROPAGATION_REQUIRES_NEW);
                     assertThatExceptionOfType(LockLostException.class)
                             .isThrownBy(() -> transactions.executeWithoutResult(status -> {
                                 reporting.sell();
@@ -318,16 +315,6 @@ class TransactionGuardTest {
                                 reporting.sell();
                                 loseWhatIsKept(inspector);
                             }));
-                    assertThat(sales.committed()).isZero();
-                    transactions.executeWithoutResult(status -> {
-                        reporting.sell();
-                        assertThatExceptionOfType(LockLostException.class)
-                                .isThrownBy(() -> own.executeWithoutResult(inner -> {
-                                    shop.sell();
-                                    loseWhatIsKept(inspector);
-                                }));
-                        status.setRollbackOnly();
-                    });
                     assertThat(sales.committed()).isZero();
                 });
     }
