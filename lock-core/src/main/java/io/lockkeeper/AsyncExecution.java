@@ -81,8 +81,8 @@ final class AsyncExecution<T extends @Nullable Object> {
         CompletableFuture<T> ended = new CompletableFuture<>();
         ended.whenComplete((value, failure) -> release(lease, () -> complete(result, value, failure)));
         CompletionStage<T> stage = null;
-        Runnable ends = ((LockManager.Lease) lease).runHere();
         try {
+            Runnable ends = ((LockManager.Lease) lease).runHere();
             try {
                 stage = work.run(lease);
             } finally {

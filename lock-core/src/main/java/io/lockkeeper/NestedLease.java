@@ -108,6 +108,7 @@ final class NestedLease extends DelegatingLease {
         return () -> ends.forEach(Runnable::run);
     }
 
+    /** Returns whether an owner is inside until it ends; false: it belongs to a stage. */
     boolean isOfOwner() {
         return owner != null;
     }

@@ -47,7 +47,8 @@ import org.springframework.util.CollectionUtils;
 
 /**
  * Checks every annotated method of every bean when the application starts, those of lazy and prototype beans included,
- * and creates no bean for it. All faults of all methods come in one exception.
+ * and creates no bean for it. All faults of all methods come in one exception. One file, longer than others, because
+ * beans that the start sees and those that are made later must be checked alike.
  */
 public final class DistributedLockedValidator
         implements SmartInitializingSingleton,

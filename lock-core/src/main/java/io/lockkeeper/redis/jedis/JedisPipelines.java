@@ -78,7 +78,7 @@ final class JedisPipelines implements ScriptRunner {
         return usual.isOpen() ? usual : open;
     }
 
-    /** Nobody waits for a further connection, nor fails because the server has none to give. */
+    /** Asks in the background: no caller waits for a further connection, nor fails where the server has none to give. */
     private void connect(JedisPipeline further) {
         long now = System.nanoTime();
         long before = connecting.get();
