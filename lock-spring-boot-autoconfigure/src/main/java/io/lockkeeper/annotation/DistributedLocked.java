@@ -32,8 +32,8 @@ import org.springframework.core.annotation.AliasFor;
  *       cancellation no caller waits for the release.
  *   <li>The thread that runs the method is inside the lock until the method returns. What continues the stage, or the
  *       operators of the publisher, are not: {@link io.lockkeeper.LockContext} is empty there, and blocking code that
- *       asks for the same lock waits. A method that begins a reactive transaction runs in the publisher of that
- *   transaction. <li>A publisher locks at each subscription, and not before. The leases are in the Reactor context, so
+ *       asks for the same lock waits. A method that begins a reactive transaction runs in its publisher.
+ *   <li>A publisher locks at each subscription, and not before. The leases are in the Reactor context, so
  *       that annotated publishers and suspend functions inside enter the lock again; the innermost is there under
  *       {@code LockLease.class}.
  *   <li>Every thread that runs the coroutine of a suspend function is inside the lock while it does.
@@ -65,7 +65,8 @@ public @interface DistributedLocked {
      * <p>A name is text with SpEL expressions in <code>#{...}</code>. An expression may use the parameters by name or
      * as {@code #p0} or {@code #a0}, {@code #root.method}, {@code #root.args}, {@code #root.target},
      * {@code #root.targetClass} and {@code @beans}. One that yields a collection or an array gives a name for each
-     * element. A value that is null, blank or empty is an error. Values are data and are never evaluated.
+     * element. A value that is null, blank or empty is an error, and so is one whose text differs between machines: an
+     * object without a text of its own, a set or map in no order. Values are data and are never evaluated.
      */
     @AliasFor("value")
     String[] name() default {};

@@ -83,6 +83,9 @@ record Fallback(List<Candidate> candidates) {
     }
 
     private static String missing(AnnotatedMethod owner, String name, List<Method> named) {
+        if (named.isEmpty() && owner.method().getName().equals(name)) {
+            return owner.signature() + " is the annotated method itself";
+        }
         if (named.isEmpty()) {
             Stream<String> names = methods(owner)
                     .filter(method -> method.getDeclaringClass() != Object.class)

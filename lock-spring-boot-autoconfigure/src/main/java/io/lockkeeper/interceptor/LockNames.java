@@ -5,12 +5,20 @@ import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
+import java.util.EnumMap;
+import java.util.EnumSet;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.SortedSet;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import java.util.regex.Pattern;
@@ -132,7 +140,17 @@ record LockNames(AnnotatedMethod owner, List<List<NamePart>> templates, Evaluati
             throw wrong(template, part, value == null ? "is null" : "is blank", null);
         }
         // Every call comes through here, mostly with a string, which is data whatever it looks like.
-        if (!(value instanceof CharSequence) && text.indexOf('@') >= 0 && namesAnObject(value, text)) {
+        if (value instanceof CharSequence) {
+            return text;
+        }
+        if (hasNoOrder(value)) {
+            throw wrong(
+                    template,
+                    part,
+                    "has its parts in no order that all machines share: name them one by one, or let it be sorted",
+                    null);
+        }
+        if (text.indexOf('@') >= 0 && namesAnObject(value, text)) {
             throw wrong(
                     template,
                     part,
@@ -141,6 +159,18 @@ record LockNames(AnnotatedMethod owner, List<List<NamePart>> templates, Evaluati
                     null);
         }
         return text;
+    }
+
+    /** The texts of those that cannot be modified differ in each JVM, those of others with the hash codes of parts. */
+    private static boolean hasNoOrder(Object value) {
+        int parts = value instanceof Map<?, ?> map ? map.size() : value instanceof Set<?> set ? set.size() : 0;
+        return parts > 1
+                && !(value instanceof SortedMap
+                        || value instanceof EnumMap
+                        || value instanceof LinkedHashMap
+                        || value instanceof SortedSet
+                        || value instanceof EnumSet
+                        || value instanceof LinkedHashSet);
     }
 
     /** Returns whether a class with a hash code is in a text; what looks like one may be the address of a user. */

@@ -26,6 +26,7 @@ import org.springframework.aop.framework.autoproxy.AbstractAdvisorAutoProxyCreat
 import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
 import org.springframework.aop.interceptor.AsyncExecutionInterceptor;
 import org.springframework.aop.support.AopUtils;
+import org.springframework.aop.target.HotSwappableTargetSource;
 import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.support.AbstractBeanFactory;
@@ -232,14 +233,20 @@ record ProxyCheck(ConfigurableListableBeanFactory beans) {
 
     /** Returns whether a proxy has one object behind it, no mock, and no lock stands before that. */
     boolean isUnlockedObject(Object proxy) {
-        Object target = AopProxyUtils.getSingletonTarget(proxy);
+        Object target = target(proxy);
         return target != null && !isAdvised(proxy) && !isMock(target);
+    }
+
+    private static @Nullable Object target(Object proxy) {
+        return proxy instanceof Advised advised && advised.getTargetSource() instanceof HotSwappableTargetSource source
+                ? source.getTarget()
+                : AopProxyUtils.getSingletonTarget(proxy);
     }
 
     private boolean isAdvised(@Nullable Object bean) {
         if (bean instanceof Advised advised) {
             return Arrays.stream(advised.getAdvisors()).anyMatch(DistributedLockedAdvisor.class::isInstance)
-                    || isAdvised(AopProxyUtils.getSingletonTarget(bean));
+                    || isAdvised(target(advised));
         }
         // An opaque proxy keeps its advisors to itself.
         return bean instanceof SpringProxy;

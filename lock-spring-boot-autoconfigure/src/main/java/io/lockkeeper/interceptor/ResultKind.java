@@ -153,7 +153,8 @@ final class ResultKind {
 
     /** Returns the type as it is written, without packages. */
     private String source() {
-        return type.toString().replaceAll("(?:\\w+[.$])+", "");
+        String written = type.resolve() == null ? type.getType().getTypeName() : type.toString();
+        return written.replaceAll("(?:\\w+[.$])+", "");
     }
 
     private String remedy() {

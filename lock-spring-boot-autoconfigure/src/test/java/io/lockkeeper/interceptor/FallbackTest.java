@@ -103,6 +103,7 @@ class FallbackTest {
             delimiter = '|',
             value = {
                 "missing | there is no method 'nowhere' in Wrong or above it",
+                "itself | itself(String) is the annotated method itself",
                 "otherParameters | other(int) has other parameters than otherParameters(String)",
                 "otherReturn | number(String) returns int where String is needed",
                 "otherException | illegal(String, IllegalStateException) has other parameters",
@@ -307,6 +308,11 @@ class FallbackTest {
 
     @SuppressWarnings("unused")
     static class Wrong {
+        @DistributedLocked(fallbackMethod = "itself")
+        String itself(String text) {
+            return text;
+        }
+
         @DistributedLocked(fallbackMethod = "nowhere")
         String missing(String text) {
             return text;

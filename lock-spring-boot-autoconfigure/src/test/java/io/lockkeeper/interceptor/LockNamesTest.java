@@ -8,13 +8,19 @@ import io.lockkeeper.annotation.DistributedLocked;
 import java.lang.reflect.Proxy;
 import java.net.URI;
 import java.util.Arrays;
+import java.util.EnumMap;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
+import java.util.Set;
+import java.util.TreeMap;
 import java.util.concurrent.Callable;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -202,6 +208,31 @@ class LockNamesTest {
                 .isThrownBy(() -> fixture.names(shop, "text", new Object[] {value}))
                 .withMessageContaining("without a text of its own")
                 .withMessageContaining("name a property of it");
+    }
+
+    static List<Object> partsInNoOrder() {
+        return List.of(Map.of("a", 1, "b", 2), new HashMap<>(Map.of("a", 1, "b", 2)), List.of(Set.of("a", "b")));
+    }
+
+    /** The order of an unmodifiable set or map is another one in each JVM. */
+    @ParameterizedTest
+    @MethodSource("partsInNoOrder")
+    void aMapOrASetWhoseOrderDiffersBetweenMachinesIsAnError(Object value) {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> fixture.names(shop, "text", value))
+                .withMessageContaining("has its parts in no order that all machines share: name them one by one, or"
+                        + " let it be sorted");
+    }
+
+    @Test
+    void aMapWithAnOrderOfItsOwnIsAText() {
+        Map<String, Integer> map = Map.of("b", 2, "a", 1);
+
+        assertThat(fixture.names(shop, "text", new TreeMap<>(map))).containsExactly("{a=1, b=2}");
+        assertThat(fixture.names(shop, "text", new EnumMap<>(Map.of(TimeUnit.DAYS, 2, TimeUnit.HOURS, 1))))
+                .containsExactly("{HOURS=1, DAYS=2}");
+        assertThat(fixture.names(shop, "text", List.of(new LinkedHashSet<>(List.of("b", "a")))))
+                .containsExactly("[b, a]");
     }
 
     static List<Object> textsOfUsers() {

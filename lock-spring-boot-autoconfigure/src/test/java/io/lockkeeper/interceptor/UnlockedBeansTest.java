@@ -21,11 +21,13 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.mockito.Mockito;
+import org.springframework.aop.TargetSource;
 import org.springframework.aop.config.AopConfigUtils;
 import org.springframework.aop.framework.AopInfrastructureBean;
 import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.aop.framework.ProxyFactoryBean;
+import org.springframework.aop.target.HotSwappableTargetSource;
 import org.springframework.beans.factory.BeanCreationException;
 import org.springframework.beans.factory.FactoryBean;
 import org.springframework.beans.factory.SmartInitializingSingleton;
@@ -82,9 +84,11 @@ class UnlockedBeansTest {
                 .run(context -> assertThat(context).hasNotFailed());
     }
 
-    @Test
-    void aProxyOfAnObjectThatIsNoBeanIsReportedWhenItIsMade() {
-        runner().withInitializer(context -> define(context, new Shop()))
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void aProxyOfAnObjectThatIsNoBeanIsReportedWhenItIsMade(boolean isSwappable) {
+        Shop shop = new Shop();
+        runner().withInitializer(context -> define(context, isSwappable ? new HotSwappableTargetSource(shop) : shop))
                 .run(context -> assertThatExceptionOfType(BeanCreationException.class)
                         .isThrownBy(() -> context.getBean("made"))
                         .havingRootCause()
@@ -104,9 +108,31 @@ class UnlockedBeansTest {
                 });
     }
 
+    @Test
+    void aProxyOfALockedBeanThatCanBeSwappedIsNoAlarm() {
+        runner().withBean(Shop.class).withUserConfiguration(Swapped.class).run(context -> {
+            assertThat(context.getBean("swapped", Stock.class).held()).containsExactly("shop");
+            assertThat(log.lines()).isEmpty();
+        });
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    static class Swapped {
+        @Bean
+        Stock swapped(Shop shop) {
+            ProxyFactory proxy = new ProxyFactory();
+            proxy.setInterfaces(Stock.class);
+            proxy.setTargetSource(new HotSwappableTargetSource(shop));
+            return (Stock) proxy.getProxy();
+        }
+    }
+
     private static void define(ConfigurableApplicationContext context, Object target) {
         RootBeanDefinition definition = new RootBeanDefinition(ProxyFactoryBean.class);
-        definition.getPropertyValues().add("proxyInterfaces", Stock.class).add("target", target);
+        definition
+                .getPropertyValues()
+                .add("proxyInterfaces", Stock.class)
+                .add(target instanceof TargetSource ? "targetSource" : "target", target);
         ((GenericApplicationContext) context).registerBeanDefinition("made", definition);
     }
 
