@@ -28,12 +28,16 @@ import org.jspecify.annotations.Nullable;
  * local lock: so readers have one hold each time.
  *
  * <pre>
- *                                   replied: Queued            replied: Acquired, or granted
- *   empty --enter--> attempt Asking ---------------> attempt Queued ---------------> hold
- *                        |   ^  ^                      |    ^ failed, Busy: asks again  | released: to the next local
- *        caller, replied: Acquired   |  +---- due -------------+                               |   or to the store: a
- *                        new attempt asks v   +-------------------------------------------------------- + lost: a new
- *                       attempt asks hold                                  no waiter is left: retired
+ *   attempt Asking   replied Acquired              -> hold
+ *                    replied Queued                -> attempt Queued, with a place
+ *                    replied Busy, or failed       -> another attempt, Queued without a place
+ *   attempt Queued   granted, or replied Acquired  -> hold
+ *                    due                           -> asks again, Queued still
+ *   hold             released                      -> hold of the next local caller, or over to the store:
+ *                                                     another attempt, Asking
+ *                    lost                          -> another attempt, Asking
+ *   nothing          a caller enters               -> attempt Asking
+ *   any of these     no caller is left             -> retired
  * </pre>
  *
  * There is never both an attempt and a hold. The class is longer than most, because it is all that decides: what is in
