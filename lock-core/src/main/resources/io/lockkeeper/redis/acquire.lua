@@ -162,7 +162,7 @@ if doubtful and blocked > 1 then
   remaining_ms = math.min(remaining_ms, math.floor(lease_ms / 2))
 end
 local reply = (waits and 'QUEUED ' or 'BUSY ') .. clock .. ' ' .. holder(busy) .. ' ' .. whole(remaining_ms)
-if busy.unsettled and holder(busy) == '' then
+if busy.unsettled and is_free_for(busy, mode) then
   reply = waits and 'QUEUED ' .. clock .. ' ' .. me .. ' 0' or 'AGAIN ' .. clock
 end
 for i, record in ipairs(records) do

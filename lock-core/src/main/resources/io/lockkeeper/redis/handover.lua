@@ -63,7 +63,7 @@ if not record.unsettled and (not head or head.attempt == next_attempt) and is_fr
 end
 enqueue(record, next_attempt, mode, lease_ms, tokens)
 save(record)
-if holder(record) == '' then
+if record.unsettled and is_free_for(record, mode) then
   return 'QUEUED ' .. clock .. ' ' .. next_attempt .. ' 0'
 end
 return 'QUEUED ' .. clock .. ' ' .. holder(record) .. ' ' .. whole(hold_end(record) - now)

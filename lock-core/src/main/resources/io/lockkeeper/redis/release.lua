@@ -62,7 +62,7 @@ for i, key in ipairs(KEYS) do
     return 'FOREIGN ' .. clock .. ' ' .. key
   end
   worst = math.max(worst, release(record, i == 1))
-  more = record.unsettled and holder(record) == '' and ' MORE' or more
+  more = record.unsettled and record.owner == '' and ' MORE' or more
   if record.changed then
     save(record)
   end

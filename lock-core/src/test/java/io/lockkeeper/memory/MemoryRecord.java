@@ -108,9 +108,14 @@ final class MemoryRecord {
         return unsettled || served == most;
     }
 
-    /** Returns whether the lock is unowned only because too many places were of waiters that are dead. */
+    /** Returns whether those who can have the lock wait only because too many places were of waiters that are dead. */
     boolean isToBeAskedAgain() {
-        return unsettled && holder().isEmpty();
+        return unsettled && owner.isEmpty();
+    }
+
+    /** Returns whether an attempt waits only because too many places were of waiters that are dead. */
+    boolean isToBeAskedAgain(ClaimMode mode) {
+        return unsettled && isFreeFor(mode);
     }
 
     boolean isQueued(String attempt) {

@@ -68,8 +68,9 @@ final class MemoryScripts {
             return Optional.of(take(records, command, lease, micros));
         }
         MemoryRecord busy = records.get(blocked);
-        String holder = busy.holder();
-        long remaining = busy.holdEnd() - now;
+        boolean again = busy.isToBeAskedAgain(command.mode());
+        String holder = again ? "" : busy.holder();
+        long remaining = again ? 0 : busy.holdEnd() - now;
         if (doubtful && blocked > 0) {
             remaining = Math.min(remaining, lease / 2);
         }
@@ -248,7 +249,10 @@ final class MemoryScripts {
             return Optional.of(acquired(next, token));
         }
         record.enqueue(after, next.mode(), sending, next.tokens(), now);
-        return Optional.of(queued(record, now));
+        return Optional.of(
+                record.isToBeAskedAgain(next.mode())
+                        ? new HandOverReply(true, new AcquireReply.Queued("", 0, now))
+                        : queued(record, now));
     }
 
     private static HandOverReply acquired(AcquireCommand next, long firstToken) {

@@ -176,6 +176,46 @@ class ManyWaitersTest {
     }
 
     @Test
+    void aReaderBehindManyDeadWritersAsksAgainAtOnceAndJoinsTheReaders() {
+        String live = attempt(MANY, 7);
+        readersAndDeadWriters(MANY, live);
+        assertThat(run(SCRIPTS.release(), leaving(OTHER))).contains("LEFT", "MORE");
+        assertThat(acquire("trying00000000000001", "R", 0, LONG)).isEqualTo("AGAIN");
+        assertThat(acquire("trying00000000000002", "W", 0, LONG))
+                .as("readers keep it out")
+                .isEqualTo("BUSY");
+        int asked = 0;
+        while (acquire(live, "R", LONG, LONG).equals("QUEUED")) {
+            assertThat(connectionReply.subList(2, 4)).containsExactly(live, "0");
+            asked++;
+        }
+        assertThat(asked).isBetween(MANY / PASSED - 5, MANY / PASSED);
+        assertThat(connectionReply.get(0)).isEqualTo("ACQUIRED");
+        assertThat(calls.record().waiting()).isZero();
+    }
+
+    @Test
+    void theEndOfAWaitGoesOnWithTheDeadWritersBeforeAReader() {
+        readersAndDeadWriters(3 * PASSED + 1, attempt(100, 7));
+        for (int i = 0; i < 3; i++) {
+            assertThat(run(SCRIPTS.release(), leaving(OTHER))).contains("MORE");
+        }
+
+        assertThat(run(SCRIPTS.release(), leaving(OTHER))).doesNotContain("MORE");
+
+        assertThat(calls.record().waiting()).isZero();
+    }
+
+    /** A reader holds the lock; a writer who lives waits, others who do not, and a reader behind them. */
+    private void readersAndDeadWriters(int writers, String reader) {
+        acquire(HOLDER, "R", 0, LONG);
+        acquire(OTHER, "W", LONG, LONG);
+        waiting(writers, "W", 1, LONG, i -> attempt(i, 1));
+        assertThat(acquire(reader, "R", LONG, LONG)).isEqualTo("QUEUED");
+        letTimePass();
+    }
+
+    @Test
     void aLapsedGrantMarksAllPlacesOfItsClientAtOnce() {
         String live = attempt(1, 0);
         long least = Long.MAX_VALUE;
