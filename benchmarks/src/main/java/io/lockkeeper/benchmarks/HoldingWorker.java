@@ -31,6 +31,7 @@ final class HoldingWorker {
                     "left", worker::left,
                     "heap", number -> ProcessFigures.heap(),
                     "cpu", number -> ProcessFigures.cpuNanos(),
+                    "work", number -> ProcessFigures.threadNanos(),
                     "threads", number -> ProcessFigures.threads() - threads));
         }
         System.exit(0);
