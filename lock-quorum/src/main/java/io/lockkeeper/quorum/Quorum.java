@@ -180,25 +180,30 @@ final class Quorum {
         private static final long LONGEST_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
         private final LongSupplier nanoTime;
-        final Map<String, Long> begins = new ConcurrentHashMap<>();
+        final Map<String, Turn> turns = new ConcurrentHashMap<>();
+
+        /** Since when attempts of this instance have handed a lock over, and the last of them. */
+        private record Turn(String attempt, long begun) {}
 
         FairnessWindow(LongSupplier nanoTime) {
             this.nanoTime = nanoTime;
         }
 
-        /** Returns whether a lock may go on to the next caller of this instance; false: other instances come first. */
-        boolean mayGoOn(String name) {
+        /** Returns whether a lock may go on from one attempt to the next here; false: other instances come first. */
+        boolean mayGoOn(String name, String attempt, String next) {
             long now = nanoTime.getAsLong();
-            if (now - begins.computeIfAbsent(name, key -> now) < LONGEST_NANOS) {
-                return true;
+            Turn known = turns.get(name);
+            long begun = known != null && known.attempt.equals(attempt) ? known.begun : now;
+            turns.put(name, new Turn(next, begun));
+            if (now - begun >= LONGEST_NANOS) {
+                ended(name, next);
             }
-            ended(name);
-            return false;
+            return now - begun < LONGEST_NANOS;
         }
 
-        /** Ends the window: the lock is not this instance's any more. */
-        void ended(String name) {
-            begins.remove(name);
+        /** Ends the window: the lock is not this instance's any more, if the attempt was the last that got it. */
+        void ended(String name, String attempt) {
+            turns.computeIfPresent(name, (key, turn) -> turn.attempt.equals(attempt) ? null : turn);
         }
     }
 }

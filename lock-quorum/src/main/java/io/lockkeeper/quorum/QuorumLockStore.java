@@ -158,7 +158,7 @@ public class QuorumLockStore implements LockStore {
         Quorum open = quorum();
         AcquireCommand next = unqueued(command.next());
         long end = System.nanoTime() + open.commandTimeout.toNanos();
-        boolean mayGoOn = open.window.mayGoOn(next.name());
+        boolean mayGoOn = open.window.mayGoOn(next.name(), command.attempt(), next.attempt());
         return open.release(new ReleaseCommand(next.names(), command.attempt(), 0, 0))
                 .thenCompose(released -> {
                     boolean held = released != ReleaseReply.NOT_HELD;
@@ -168,7 +168,7 @@ public class QuorumLockStore implements LockStore {
                                     held ? new AcquireReply.Busy("") : new AcquireReply.Ended());
                     return reply.whenComplete((answer, failure) -> {
                                 if (!(answer instanceof AcquireReply.Acquired)) {
-                                    open.window.ended(next.name());
+                                    open.window.ended(next.name(), next.attempt());
                                 }
                             })
                             .thenApply(answer -> new HandOverReply(held, answer));
@@ -182,7 +182,7 @@ public class QuorumLockStore implements LockStore {
     @Override
     public CompletableFuture<ReleaseReply> release(ReleaseCommand command) {
         Quorum open = quorum();
-        command.names().forEach(open.window::ended);
+        command.names().forEach(name -> open.window.ended(name, command.attempt()));
         return open.<ReleaseReply>tooLong("minimum hold time", command.keepMillis())
                 .orElseGet(() -> open.release(command));
     }

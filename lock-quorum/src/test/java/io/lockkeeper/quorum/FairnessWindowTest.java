@@ -14,15 +14,40 @@ class FairnessWindowTest {
 
     @Test
     void aLockRestsAfterATurnOfThisInstance() {
-        assertThat(window.mayGoOn("x")).isTrue();
-        clock.addAndGet(TimeUnit.MILLISECONDS.toNanos(499));
-        assertThat(window.mayGoOn("x")).isTrue();
-        assertThat(window.mayGoOn("y")).isTrue();
-        clock.addAndGet(TimeUnit.MILLISECONDS.toNanos(1));
-        assertThat(window.mayGoOn("x")).isFalse();
-        assertThat(window.mayGoOn("x")).isTrue();
-        window.ended("x");
-        window.ended("y");
-        assertThat(window.begins).isEmpty();
+        assertThat(window.mayGoOn("x", "1", "2")).isTrue();
+        pass(499);
+        assertThat(window.mayGoOn("x", "2", "3")).isTrue();
+        assertThat(window.mayGoOn("y", "7", "8")).isTrue();
+        pass(1);
+        assertThat(window.mayGoOn("x", "3", "4")).isFalse();
+        assertThat(window.mayGoOn("x", "5", "6")).isTrue();
+        window.ended("x", "6");
+        window.ended("y", "8");
+        assertThat(window.turns).isEmpty();
+    }
+
+    @Test
+    void theEndOfAnAttemptThatDidNotGetTheLockProlongsNoTurn() {
+        assertThat(window.mayGoOn("x", "1", "2")).isTrue();
+        pass(400);
+        window.ended("x", "1");
+        window.ended("x", "9");
+        pass(100);
+
+        assertThat(window.mayGoOn("x", "2", "3")).isFalse();
+    }
+
+    @Test
+    void aTurnThatEndedBeginsAnew() {
+        assertThat(window.mayGoOn("x", "1", "2")).isTrue();
+        pass(400);
+        window.ended("x", "2");
+        pass(100);
+
+        assertThat(window.mayGoOn("x", "3", "4")).isTrue();
+    }
+
+    private void pass(long millis) {
+        clock.addAndGet(TimeUnit.MILLISECONDS.toNanos(millis));
     }
 }
