@@ -405,7 +405,6 @@ final class ActionExecutor {
             LocalLock lock, LockAction.HandOver handOver, long waitNanos, CompletableFuture<ReleaseResult> released) {
         StoreHold ended = handOver.hold();
         AcquireAttempt next = handOver.next();
-        registry.untrack(ended.id);
         registry.track(next.id, lock);
         ClockReading sent = context.now();
         ClockReading lastArrival = lastArrival();
@@ -416,6 +415,8 @@ final class ActionExecutor {
                 lock.spec.command(lock.names, next.id, true, next.passes, waitNanos),
                 false);
         calls.send(() -> store.handOver(command), (reply, failure) -> {
+            // Not before: the late news of its grant would be answered with a release, which may come first.
+            registry.untrack(ended.id);
             answered(lock, next, sent, reply == null ? null : reply.next(), failure);
             if (reply == null) {
                 released.complete(ReleaseResult.UNKNOWN);
@@ -427,7 +428,7 @@ final class ActionExecutor {
             if (!reply.wasHeld()) {
                 releaseAgain(ended, lastArrival);
             }
-            released.complete(reply.wasHeld() ? ReleaseResult.RELEASED : ReleaseResult.LOST);
+            released.complete(reply.wasHeld() ? ReleaseResult.RELEASED : ended.unknownToStore());
         });
     }
 
@@ -471,7 +472,7 @@ final class ActionExecutor {
             }
             boolean held = before == ReleaseReply.RELEASED || (answer != null && answer != ReleaseReply.NOT_HELD);
             boolean unknown = before == null || answer == null;
-            released.complete(held ? ReleaseResult.RELEASED : unknown ? ReleaseResult.UNKNOWN : ReleaseResult.LOST);
+            released.complete(held ? ReleaseResult.RELEASED : unknown ? ReleaseResult.UNKNOWN : ended.unknownToStore());
         });
     }
 

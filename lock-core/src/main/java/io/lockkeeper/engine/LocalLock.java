@@ -352,6 +352,9 @@ final class LocalLock {
     /** What an attempt has in the store goes back; a hold, whose release may come after this, is kept as long. */
     private void cancelAgain(AcquireAttempt asked, ClockReading now) {
         StoreHold before = asked.hold();
+        if (before != null) {
+            before.releasedTwice();
+        }
         decide(new LockAction.Cancel(asked, before == null ? 0 : before.keepMillis(now)));
     }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.engine;
 
+import io.lockkeeper.ReleaseResult;
 import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
@@ -98,6 +99,9 @@ final class StoreHold {
 
         /** When the lock may be free at the earliest, on the monotonic clock. Guarded by the local lock. */
         long freeNanos = ClockReading.NEVER;
+
+        /** Whether its attempt is released by a second command, which may come before the first. */
+        volatile boolean releasedTwice;
 
         /** The exclusive attempt that the hold follows by a downgrade which the store has not confirmed; or null. */
         @Nullable
@@ -322,6 +326,17 @@ final class StoreHold {
 
     boolean isOver() {
         return ended != null;
+    }
+
+    /** Its attempt is released once more: what the store then says of it tells nothing of a loss. */
+    void releasedTwice() {
+        special().releasedTwice = true;
+    }
+
+    /** Returns how a release ended that the store does not know the hold of. */
+    ReleaseResult unknownToStore() {
+        Special known = special;
+        return known != null && known.releasedTwice ? ReleaseResult.UNKNOWN : ReleaseResult.LOST;
     }
 
     boolean isLost() {

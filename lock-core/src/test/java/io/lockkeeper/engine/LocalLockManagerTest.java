@@ -328,6 +328,36 @@ class LocalLockManagerTest {
     /**
      * Its tokens stay given out: where the news is old they were used, and the true release may come after this one.
      */
+    /** The second release came first, and the next holder came and went before the first one. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void aReleaseThatComesBehindTheOneOfALatePollTellsOfNoLoss(boolean handsOver) {
+        List<LockLostException> losses = new ArrayList<>();
+        PendingRequest caller = fixture.begin(REQUEST);
+        fixture.queued();
+        time.pass(RecordingStore.TRAITS.pollInterval().plusSeconds(1));
+        fixture.granted(100);
+        ManagedLease lease = fixture.received(caller);
+        lease.onLost(losses::add);
+        if (handsOver) {
+            fixture.begin(REQUEST);
+            time.pass(Duration.ofSeconds(1));
+        }
+        CompletableFuture<ReleaseResult> result = lease.closeAsync();
+        store.acquires.get(1).answer(new AcquireReply.Acquired(EngineFixture.LEASE_MILLIS, List.of(100L)));
+        last(store.releases).answer(ReleaseReply.RELEASED);
+
+        if (handsOver) {
+            last(store.handOvers).answer(new HandOverReply(false, new AcquireReply.Ended()));
+        } else {
+            assertThat(store.releases).hasSize(2);
+            store.releases.get(0).answer(ReleaseReply.NOT_HELD);
+        }
+
+        assertThat(result).isCompletedWithValue(ReleaseResult.UNKNOWN);
+        assertThat(losses).isEmpty();
+    }
+
     @Test
     void aLateAnswerThatTheLockIsHeldDoesNotEndAMinimumHoldTime() {
         PendingRequest caller = fixture.begin(REQUEST.withMinHoldTime(Duration.ofSeconds(2)));
