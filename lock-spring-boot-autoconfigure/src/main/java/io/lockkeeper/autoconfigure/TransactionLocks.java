@@ -21,6 +21,7 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.BeanDefinition;
@@ -282,9 +283,12 @@ final class TransactionLocks implements TransactionSynchronization {
             return names;
         }
 
-        /** The listeners of a manager may be a list that cannot be added to. */
+        /** The listeners of a manager may be a list that cannot be added to. A proxy may have one that is no bean. */
         private void guard(@Nullable Object bean) {
-            if (bean instanceof ConfigurableTransactionManager manager
+            Object target = bean == null ? null : AopProxyUtils.getSingletonTarget(bean);
+            if (target != null && !(bean instanceof ConfigurableTransactionManager)) {
+                guard(target);
+            } else if (bean instanceof ConfigurableTransactionManager manager
                     && manager.getTransactionExecutionListeners().stream()
                             .noneMatch(TransactionGuard.class::isInstance)) {
                 List<TransactionExecutionListener> listeners =

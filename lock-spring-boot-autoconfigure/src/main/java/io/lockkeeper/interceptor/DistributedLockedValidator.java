@@ -572,7 +572,7 @@ public final class DistributedLockedValidator
         List<String> unlocked = Arrays.stream(beans.getSingletonNames())
                 .filter(name -> given.contains(name) || !beans.containsBeanDefinition(name))
                 .filter(name -> hasAnnotatedMethods(beans.getType(name, false)))
-                .filter(proxies::isMissing)
+                .filter(name -> proxies.isMissing(name) && !proxies.isMock(beans.getSingleton(name)))
                 .sorted()
                 .toList();
         if (!unlocked.isEmpty()) {

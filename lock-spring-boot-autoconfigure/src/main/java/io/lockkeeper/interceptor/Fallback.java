@@ -16,6 +16,7 @@ import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.ProxyMethodInvocation;
 import org.springframework.aop.support.AopUtils;
+import org.springframework.core.BridgeMethodResolver;
 import org.springframework.core.ResolvableType;
 import org.springframework.util.ClassUtils;
 import org.springframework.util.ReflectionUtils;
@@ -62,7 +63,10 @@ record Fallback(List<Candidate> candidates) {
     }
 
     private static Stream<Method> methods(AnnotatedMethod owner) {
+        // A class that is public below one that is not has methods that only lead to those of that one.
         return Arrays.stream(ReflectionUtils.getUniqueDeclaredMethods(owner.targetClass()))
+                .map(BridgeMethodResolver::findBridgedMethod)
+                .distinct()
                 .filter(method -> !method.isSynthetic() && !method.equals(owner.method()));
     }
 

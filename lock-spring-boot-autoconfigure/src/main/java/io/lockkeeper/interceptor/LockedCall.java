@@ -80,6 +80,8 @@ final class LockedCall {
     @Nullable
     Object run(LockLease held) throws Throwable {
         lease = held;
+        // A template that asks for no purpose leaves it there, and the body may ask for another lock.
+        CommitGuard.asks(spec, null);
         if (spec.onLost() == LossPolicy.REPORT) {
             return proceed(held);
         }

@@ -133,6 +133,29 @@ class FallbackTest {
     }
 
     @Test
+    void aPublicClassHasTheFallbackOfAHiddenOneAboveIt() {
+        runner().withBean(OpenShop.class).run(context -> {
+            assertThat(context).hasNotFailed();
+            whileHeldElsewhere(context, "open", () -> assertThat(
+                            context.getBean(OpenShop.class).pay("7"))
+                    .isEqualTo("busy 7"));
+        });
+    }
+
+    abstract static class HiddenShop {
+        public String busy(String id) {
+            return "busy " + id;
+        }
+    }
+
+    public static class OpenShop extends HiddenShop {
+        @DistributedLocked(value = "open", waitTime = "0s", fallbackMethod = "busy")
+        public String pay(String id) {
+            return id;
+        }
+    }
+
+    @Test
     void aGenericSuperclassIsUnderstood() {
         assertThat(fixture.faults(TextWork.class, "other")).isEmpty();
         AnnotatedMethod inherited = AnnotatedMethod.find(SpecFixture.method(Work.class, "work"), TextWork.class);

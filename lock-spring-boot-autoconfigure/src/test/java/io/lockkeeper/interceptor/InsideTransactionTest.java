@@ -23,6 +23,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.ApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.annotation.EnableTransactionManagement;
@@ -141,6 +144,40 @@ class InsideTransactionTest {
             assertThat(context.getBean(Sales.class).committed()).isZero();
             form.lockAndRelease(context.getBean(Shop.class), context.getBean(LockTemplate.class));
         });
+    }
+
+    /** It asks for no purpose of the call, and that must not be the purpose of the next lock. */
+    @Test
+    void failRefusesALockInsideAMethodWithATransactionOfItsOwnAndATemplateThatKnowsNoTransactions() {
+        runner.withPropertyValues("lockkeeper.inside-transaction=fail")
+                .withUserConfiguration(OwnTemplate.class)
+                .run(context -> assertThatIllegalStateException()
+                        .isThrownBy(() -> context.getBean(Branch.class).sell())
+                        .withMessageContaining("asks for lock [inner] inside an open transaction"));
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    @Import(Branch.class)
+    static class OwnTemplate {
+        @Bean(defaultCandidate = false)
+        LockTemplate own() {
+            return LockTemplate.builder(new MemoryLockStore()).build();
+        }
+    }
+
+    static class Branch {
+
+        private final LockOperations locks;
+
+        Branch(LockOperations locks) {
+            this.locks = locks;
+        }
+
+        @DistributedLocked(value = "outer", lockTemplate = "own")
+        @Transactional(propagation = Propagation.REQUIRES_NEW)
+        public void sell() {
+            locks.run("inner", lease -> {});
+        }
     }
 
     @ParameterizedTest

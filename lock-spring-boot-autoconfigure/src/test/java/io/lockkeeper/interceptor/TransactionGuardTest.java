@@ -22,6 +22,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.aop.config.AopConfigUtils;
+import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.beans.BeansException;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
@@ -32,6 +33,7 @@ import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Lazy;
 import org.springframework.context.annotation.Primary;
 import org.springframework.context.support.GenericApplicationContext;
@@ -121,6 +123,25 @@ class TransactionGuardTest {
         runner.withUserConfiguration(OfAnnotations.class)
                 .withBean(Shop.class)
                 .run(context -> assertRollback(context.getBean(Shop.class), context.getBean(Sales.class)));
+    }
+
+    @Test
+    void aManagerBehindAProxyThatIsNoBeanIsGuarded() {
+        runner.withUserConfiguration(Proxied.class).withBean(Shop.class).run(context -> {
+            assertRollback(context.getBean(Shop.class), context.getBean(Sales.class));
+            assertThat(log.lines()).isEmpty();
+        });
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    static class Proxied {
+        @Bean
+        @Primary
+        PlatformTransactionManager proxied(DataSource dataSource) {
+            ProxyFactory proxy = new ProxyFactory(new DataSourceTransactionManager(dataSource));
+            proxy.setInterfaces(PlatformTransactionManager.class);
+            return (PlatformTransactionManager) proxy.getProxy();
+        }
     }
 
     @Test
