@@ -39,6 +39,7 @@ if has_ended(record, next_attempt) then
 end
 if not is_holder(record, me) and (record.owner ~= me or record.state == 'K') then
   if not place_of(record, next_attempt) then
+    must_take_writes(KEYS[1])
     return 'NOT_HELD ' .. clock
   elseif holder(record) == '' then
     return 'QUEUED ' .. clock .. ' ' .. next_attempt .. ' 0'

@@ -433,6 +433,12 @@ local function prolong(record, attempt, ends)
   end
 end
 
+-- Fails where the server takes no writes. Such a one is a master that was deposed, and knows nothing of what its follower gave: it
+-- must not say that an attempt holds nothing.
+local function must_take_writes(key)
+  redis.call('HDEL', key, 'none')
+end
+
 -- Returns the end of an attempt's hold.
 local function end_of(record, attempt)
   return record.owner == attempt and record.ends or reader_until(record, reader_at(record, attempt))

@@ -67,4 +67,7 @@ for i, key in ipairs(KEYS) do
     save(record)
   end
 end
+if worst == 4 then
+  must_take_writes(KEYS[1])
+end
 return ({ 'RELEASED ', 'LEFT ', 'ALREADY ', 'NOT_HELD ' })[worst] .. clock .. more

@@ -32,6 +32,8 @@ for i, key in ipairs(KEYS) do
       record.token, record.first = least_token, least_token
     end
     replies[i] = '1'
+  elseif record then
+    must_take_writes(key)
   end
 end
 -- Each record once: several readers of one lock may be in one batch.

@@ -101,4 +101,21 @@ class RefusedWriteTest {
             assertThat(next.release()).isEqualTo(ReleaseResult.RELEASED);
         }
     }
+
+    /** It has never heard of a hold that the master which follows it gave, or that was given before it was cut off. */
+    @ParameterizedTest
+    @CsvSource({"JEDIS, true", "LETTUCE, true", "JEDIS, false", "LETTUCE, false"})
+    void aServerThatTakesNoWritesDoesNotSayThatAHoldIsLost(Connections driver, boolean replica) {
+        try (LockTemplate holder = template(driver)) {
+            LockLease held = holder.acquire("stock");
+            server.command("DEL", KEY);
+            refuse(replica);
+
+            Awaitility.await()
+                    .during(LEASE.dividedBy(3).plusSeconds(1))
+                    .atMost(LEASE)
+                    .until(held::isHeld);
+            assertThat(held.release()).isEqualTo(ReleaseResult.UNKNOWN);
+        }
+    }
 }
