@@ -8,8 +8,8 @@ import java.util.concurrent.locks.LockSupport;
 
 /**
  * What it costs to keep many locks. Arguments, all optional: {@code --locks} in one JVM, {@code --warm} in s after the
- * first lease, {@code --seconds} of the measurement, {@code --lease} in s, {@code --rounds}, {@code --peers} by parts of
- * their names, {@code --out} a folder.
+ * first lease, {@code --seconds} of the measurement, {@code --lease} in s, {@code --rounds}, {@code --peers} by parts
+ * of their names, {@code --out} a folder.
  */
 final class Renewals {
 
@@ -38,10 +38,10 @@ final class Renewals {
                         + " ms that is renewed every third, for " + renewals.seconds
                         + " s that begin three renewals and " + renewals.warmSeconds
                         + " s after all are held. CPU is ms in"
-                        + " each s; that of an idle peer is taken off Redis' and shown beside the client's, which is that of"
-                        + " its threads; that of the process has the compilation and the collector, too. Heap is used heap"
-                        + " after a collection, with the locks less before, for each lock. Requests and executed commands are"
-                        + " for each lock and renewal.",
+                        + " each s; that of an idle peer is taken off Redis' and shown beside the client's, which is"
+                        + " that of its threads; that of the process has the compilation and the collector, too. Heap is"
+                        + " used heap after a collection, with the locks less before, for each lock. Requests and executed"
+                        + " commands are for each lock and renewal.",
                 "peer",
                 "Redis CPU ms/s",
                 "client CPU ms/s",
