@@ -144,19 +144,20 @@ final class LeaseRegistry {
         }
     }
 
-    /**
-     * Returns what is completed when no lease is left; called once no caller gets one who holds nothing.
-     *
-     * @param waiting the thread that waits, and whose leases are not waited for: it cannot end them; null: none does
-     */
-    CompletableFuture<?> drained(@Nullable Thread waiting) {
+    /** Returns what is completed when no lease is left; called once no caller gets one who holds nothing. */
+    CompletableFuture<?> drained() {
+        drains = true;
+        tellIfDrained();
+        return drained;
+    }
+
+    /** The leases of a thread that waits for the end are not waited for: it cannot end them. */
+    void excludeLeasesOf(Thread waiting) {
         held().stream()
                 .filter(lease -> lease.ofThread && lease.thread.equals(waiting))
                 .forEach(own::add);
         // What has ended meanwhile may have been told before it was here.
         own.removeIf(lease -> !lease.isHeld());
-        drains = true;
         tellIfDrained();
-        return drained;
     }
 }

@@ -373,8 +373,14 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
      * @return completed when the store has nothing to do any more; the same for each call
      */
     CompletableFuture<?> close(@Nullable Thread waiting, Scheduler timer) {
-        if (closing.compareAndSet(false, true)) {
+        boolean first = closing.compareAndSet(false, true);
+        if (first) {
             refuseAll();
+        }
+        if (waiting != null) {
+            registry.excludeLeasesOf(waiting);
+        }
+        if (first) {
             int held = registry.leases.get();
             if (held > 0) {
                 log.info(
@@ -382,7 +388,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
                         settings.shutdownWait().toMillis(),
                         held);
             }
-            atMost(settings.shutdownWait(), timer, registry.drained(waiting))
+            atMost(settings.shutdownWait(), timer, registry.drained())
                     .thenCompose(
                             waited -> atMost(traits.commandTimeout().multipliedBy(LAST_COMMANDS), timer, end(timer)))
                     // A process that stood still meanwhile has no time left, and may have given nothing back.

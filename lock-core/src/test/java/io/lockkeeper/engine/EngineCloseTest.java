@@ -147,6 +147,39 @@ class EngineCloseTest {
     }
 
     @Test
+    void neitherOfTwoThreadsThatCloseWaitsForTheLeasesOfBoth() {
+        LockTemplate closing = LockTemplate.builder(store.peer())
+                .shutdownWait(Duration.ofMinutes(5))
+                .build();
+        CountDownLatch bothHold = new CountDownLatch(2);
+
+        CompletableFuture<?> closed = CompletableFuture.allOf(
+                closeWhileHolding(closing, "orders", bothHold), closeWhileHolding(closing, "stock", bothHold));
+
+        assertThat(closed).succeedsWithin(Duration.ofSeconds(20));
+        other.close();
+    }
+
+    private static CompletableFuture<Void> closeWhileHolding(
+            LockTemplate closing, String name, CountDownLatch bothHold) {
+        CompletableFuture<Void> closed = new CompletableFuture<>();
+        Thread closer = new Thread(() -> {
+            closing.lock(name).lock();
+            bothHold.countDown();
+            try {
+                bothHold.await();
+                closing.close();
+                closed.complete(null);
+            } catch (InterruptedException interrupt) {
+                closed.completeExceptionally(interrupt);
+            }
+        });
+        closer.setDaemon(true);
+        closer.start();
+        return closed;
+    }
+
+    @Test
     void theThreadsEndWhereTheStoreCannotBeClosed() {
         DelegatingStore failing = new DelegatingStore(new MemoryLockStore()) {
             @Override
