@@ -124,9 +124,9 @@ final class NestedLease extends DelegatingLease {
         return entered.contains(hold);
     }
 
-    /** Returns whether only its unlock is missing: it ended by itself, as asked. */
+    /** Returns whether only its unlock is missing: it ended by itself, as asked, or one of its holds did. */
     boolean hasEnded() {
-        return kind == Kind.LOCK && entered.stream().allMatch(ReentrantHold::hasLapsed);
+        return kind == Kind.LOCK && entered.stream().anyMatch(ReentrantHold::hasLapsed);
     }
 
     boolean reads() {

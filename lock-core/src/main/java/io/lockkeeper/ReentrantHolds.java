@@ -93,6 +93,8 @@ class ReentrantHolds {
                             "Lock '{}' was not unlocked before its lease time was over: call unlock() in a finally block",
                             String.join("', '", level.names()));
                 }
+                // What it holds besides may go on, without it.
+                level.closeAsync();
             }
         }
     }

@@ -190,6 +190,28 @@ class ReentrantHoldsTest {
         assertThat(thread().levels()).hasSize(1);
     }
 
+    /** The one that the thread holds besides goes on, and has as many levels as before. */
+    @Test
+    void locksOfSeveralNamesOfWhichOneLapsedAreForgottenAtTheNextOne() {
+        NestedLease stock = holds.enter(REQUEST, false, true);
+        LockRequest both = REQUEST.withNames(List.of("other", "stock"));
+        for (int i = 0; i < 3; i++) {
+            holds.enter(both.withLeaseTime(Duration.ofMillis(100)), false, true);
+            assertThat(levels()).isEqualTo(2);
+            awaitEnd(both);
+        }
+        holds.enter(LockRequest.of("third"), false, true);
+
+        assertThat(levels()).isEqualTo(1);
+        assertThat(thread().levels()).hasSize(2);
+        for (int i = 0; i < 3; i++) {
+            assertThat(view(both).release()).isEqualTo(ReleaseResult.LOST);
+        }
+        assertThat(stock.isHeld()).isTrue();
+        assertThat(stock.release()).isEqualTo(ReleaseResult.RELEASED);
+        assertThat(isTaken()).isFalse();
+    }
+
     @Test
     void aLostHoldStaysTheThreadsHoldWhileItsBodyRuns() {
         NestedLease level = enter();
