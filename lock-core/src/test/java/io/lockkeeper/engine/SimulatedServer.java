@@ -19,6 +19,9 @@ final class SimulatedServer {
     private final Map<String, SimulatedStore> clients = new HashMap<>();
     private final Map<String, Integer> arrivals = new HashMap<>();
 
+    /** Whether an attempt held its locks when the first command came that was to end its hold. */
+    private final Map<String, Boolean> endings = new HashMap<>();
+
     /** Whether a copy of a hand-over has run. */
     boolean handedOverAgain;
 
@@ -47,6 +50,21 @@ final class SimulatedServer {
 
     int arrivals() {
         return arrivals.size();
+    }
+
+    /** A command that is to end the hold of an attempt has run, and has found the hold or has not. */
+    void ends(String attempt, boolean held) {
+        endings.putIfAbsent(attempt, held);
+    }
+
+    /** Returns whether the hold of an attempt had ended in another way before the first command that was to end it. */
+    boolean hasLost(String attempt) {
+        return !endings.getOrDefault(attempt, true);
+    }
+
+    /** Returns whether the first command that was to end the hold of an attempt has ended it. */
+    boolean hasReleased(String attempt) {
+        return endings.getOrDefault(attempt, false);
     }
 
     void join(String clientId, SimulatedStore client) {

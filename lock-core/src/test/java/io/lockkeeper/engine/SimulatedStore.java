@@ -35,6 +35,9 @@ final class SimulatedStore implements LockStore {
     private static final long USUAL_NANOS = 400_000;
     private static final long SLOW_NANOS = 400 * MILLION;
 
+    /** As a driver says of a command that it sent twice: the first copy may have ended the hold. */
+    private static final String RAN_BEFORE = "nobody knows whether the first copy ended the hold";
+
     private final SimulatedInstance instance;
     private final SimulatedServer server;
     private final VirtualTime time;
@@ -180,8 +183,16 @@ final class SimulatedStore implements LockStore {
                 command.next().name(),
                 sent -> micros -> {
                     server.arrived(command.next().attempt());
-                    server.handedOverAgain |= runs[0]++ > 0;
-                    return server.records.handOver(command, traits, sent, micros);
+                    boolean again = runs[0]++ > 0;
+                    server.handedOverAgain |= again;
+                    Optional<HandOverReply> reply = server.records.handOver(command, traits, sent, micros);
+                    if (!command.ahead()) {
+                        reply.ifPresent(told -> server.ends(command.attempt(), told.wasHeld()));
+                    }
+                    if (again && reply.isPresent() && !reply.get().wasHeld()) {
+                        throw new Failure(RAN_BEFORE);
+                    }
+                    return reply;
                 },
                 MOST_SENDS);
     }
@@ -204,9 +215,17 @@ final class SimulatedStore implements LockStore {
     @Override
     public CompletableFuture<ReleaseReply> release(ReleaseCommand command) {
         releases++;
+        int[] runs = new int[1];
         return send(SimulatedChance.RELEASE, command.names().get(0), micros -> {
             released.add(command.attempt());
-            return server.records.release(command, micros);
+            ReleaseReply reply = server.records.release(command, micros);
+            if (reply == ReleaseReply.RELEASED || reply == ReleaseReply.NOT_HELD) {
+                server.ends(command.attempt(), reply == ReleaseReply.RELEASED);
+            }
+            if (runs[0]++ > 0 && reply == ReleaseReply.NOT_HELD) {
+                throw new Failure(RAN_BEFORE);
+            }
+            return reply;
         });
     }
 
@@ -281,11 +300,20 @@ final class SimulatedStore implements LockStore {
                 return;
             }
             long micros = server.micros();
-            T reply = script.apply(micros);
+            Runnable answer = run(sent, script, micros);
             if (!replyLost) {
-                instance.after(replyDelay, () -> answer(sent, reply, micros));
+                instance.after(replyDelay, answer);
             }
         });
+    }
+
+    private <T> Runnable run(Sent<T> sent, LongFunction<T> script, long micros) {
+        try {
+            T reply = script.apply(micros);
+            return () -> answer(sent, reply, micros);
+        } catch (Failure unknown) {
+            return () -> sent.fail(String.valueOf(unknown.getMessage()));
+        }
     }
 
     private <T> void answer(Sent<T> sent, T reply, long micros) {

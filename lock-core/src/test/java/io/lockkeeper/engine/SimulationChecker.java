@@ -229,33 +229,41 @@ final class SimulationChecker {
         if (caller.lossesTold > 1) {
             fault("the loss was told " + caller.lossesTold + " times: " + caller);
         }
-        if (caller.state == SimulatedCaller.State.RELEASED || caller.state == SimulatedCaller.State.RELEASES) {
-            return;
-        }
         if (calm && caller.ask.fixedMillis() == 0 && !caller.extended) {
             fault("a lease was lost although nothing failed: " + caller);
         }
         ManagedLease lease = caller.lease;
-        if (lease != null && lease.isHeld()) {
-            fault("a lease is held whose loss was told: " + caller);
-        }
-        if (lease != null) {
-            reason(caller, lease.hold());
-        }
-        if (lease != null && !caller.extended && !lease.isReleased()) {
-            keptInStore(caller, lease.hold());
-        }
-        // What an instance released that closes is not believed any more: what was lost by then is known when the store
-        // answers.
-        if (lease != null && !caller.extended && !lease.isReleased()) {
-            ClockReading deadline = lease.hold().deadline();
-            long late = caller.instance.nanoTime() - deadline.nanos();
-            long paused = caller.instance.pausedBetween(time.now() - Math.max(0, late) - MILLION, time.now());
-            if (late - paused > LOSS_NANOS) {
-                fault("the loss was told " + late / MILLION + " ms after the deadline: " + caller);
-            }
+        if (lease != null && lease.isReleased()) {
+            lostAtRelease(caller, lease.hold());
+        } else if (lease != null) {
+            lost(caller, lease);
         }
         ended(caller);
+    }
+
+    /** Only the store can tell that, which did not have the hold any more when it was to be released. */
+    private void lostAtRelease(SimulatedCaller caller, StoreHold hold) {
+        String before = hold.unconfirmed();
+        if (!server.hasLost(hold.attempt()) || (before != null && server.hasReleased(before))) {
+            fault("a hold was released that is said to have been lost before: " + caller);
+        }
+    }
+
+    private void lost(SimulatedCaller caller, ManagedLease lease) {
+        if (lease.isHeld()) {
+            fault("a lease is held whose loss was told: " + caller);
+        }
+        StoreHold hold = lease.hold();
+        reason(caller, hold);
+        if (caller.extended) {
+            return;
+        }
+        keptInStore(caller, hold);
+        long late = caller.instance.nanoTime() - hold.deadline().nanos();
+        long paused = caller.instance.pausedBetween(time.now() - Math.max(0, late) - MILLION, time.now());
+        if (late - paused > LOSS_NANOS) {
+            fault("the loss was told " + late / MILLION + " ms after the deadline: " + caller);
+        }
     }
 
     /** What is believed is held in the store, and is renewed in time where that can be done. */

@@ -55,6 +55,9 @@ class SimulationSabotageTest {
         A_LEASE_IS_KEPT_THAT_NOBODY_RECEIVED(
                 "LeaseManager", "asked.isCompletedExceptionally() ? null : asked.join()", "null"),
         A_HEALTHY_STORE_IS_BLAMED("LocalLock", "|| !(heardSince || waiting() != null)", "|| waiting() == null"),
+        A_RELEASE_IS_SAID_TO_FIND_A_LOSS(
+                "ActionExecutor", "before == ReleaseReply.RELEASED || (answer != null", "(answer != null"),
+        A_LATE_POLL_MAKES_A_LOSS_OF_A_RELEASE("LocalLock", "before.releasedTwice();", ""),
         A_DOWNGRADED_HOLD_IS_CANCELLED(
                 "LeaseOperations",
                 "if (!reader.isOver() && reply == null) {",
