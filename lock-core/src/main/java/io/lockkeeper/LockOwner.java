@@ -12,14 +12,17 @@ import org.jspecify.annotations.Nullable;
  * What one owner, such as a thread, is inside of. Immutable.
  *
  * @param levels the outermost first
- * @param owed the requests of locks that ended by themselves and were not unlocked, the last one last
+ * @param owed the missing unlocks of locks that ended by themselves, the last one last
  */
-record LockOwner(List<NestedLease> levels, List<LockRequest> owed) {
+record LockOwner(List<NestedLease> levels, List<Owed> owed) {
+
+    /** How many unlocks are missing of what was locked by a request. */
+    record Owed(LockRequest request, int unlocks) {}
 
     /** What an owner is who is inside of nothing. */
     static final LockOwner OUTSIDE = new LockOwner(List.of(), List.of());
 
-    /** So many missing unlocks are remembered for each owner. */
+    /** Missing unlocks of so many locks are remembered for each owner. */
     private static final int MOST_OWED = 1_000;
 
     LockOwner enter(NestedLease level) {
@@ -32,14 +35,28 @@ record LockOwner(List<NestedLease> levels, List<LockRequest> owed) {
 
     /** Leaves a lock that has ended without its unlock, which is owed from now on. */
     LockOwner owe(NestedLease ended) {
-        List<LockRequest> most = owed.size() < MOST_OWED ? owed : owed.subList(1, MOST_OWED);
-        return new LockOwner(minus(levels, ended), plus(most, ended.request));
+        Owed known = owed(ended.request);
+        List<Owed> others =
+                known != null ? minus(owed, known) : owed.size() < MOST_OWED ? owed : owed.subList(1, MOST_OWED);
+        Owed more = new Owed(ended.request, known == null ? 1 : known.unlocks() + 1);
+        return new LockOwner(minus(levels, ended), plus(others, more));
     }
 
     /** Takes one of the missing unlocks of what was locked so, if there is one. */
     LockOwner pay(LockRequest request) {
-        LockRequest last = last(owed, known -> isSame(known, request));
-        return last == null ? this : new LockOwner(levels, minus(owed, last));
+        Owed known = owed(request);
+        if (known == null) {
+            return this;
+        }
+        List<Owed> others = minus(owed, known);
+        int left = known.unlocks() - 1;
+        return new LockOwner(levels, left == 0 ? others : plus(others, new Owed(known.request(), left)));
+    }
+
+    /** Returns the missing unlocks of what was locked as by a request; null: there are none. */
+    @Nullable
+    Owed owed(LockRequest request) {
+        return last(owed, known -> isSame(known.request(), request));
     }
 
     boolean isOutside() {

@@ -76,9 +76,9 @@ class ReentrantHolds {
 
     /** Takes one of the unlocks that an owner owes; false: there is none. */
     boolean takeOwed(Object owner, LockRequest request) {
-        int before = known(owner).owed().size();
+        boolean owes = known(owner).owed(request) != null;
         change(owner, known -> known.pay(request));
-        return known(owner).owed().size() < before;
+        return owes;
     }
 
     /** Forgets the locks of an owner that ended by themselves; their unlocks are owed from now on. */

@@ -75,11 +75,12 @@ final class ThreadOwnedLock implements DistributedLock {
     /** Ends the last level that this thread locked with these names; logs an end that the caller does not expect. */
     @Override
     public void unlock() {
+        boolean owed = thread().lastLocked(request) == null;
         ReleaseResult result = release();
         if (result == ReleaseResult.UNKNOWN) {
             DelegatingLease.logUnanswered(request.names());
         } else if (result == ReleaseResult.LOST
-                && request.names().stream().anyMatch(name -> thread().find(name, request.mode()) == null)) {
+                && (owed || request.names().stream().anyMatch(name -> thread().find(name, request.mode()) == null))) {
             // The last level tells: the caller of unlock() hears of it in no other way.
             log.warn(
                     "Lock '{}' had been lost, or its lease time was over, before it was unlocked",

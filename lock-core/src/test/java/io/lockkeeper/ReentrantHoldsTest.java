@@ -440,6 +440,22 @@ class ReentrantHoldsTest {
     }
 
     @Test
+    void eachMissingUnlockIsOwed() {
+        int missing = 1_500;
+        for (int i = 0; i <= missing; i++) {
+            holds.enter(REQUEST, false, true).leases().get(0).release();
+        }
+        unlock();
+
+        assertThat(thread().owed()).as("counted, not kept one by one").hasSize(1);
+        for (int i = 0; i < missing; i++) {
+            assertThat(view(REQUEST).release()).isEqualTo(ReleaseResult.LOST);
+        }
+        assertThatExceptionOfType(IllegalMonitorStateException.class).isThrownBy(this::unlock);
+        assertThat(thread()).isSameAs(LockOwner.OUTSIDE);
+    }
+
+    @Test
     void locksThatLapseWithoutTheirUnlocksAreForgottenWhenAnotherIsEntered() {
         for (int i = 0; i < 20; i++) {
             holds.enter(

@@ -316,6 +316,21 @@ public abstract class DistributedLockContract extends LockViews {
         assertThat(warnings(lock::unlock)).hasSize(1);
     }
 
+    @Test
+    void anUnlockThatIsOwedWarnsAndEndsNothingWhileAnotherHoldGoesOn() {
+        LockTemplate template = instance();
+        DistributedLock lock = view.of(template, name);
+        lock.lock(Duration.ofMillis(200));
+        ends(lock);
+
+        LockRequest waiting = LockRequest.of(name).withWaitTime(Duration.ofSeconds(20));
+        template.run(waiting, lease -> {
+            assertThat(warnings(lock::unlock)).singleElement().asString().contains(name);
+            assertThatThrownBy(lock::unlock).isInstanceOf(IllegalMonitorStateException.class);
+            assertThat(lease.isHeld()).isTrue();
+        });
+    }
+
     private static void ends(DistributedLock lock) {
         LockLease lease = lock.currentLease().orElseThrow();
         Awaitility.await().until(() -> !lease.isHeld());
