@@ -59,6 +59,11 @@ record LockOwner(List<NestedLease> levels, List<Owed> owed) {
         return last(owed, known -> isSame(known.request(), request));
     }
 
+    /** Returns whether this owner only has to unlock a hold, if anything: it is inside no body of it. */
+    boolean hasOnlyLocksOf(ReentrantHold hold) {
+        return levels.stream().noneMatch(level -> level.kind != NestedLease.Kind.LOCK && level.isIn(hold));
+    }
+
     boolean isOutside() {
         return levels.isEmpty() && owed.isEmpty();
     }

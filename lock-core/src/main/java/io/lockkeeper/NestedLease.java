@@ -124,9 +124,12 @@ final class NestedLease extends DelegatingLease {
         return entered.contains(hold);
     }
 
-    /** Returns whether only its unlock is missing: it ended by itself, as asked, or one of its holds did. */
-    boolean hasEnded() {
-        return kind == Kind.LOCK && entered.stream().anyMatch(ReentrantHold::hasLapsed);
+    /** Returns whether an owner who is inside only has to unlock it: one of its holds is over, or ended as asked. */
+    boolean hasEnded(LockOwner inside) {
+        return kind == Kind.LOCK
+                && entered.stream()
+                        .anyMatch(hold ->
+                                hold.isOver() || (hold.lease().hasEndedAsAsked() && inside.hasOnlyLocksOf(hold)));
     }
 
     boolean reads() {

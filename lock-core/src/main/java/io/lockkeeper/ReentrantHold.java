@@ -30,22 +30,6 @@ final class ReentrantHold {
         return over || lease.isReleased();
     }
 
-    /** Returns whether only unlocks of it are missing: no body of it is on a stack or under way. */
-    boolean hasOnlyLocks() {
-        return levels.stream().allMatch(level -> level.kind == NestedLease.Kind.LOCK);
-    }
-
-    /** Returns whether only unlocks of it are missing, because it is over or ended as asked. */
-    boolean hasLapsed() {
-        return isOver() || (lease.hasEndedAsAsked() && hasOnlyLocks());
-    }
-
-    /** Ends a hold that has ended by itself, whose levels are still to be left. */
-    void drop() {
-        over = true;
-        lease.closeAsync();
-    }
-
     /**
      * Begins a level; false: the last one has ended, perhaps on another thread.
      *

@@ -62,7 +62,7 @@ class ReentrantHolds {
                             && entry.getValue().levels().stream().noneMatch(LockLease::isHeld));
             manyOwners = FEW_OWNERS + 2 * owners.size();
         }
-        forgetEnded(owner);
+        forgetEnded(owner, null);
         owners.merge(
                 owner,
                 LockOwner.OUTSIDE.enter(level),
@@ -81,12 +81,17 @@ class ReentrantHolds {
         return owes;
     }
 
-    /** Forgets the locks of an owner that ended by themselves; their unlocks are owed from now on. */
-    private void forgetEnded(Object owner) {
+    /**
+     * Forgets the locks of an owner that ended by themselves; their unlocks are owed from now on.
+     *
+     * @param lost a hold whose locks are forgotten, too; null: none
+     */
+    private void forgetEnded(Object owner, @Nullable ReentrantHold lost) {
         LockOwner before = known(owner);
         for (int i = 0; i < before.levels().size(); i++) {
             NestedLease level = before.levels().get(i);
-            if (level.hasEnded()) {
+            boolean isOfLost = lost != null && level.kind == NestedLease.Kind.LOCK && level.isIn(lost);
+            if (isOfLost || level.hasEnded(before)) {
                 change(owner, known -> known.owe(level));
                 if (level.leases().stream().anyMatch(LockManager.Lease::hasEndedAsAsked)) {
                     log.warn(
@@ -226,7 +231,8 @@ class ReentrantHolds {
         }
 
         /**
-         * Enters what is held already. A fixed lease that ended as asked begins anew where only its unlock is missing.
+         * Enters what is held already. A fixed lease that ended as asked begins anew where only its unlock is missing;
+         * a stage of it that goes on elsewhere keeps the old hold, and hears of its end.
          *
          * @throws LockLostException if a hold was lost; where only its unlock is missing, it is forgotten then, too
          */
@@ -241,10 +247,10 @@ class ReentrantHolds {
                     level.enter(hold);
                     continue;
                 }
-                boolean beginsAnew = hold.hasLapsed();
-                if (hold.hasOnlyLocks()) {
-                    hold.drop();
-                    forgetEnded(owner);
+                boolean onlyLocks = around.hasOnlyLocksOf(hold);
+                boolean beginsAnew = hold.isOver() || (onlyLocks && lease.hasEndedAsAsked());
+                if (onlyLocks) {
+                    forgetEnded(owner, hold);
                 }
                 if (!beginsAnew) {
                     lease.ensureHeld();

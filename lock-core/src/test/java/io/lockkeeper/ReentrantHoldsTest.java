@@ -223,6 +223,42 @@ class ReentrantHoldsTest {
         assertThat(enter().isHeld()).isTrue();
     }
 
+    /** A stage is on no stack: only what runs as a part of it is inside. */
+    @Test
+    void aLockThatLapsedBeginsAnewAlthoughAStageOfItGoesOn() {
+        holds.enter(REQUEST.withLeaseTime(Duration.ofMillis(200)), false, true);
+        NestedLease stage = enterAsync(List.of());
+        awaitEnd(REQUEST);
+        Runnable leave = LockContext.enterThread(stage);
+        assertThatThrownBy(this::enter).isInstanceOf(LockLostException.class);
+        leave.run();
+
+        NestedLease again = holds.enter(REQUEST, false, true);
+
+        assertThat(again.isHeld()).isTrue();
+        assertThat(levels()).isEqualTo(1);
+        onAnotherThread(
+                () -> assertThatThrownBy(() -> enterAsync(List.of(stage))).hasCauseInstanceOf(LockLostException.class));
+        assertThat(stage.release()).isEqualTo(ReleaseResult.LOST);
+        unlock();
+        assertThat(view(REQUEST).release()).isEqualTo(ReleaseResult.LOST);
+        assertFreeAndForgotten();
+    }
+
+    @Test
+    void aLockThatWasLostIsReportedOnceAlthoughAStageOfItGoesOn() {
+        NestedLease locked = holds.enter(REQUEST, false, true);
+        NestedLease stage = enterAsync(List.of());
+        lose(locked);
+
+        assertThatThrownBy(this::enter).isInstanceOf(LockLostException.class);
+        assertThat(enter().release()).isEqualTo(ReleaseResult.RELEASED);
+
+        assertThat(stage.release()).isEqualTo(ReleaseResult.LOST);
+        assertThat(view(REQUEST).release()).isEqualTo(ReleaseResult.LOST);
+        assertFreeAndForgotten();
+    }
+
     @Test
     void aLeaseOfItsOwnIsRefusedToTheThreadThatHoldsTheName() {
         enter();

@@ -59,9 +59,6 @@ final class SimulatedCaller {
     private @Nullable LockLease reader;
     private boolean downgrading;
 
-    /** How many inner levels wait until the lease is extended for them. */
-    private int reentries;
-
     @Nullable
     ManagedLease lease;
 
@@ -269,18 +266,13 @@ final class SimulatedCaller {
         if (atOnce && held.isHeld() && (!entering.isDone() || entering.isCompletedExceptionally())) {
             checker.fault("a lock that is held is not entered again at once: " + this);
         }
-        reentries++;
-        entering.whenComplete((level, failure) -> {
-            reentries--;
-            reentered(level, failure, holdMicros);
-        });
+        entering.whenComplete((level, failure) -> reentered(level, failure, holdMicros));
     }
 
-    /** What ended as asked and was never unlocked does not block its owner, unless a body of it is about to begin. */
+    /** What ended as asked and was never unlocked does not block its owner. */
     private void lockAnew() {
         ManagedLease ended = lease;
-        boolean asAsked =
-                ended != null && reentries == 0 && ended.hold().endReason().equals(StoreHold.TIME_OVER);
+        boolean asAsked = ended != null && ended.hold().endReason().equals(StoreHold.TIME_OVER);
         enter(LockRequest.of(ask.names()).withMode(ask.mode()).withWaitTime(Duration.ZERO))
                 .whenComplete((level, failure) -> {
                     if (level != null) {
