@@ -4,6 +4,7 @@ package io.lockkeeper;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -92,9 +93,12 @@ public interface LockManager extends AutoCloseable {
             return CompletableFuture.completedFuture(release());
         }
 
-        /** Extends as {@link #extend}, but without waiting for the store, which has the time that a request waits. */
-        default CompletableFuture<Boolean> extendAsync(Duration leaseTime, LockRequest request) {
-            return CompletableFuture.completedFuture(extend(leaseTime));
+        /**
+         * Asks the store to keep it for as long as a request wants that enters it again; the store has the time that
+         * the request waits. The result gives it that end, unless it has a later one, and tells whether it is held.
+         */
+        default CompletableFuture<BooleanSupplier> extendFor(LockRequest request) {
+            return CompletableFuture.completedFuture(this::isHeld);
         }
 
         /** Goes on as a reader's lease; returns what is completed when the store knows, or does not answer. */

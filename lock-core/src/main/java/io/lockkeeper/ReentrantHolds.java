@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
@@ -258,20 +259,31 @@ class ReentrantHolds {
             }
         }
 
-        /** Has the fixed ends extended of what is held that the request wants later; null: there are none. */
+        /**
+         * Has the fixed ends extended of what is held that the request wants later: all of them, when the store has
+         * answered for all. Null: there are none.
+         */
         private @Nullable CompletableFuture<?> extend() {
             Duration leaseTime = request.leaseTime();
             if (leaseTime == null || level.leases().isEmpty()) {
                 return null;
             }
             long begunNanos = manager.nanoTime();
-            CompletableFuture<?>[] extensions = level.leases().stream()
+            List<CompletableFuture<BooleanSupplier>> extensions = level.leases().stream()
                     .filter(lease -> lease.isFixed() && lease.remaining().compareTo(leaseTime) < 0)
-                    .map(lease -> lease.extendAsync(leaseTime, request))
-                    .toArray(CompletableFuture<?>[]::new);
-            return extensions.length == 0
+                    .map(lease -> lease.extendFor(request))
+                    .toList();
+            return extensions.isEmpty()
                     ? null
-                    : CompletableFuture.allOf(extensions).thenRun(() -> rest = request.afterWaiting(since(begunNanos)));
+                    : CompletableFuture.allOf(extensions.toArray(CompletableFuture<?>[]::new))
+                            .thenRun(() -> {
+                                rest = request.afterWaiting(since(begunNanos));
+                                // None where one was lost, or the caller has gone.
+                                boolean held = level.isHeld();
+                                for (CompletableFuture<BooleanSupplier> extension : extensions) {
+                                    held = held && extension.join().getAsBoolean();
+                                }
+                            });
         }
 
         private Duration since(long nanos) {

@@ -12,10 +12,12 @@ import io.lockkeeper.memory.DelegatingStore;
 import io.lockkeeper.memory.MemoryLockStore;
 import io.lockkeeper.store.LockStore;
 import io.lockkeeper.store.RenewCommand;
+import io.lockkeeper.store.StoreException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
@@ -450,6 +452,60 @@ class ReentrantHoldsTest {
                 .isGreaterThan(Duration.ofSeconds(30)));
         inner.join().close();
         assertThat(isTaken()).isFalse();
+        slow.close();
+    }
+
+    @Test
+    void whereOneOfSeveralIsNotExtendedTheOthersStayAsTheyWere() {
+        AtomicReference<CompletableFuture<Boolean>> ofOther = new AtomicReference<>();
+        LockManager faulty = manager(new DelegatingStore(store.peer()) {
+            @Override
+            public List<CompletableFuture<Boolean>> renew(List<RenewCommand> commands) {
+                return commands.get(0).name().equals("other") ? List.of(ofOther.get()) : super.renew(commands);
+            }
+        });
+        ReentrantHolds others = new ReentrantHolds(faulty, null);
+        LockRequest brief = REQUEST.withLeaseTime(Duration.ofSeconds(20));
+        NestedLease stock = others.enter(brief, true, true);
+        NestedLease other = others.enter(brief.withNames(List.of("other")), true, true);
+        LockRequest both = REQUEST.withNames(List.of("stock", "other")).withLeaseTime(Duration.ofSeconds(60));
+
+        ofOther.set(CompletableFuture.failedFuture(new StoreException("it is down", null)));
+        assertThatThrownBy(() -> others.enter(both, true, true)).isInstanceOf(LockStoreException.class);
+        assertThat(stock.remaining()).isLessThanOrEqualTo(Duration.ofSeconds(20));
+        assertThat(other.isHeld()).isTrue();
+
+        ofOther.set(CompletableFuture.completedFuture(false));
+        assertThatThrownBy(() -> others.enter(both, true, true)).isInstanceOf(LockLostException.class);
+        assertThat(stock.remaining()).isBetween(Duration.ofSeconds(1), Duration.ofSeconds(20));
+        assertThat(stock.release()).isEqualTo(ReleaseResult.RELEASED);
+        assertThat(other.release()).isEqualTo(ReleaseResult.LOST);
+        faulty.close();
+    }
+
+    @Test
+    void anExtensionForAnotherLevelShortensNothingThatWasExtendedMeanwhile() {
+        CompletableFuture<Boolean> answered = new CompletableFuture<>();
+        AtomicInteger renewals = new AtomicInteger();
+        LockManager slow = manager(new DelegatingStore(store.peer()) {
+            @Override
+            public List<CompletableFuture<Boolean>> renew(List<RenewCommand> commands) {
+                List<CompletableFuture<Boolean>> answers = super.renew(commands);
+                return renewals.incrementAndGet() == 1 ? List.of(answered) : answers;
+            }
+        });
+        ReentrantHolds others = new ReentrantHolds(slow, null);
+        NestedLease outer = others.enter(REQUEST.withLeaseTime(Duration.ofSeconds(5)), true, true);
+        CompletableFuture<LockLease> inner =
+                others.enterAsync(REQUEST.withLeaseTime(Duration.ofSeconds(10)), List.of());
+
+        assertThat(outer.extend(Duration.ofSeconds(60))).isTrue();
+        answered.complete(true);
+
+        assertThat(inner).succeedsWithin(Duration.ofSeconds(20));
+        assertThat(outer.remaining()).isGreaterThan(Duration.ofSeconds(30));
+        inner.join().close();
+        outer.close();
         slow.close();
     }
 

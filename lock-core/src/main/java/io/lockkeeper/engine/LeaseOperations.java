@@ -17,6 +17,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -150,9 +151,17 @@ record LeaseOperations(
         }
 
         @Override
-        public CompletableFuture<Boolean> extendAsync(Duration leaseTime, LockRequest asked) {
-            Duration checked =
-                    Objects.requireNonNull(asked.withLeaseTime(leaseTime).leaseTime());
+        CompletableFuture<Boolean> extendAsync(Duration leaseTime, LockRequest asked) {
+            return extension(asked.withLeaseTime(leaseTime), false).thenApply(BooleanSupplier::getAsBoolean);
+        }
+
+        @Override
+        public CompletableFuture<BooleanSupplier> extendFor(LockRequest asked) {
+            return extension(asked, true);
+        }
+
+        /** Asks the store to keep the hold; the result ends it at the new end, or leaves a later one as it is. */
+        private CompletableFuture<BooleanSupplier> extension(LockRequest asked, boolean onlyLater) {
             StoreHold hold = hold();
             boolean held = isHeld();
             if (held && hold.unconfirmed() != null) {
@@ -164,9 +173,10 @@ record LeaseOperations(
             }
             // Once more: a release may have been first, and have passed the hold on.
             if (!held || !isHeld()) {
-                return CompletableFuture.completedFuture(false);
+                return CompletableFuture.completedFuture(() -> false);
             }
-            long millis = AcquireSpec.bounded(checked).toMillis();
+            long millis = AcquireSpec.bounded(Objects.requireNonNull(asked.leaseTime()))
+                    .toMillis();
             ClockReading sent = context.now();
             ClockReading end = sent.plusMillis(millis);
             ClockReading before = ownEnd;
@@ -176,7 +186,10 @@ record LeaseOperations(
                 hold.limit(end, sent);
             }
             renewer.watch(hold);
-            return inTime(renewer.renew(hold, millis), asked).thenApply(yes -> extended(hold, yes, end, sent));
+            return inTime(renewer.renew(hold, millis), asked).thenApply(yes -> {
+                boolean extended = answered(hold, yes);
+                return () -> extended && extended(hold, end, sent, onlyLater);
+            });
         }
 
         /** An answer that comes after the wait of a request has no effect: its caller has gone. */
@@ -194,14 +207,21 @@ record LeaseOperations(
                     new StoreException("the store has not answered before the wait was over", null));
         }
 
-        private boolean extended(StoreHold hold, boolean held, ClockReading end, ClockReading sent) {
+        private boolean answered(StoreHold hold, boolean held) {
             if (hold() != hold) {
                 // The answer says nothing about the hold of the reader that the lease belongs to now.
                 throw new StoreException("the writer became a reader before the store answered", null);
             }
             if (!held) {
                 executor.lose(hold, hold.endReasonByStore(context.now()));
-                return false;
+            }
+            return held;
+        }
+
+        private boolean extended(StoreHold hold, ClockReading end, ClockReading sent, boolean onlyLater) {
+            ClockReading before = hasOwnEnd(hold) ? ownEnd : hold.fixedEnd();
+            if (onlyLater && before != null && !end.isAfter(before)) {
+                return isHeld();
             }
             if (hasOwnEnd(hold)) {
                 ownEnd = end;

@@ -106,6 +106,9 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     /** Gives its part of the hold back without waiting for the store, and again where an error comes into that. */
     abstract void leaveHold();
 
+    /** Extends as {@link #extend}, but without waiting for the store, which has the time that a request waits. */
+    abstract CompletableFuture<Boolean> extendAsync(Duration leaseTime, LockRequest asked);
+
     abstract void loseHold(String reason);
 
     abstract void over();
