@@ -328,9 +328,12 @@ final class LocalLock {
         }
     }
 
-    /** An attempt has ended without our doing. What a late command of a revoked one may have is given back. */
+    /**
+     * An attempt has ended without our doing. What a late command of a revoked one may have is given back, and what one
+     * of several locks has, of which another ended.
+     */
     private void startOver(AcquireAttempt ended, ClockReading now) {
-        end(ended, ended.revoked);
+        end(ended, ended.revoked || names.size() > 1);
         askOrRetire(now);
     }
 

@@ -154,6 +154,31 @@ class SimulationTest {
         assertThat(Simulation.run(plan).faults()).isEmpty();
     }
 
+    /** The second was granted and taken by force while the connections were cut, and the store says that it ended. */
+    @Test
+    void theFirstOfSeveralLocksGoesBackWhereTheAttemptEndedAtTheSecond() {
+        Ask both = new Ask(
+                2_522_966,
+                1,
+                21,
+                List.of("a", "b"),
+                LockMode.READ,
+                SimulationPlan.WITHOUT_LIMIT,
+                0,
+                0,
+                0,
+                468,
+                OnLoss.NOTHING);
+        List<SimulationPlan.Step> steps = List.of(
+                new Ask(657_642, 0, 17, List.of("b"), LockMode.EXCLUSIVE, 2_353, 0, 0, 0, 8_000_000, OnLoss.NOTHING),
+                both,
+                new SimulationPlan.Cut(6_614_447, 1, 5_219),
+                new SimulationPlan.Revoke(11_211_137, "b"));
+        SimulationPlan plan = new SimulationPlan(90_007_611, 2, 10_000, 16, 50, List.of(0, 0), steps);
+
+        assertThat(Simulation.run(plan).faults()).isEmpty();
+    }
+
     /**
      * Its grant came while the machine was suspended: by the monotonic clock alone, no renewal would be later than
      * that.
