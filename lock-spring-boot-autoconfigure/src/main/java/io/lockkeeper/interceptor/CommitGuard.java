@@ -148,7 +148,10 @@ public final class CommitGuard {
             return failure;
         }
 
-        /** Returns the loss of the lease; null where it is held, or was released by the body itself. */
+        /**
+         * Returns the loss of the lease, as an exception of this thread; null where the lease is held, or was released
+         * by the body itself.
+         */
         @Nullable
         LockLostException loss() {
             if (loss == null && !lease.isHeld()) {
@@ -161,7 +164,8 @@ public final class CommitGuard {
                     }
                 }
             }
-            return loss;
+            LockLostException known = loss;
+            return known == null ? null : new LockLostException(known);
         }
 
         static void addTo(Throwable failure, @Nullable LockLostException lost) {

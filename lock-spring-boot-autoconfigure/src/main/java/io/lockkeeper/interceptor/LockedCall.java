@@ -261,10 +261,10 @@ final class LockedCall {
         });
         if (onLost == LossPolicy.INTERRUPT) {
             locked.lease().onLost(lost -> {
-                watched.completeExceptionally(lost);
+                watched.completeExceptionally(new LockLostException(lost));
                 // The work itself hears of the loss where it looks at its own future.
                 if (work instanceof CompletableFuture<?> future) {
-                    end(() -> future.completeExceptionally(lost));
+                    end(() -> future.completeExceptionally(new LockLostException(lost)));
                 }
             });
         }

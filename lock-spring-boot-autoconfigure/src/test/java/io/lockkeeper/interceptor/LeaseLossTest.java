@@ -55,7 +55,10 @@ class LeaseLossTest {
             return "done";
         });
         Thread.currentThread().interrupt();
-        assertThatThrownBy(() -> run(LossPolicy.INTERRUPT)).isSameAs(loss);
+        assertThatThrownBy(() -> run(LossPolicy.INTERRUPT))
+                .isNotSameAs(loss)
+                .cause()
+                .isSameAs(loss);
         assertThat(Thread.interrupted()).isTrue();
     }
 
@@ -65,7 +68,10 @@ class LeaseLossTest {
             callbacks.forEach(callback -> callback.accept(loss));
             return Thread.currentThread().isInterrupted();
         });
-        assertThatThrownBy(() -> run(LossPolicy.INTERRUPT)).isSameAs(loss);
+        assertThatThrownBy(() -> run(LossPolicy.INTERRUPT))
+                .isNotSameAs(loss)
+                .cause()
+                .isSameAs(loss);
         assertThat(Thread.interrupted()).isFalse();
     }
 

@@ -12,7 +12,10 @@ import io.lockkeeper.LockLostException;
 import io.lockkeeper.annotation.DistributedLocked;
 import io.lockkeeper.annotation.LossPolicy;
 import java.io.IOException;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -96,6 +99,25 @@ class LossPolicyTest {
                 assertThatExceptionOfType(LockLostException.class).isThrownBy(context.getBean(Shop.class)::ignoring));
     }
 
+    /** The one that callbacks are told is that of the thread which noticed the loss. */
+    @Test
+    void aStageThatInterruptEndsFailsWithAnExceptionOfItsOwn() {
+        runner.run(context -> {
+            Shop shop = context.getBean(Shop.class);
+            CompletableFuture<String> stage = shop.stage();
+
+            LockLostException told = shop.told().get(20, TimeUnit.SECONDS);
+            assertThat(stage)
+                    .failsWithin(Duration.ofSeconds(20))
+                    .withThrowableThat()
+                    .extracting(Throwable::getCause)
+                    .isInstanceOf(LockLostException.class)
+                    .isNotSameAs(told)
+                    .extracting(Throwable::getCause)
+                    .isSameAs(told);
+        });
+    }
+
     @Test
     void anInterruptionByOthersStaysWhatItIs() {
         runner.run(context -> assertThatExceptionOfType(InterruptedException.class)
@@ -106,9 +128,14 @@ class LossPolicyTest {
     static class Shop {
 
         private final LockInspector inspector;
+        private final CompletableFuture<LockLostException> told = new CompletableFuture<>();
 
         Shop(LockInspector inspector) {
             this.inspector = inspector;
+        }
+
+        CompletableFuture<LockLostException> told() {
+            return told;
         }
 
         @DistributedLocked("shop")
@@ -139,6 +166,13 @@ class LossPolicyTest {
         String releasing() {
             LockContext.require().release();
             return "done";
+        }
+
+        @DistributedLocked(name = "shop", onLost = LossPolicy.INTERRUPT)
+        CompletableFuture<String> stage() {
+            LockContext.require().onLost(told::complete);
+            LockedApplication.beginLoss(inspector, "shop");
+            return new CompletableFuture<>();
         }
 
         @DistributedLocked(name = "shop", onLost = LossPolicy.INTERRUPT)
