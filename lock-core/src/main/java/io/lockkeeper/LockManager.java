@@ -106,6 +106,9 @@ public interface LockManager extends AutoCloseable {
             return CompletableFuture.completedFuture(null);
         }
 
+        /** Waits until an answer of the store is there. */
+        default void await(CompletableFuture<?> answer) throws InterruptedException {}
+
         /** Waits for an answer of the store, uninterruptibly. */
         default <T extends @Nullable Object> T join(CompletableFuture<T> answer) {
             return answer.join();

@@ -309,7 +309,11 @@ class ReentrantHolds {
                 enterHeld();
                 CompletableFuture<?> extended = extend();
                 if (extended != null) {
-                    level.leases().get(0).join(extended);
+                    LockManager.Lease any = level.leases().get(0);
+                    if (interruptibly) {
+                        any.await(extended);
+                    }
+                    any.join(extended);
                 }
                 LockRequest missing = missing();
                 if (missing != null) {
@@ -320,6 +324,10 @@ class ReentrantHolds {
             } catch (CompletionException failure) {
                 level.close();
                 throw notExtended(failure);
+            } catch (InterruptedException interrupt) {
+                level.close();
+                Thread.currentThread().interrupt();
+                throw new LockInterruptedException(request.names(), interrupt);
             } catch (Throwable failure) {
                 level.close();
                 throw failure;

@@ -455,6 +455,44 @@ class ReentrantHoldsTest {
         slow.close();
     }
 
+    /** As the wait for a lock does in the same form. */
+    @Test
+    void anInterruptEndsTheWaitForAnExtension() {
+        CompletableFuture<Boolean> answered = new CompletableFuture<>();
+        AtomicReference<Runnable> uponRenewal = new AtomicReference<>(Thread.currentThread()::interrupt);
+        LockManager slow = manager(new DelegatingStore(store.peer()) {
+            @Override
+            public List<CompletableFuture<Boolean>> renew(List<RenewCommand> commands) {
+                uponRenewal.get().run();
+                return List.of(answered);
+            }
+        });
+        ReentrantHolds others = new ReentrantHolds(slow, null);
+        DistributedLock lock = new ThreadOwnedLock(others, REQUEST);
+        Duration longer = Duration.ofSeconds(60);
+        lock.lock(Duration.ofSeconds(20));
+
+        assertThatThrownBy(() -> lock.lockInterruptibly(longer)).isInstanceOf(InterruptedException.class);
+        assertThatThrownBy(() -> lock.tryLock(longer, longer)).isInstanceOf(InterruptedException.class);
+        assertThat(Thread.currentThread().isInterrupted()).isFalse();
+        assertThatThrownBy(() -> others.enter(REQUEST.withLeaseTime(longer), true, true))
+                .isInstanceOf(LockInterruptedException.class);
+        assertThat(Thread.interrupted()).isTrue();
+        assertThat(lock.getHoldCount()).isEqualTo(1);
+
+        uponRenewal.set(() -> {
+            Thread.currentThread().interrupt();
+            answered.completeAsync(() -> true);
+        });
+        lock.lock(longer);
+        assertThat(Thread.interrupted()).isTrue();
+        assertThat(lock.getHoldCount()).isEqualTo(2);
+        assertThat(lock.remaining()).isGreaterThan(Duration.ofSeconds(20));
+        lock.unlock();
+        lock.unlock();
+        slow.close();
+    }
+
     @Test
     void whereOneOfSeveralIsNotExtendedTheOthersStayAsTheyWere() {
         AtomicReference<CompletableFuture<Boolean>> ofOther = new AtomicReference<>();

@@ -114,6 +114,11 @@ final class ActionExecutor {
         traits = opened;
     }
 
+    /** Returns how long the store may take for an answer. */
+    Duration commandTimeout() {
+        return traits.commandTimeout();
+    }
+
     /** Returns for how many names fair callers wait for their turn to ask. */
     int gated() {
         return gate.size();

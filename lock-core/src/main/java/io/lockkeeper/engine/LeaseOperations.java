@@ -192,14 +192,19 @@ record LeaseOperations(
             });
         }
 
-        /** An answer that comes after the wait of a request has no effect: its caller has gone. */
+        /**
+         * An answer that comes after the wait of a request has no effect: its caller has gone. One who does not wait
+         * has the patience of one command.
+         */
         private CompletableFuture<Boolean> inTime(CompletableFuture<Boolean> answer, LockRequest asked) {
-            Duration wait = asked.waitTime();
-            if (asked.retryCount() > 0 || wait == null || wait.isZero() || answer.isDone()) {
+            Duration wait = asked.retryCount() > 0 ? Duration.ZERO : asked.waitTime();
+            if (wait == null || answer.isDone()) {
                 return answer;
             }
-            long nanos = AcquireSpec.bounded(wait).toNanos() + PendingRequest.GRACE_NANOS;
-            return context.scheduler().atMost(nanos, answer).thenCompose(told -> answer.isDone() ? answer : silence());
+            Duration patience = wait.isZero() ? executor.commandTimeout() : AcquireSpec.bounded(wait);
+            return context.scheduler()
+                    .atMost(patience.toNanos() + PendingRequest.GRACE_NANOS, answer)
+                    .thenCompose(told -> answer.isDone() ? answer : silence());
         }
 
         private CompletableFuture<Boolean> silence() {

@@ -319,6 +319,11 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     // ---- its end by release ----
 
     @Override
+    public void await(CompletableFuture<?> answer) throws InterruptedException {
+        CallerThread.await(answer, Long.MAX_VALUE);
+    }
+
+    @Override
     public <T extends @Nullable Object> T join(CompletableFuture<T> answer) {
         return CallerThread.join(answer);
     }

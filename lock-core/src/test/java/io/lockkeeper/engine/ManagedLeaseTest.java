@@ -388,6 +388,22 @@ class ManagedLeaseTest {
     }
 
     @Test
+    void anExtensionForACallerWhoDoesNotWaitEndsAtOneCommandTimeout() {
+        ManagedLease lease = fixture.holds(REQUEST.withLeaseTime(Duration.ofSeconds(5)), 100);
+        CompletableFuture<Boolean> once =
+                lease.extendAsync(Duration.ofSeconds(60), REQUEST.withWaitTime(Duration.ZERO));
+        LockRequest retries = REQUEST.withRetries(3, Duration.ofMillis(50));
+        CompletableFuture<Boolean> again = lease.extendAsync(Duration.ofSeconds(60), retries);
+        time.pass(store.traits.commandTimeout());
+        assertThat(once).isNotDone();
+
+        time.pass(Duration.ofMillis(50));
+
+        EngineFixture.assertFailure(once, StoreException.class);
+        EngineFixture.assertFailure(again, StoreException.class);
+    }
+
+    @Test
     void aShorterEndThatIsNotAnsweredOutlivesTheAnswerToAnEarlierRenewal() {
         ManagedLease lease = fixture.holds(100);
         time.pass(BELIEVED.dividedBy(3).plusMillis(6));
