@@ -17,6 +17,9 @@ final class ReentrantHold {
     private volatile List<NestedLease> levels = List.of();
     private volatile boolean over;
 
+    /** Whether it goes on as that of a reader, or is about to. Guarded by this. */
+    private boolean reads;
+
     ReentrantHold(LockManager.Lease lease) {
         this.lease = lease;
     }
@@ -39,7 +42,7 @@ final class ReentrantHold {
         if (over) {
             return false;
         }
-        if (lease.mode() == LockMode.READ && !level.reads()) {
+        if ((reads || lease.mode() == LockMode.READ) && !level.reads()) {
             List<String> both = new ArrayList<>(level.names());
             both.retainAll(lease.names());
             throw new LockUpgradeException(both.get(0), level.request.mode());
@@ -53,24 +56,26 @@ final class ReentrantHold {
      * level that has ended before that it was ended by a loss.
      */
     CompletableFuture<ReleaseResult> leave(NestedLease level, boolean waits) {
-        CompletableFuture<?> downgrade = null;
+        boolean last;
+        boolean downgrades;
         synchronized (this) {
             if (!levels.contains(level)) {
                 return CompletableFuture.completedFuture(ReleaseResult.LOST);
             }
             levels = LockOwner.minus(levels, level);
-            if (levels.isEmpty()) {
-                over = true;
-            } else {
-                if (levels.stream().noneMatch(NestedLease::isOfOwner)) {
-                    lease.leftByThread();
-                }
-                downgrade = readsOn() ? lease.downgrade() : NOTHING_TO_DO;
+            last = levels.isEmpty();
+            over |= last;
+            if (!last && levels.stream().noneMatch(NestedLease::isOfOwner)) {
+                lease.leftByThread();
             }
+            downgrades = !last && !reads && readsOn();
+            reads |= downgrades;
         }
-        if (downgrade == null) {
+        if (last) {
             return waits ? CompletableFuture.completedFuture(lease.release()) : lease.closeAsync();
         }
+        // Not before: listeners hear of it, and may wait for another thread that enters or leaves.
+        CompletableFuture<?> downgrade = downgrades ? lease.downgrade() : NOTHING_TO_DO;
         if (waits) {
             lease.join(downgrade);
         }
@@ -80,10 +85,10 @@ final class ReentrantHold {
 
     /** Returns whether only readers are left; a set of locks stays as it is until its last level ends. */
     private boolean readsOn() {
-        boolean reads = lease.mode() != LockMode.READ && lease.names().size() == 1;
-        for (int i = 0; reads && i < levels.size(); i++) {
-            reads = levels.get(i).reads();
+        boolean only = lease.mode() != LockMode.READ && lease.names().size() == 1;
+        for (int i = 0; only && i < levels.size(); i++) {
+            only = levels.get(i).reads();
         }
-        return reads;
+        return only;
     }
 }

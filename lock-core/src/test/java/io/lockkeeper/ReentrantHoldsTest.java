@@ -17,6 +17,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.awaitility.Awaitility;
@@ -34,6 +35,10 @@ class ReentrantHoldsTest {
     private final ReentrantHolds holds = new ReentrantHolds(manager, null);
 
     private static LockManager manager(LockStore store) {
+        return manager(store, new LockListener() {});
+    }
+
+    private static LockManager manager(LockStore store, LockListener listener) {
         return LeaseManager.create(
                 store,
                 new LockManager.Settings(
@@ -44,7 +49,7 @@ class ReentrantHoldsTest {
                         "test",
                         "",
                         Runnable::run,
-                        new LockListener() {}));
+                        listener));
     }
 
     @AfterEach
@@ -344,6 +349,38 @@ class ReentrantHoldsTest {
         assertThatExceptionOfType(LockUpgradeException.class).isThrownBy(this::enter);
         reading.close();
         assertFreeAndForgotten();
+    }
+
+    /** It may wait for another thread, which may share the hold. */
+    @Test
+    void aListenerHearsOfADowngradeWhileOtherThreadsMayEnterTheHold() {
+        AtomicReference<Runnable> uponDowngrade = new AtomicReference<>();
+        LockManager told = manager(store.peer(), new LockListener() {
+            @Override
+            public void onDowngraded(Downgraded event) {
+                uponDowngrade.get().run();
+            }
+        });
+        ReentrantHolds others = new ReentrantHolds(told, null);
+        NestedLease outer = others.enter(REQUEST, true, true);
+        NestedLease reading = (NestedLease) others.enterAsync(READ, List.of()).join();
+        List<String> heard = new ArrayList<>();
+        uponDowngrade.set(() -> heard.add(CompletableFuture.supplyAsync(() -> {
+                    others.enterAsync(READ, List.of(reading)).join().close();
+                    assertThatThrownBy(() ->
+                                    others.enterAsync(REQUEST, List.of(reading)).join())
+                            .hasCauseInstanceOf(LockUpgradeException.class);
+                    return "entered";
+                })
+                .completeOnTimeout("waits for the listener", 10, TimeUnit.SECONDS)
+                .join()));
+
+        outer.close();
+
+        assertThat(heard).containsExactly("entered");
+        reading.close();
+        assertThat(isTaken()).isFalse();
+        told.close();
     }
 
     /** A callback of a level that has ended is not called by the levels that go on. */
