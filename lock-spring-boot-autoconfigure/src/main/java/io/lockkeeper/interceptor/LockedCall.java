@@ -263,7 +263,7 @@ final class LockedCall {
             locked.lease().onLost(lost -> {
                 watched.completeExceptionally(new LockLostException(lost));
                 // The work itself hears of the loss where it looks at its own future.
-                if (work instanceof CompletableFuture<?> future) {
+                if (work instanceof CompletableFuture<?> future && !isShared(future)) {
                     end(() -> future.completeExceptionally(new LockLostException(lost)));
                 }
             });
@@ -272,12 +272,16 @@ final class LockedCall {
     }
 
     private static void cancel(CompletionStage<?> stage) {
-        // One caller does not end a stage for which others wait, too.
         if (stage instanceof Future<?> work
                 && !work.isDone()
-                && !(stage instanceof CompletableFuture<?> future && future.getNumberOfDependents() > 1)) {
+                && !(stage instanceof CompletableFuture<?> future && isShared(future))) {
             end(() -> work.cancel(true));
         }
+    }
+
+    /** Returns whether others wait for a stage, too, which one call does not end. */
+    private static boolean isShared(CompletableFuture<?> stage) {
+        return stage.getNumberOfDependents() > 1;
     }
 
     private static void end(Runnable ending) {

@@ -5,6 +5,8 @@ import static io.lockkeeper.interceptor.LockedApplication.runner;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lockkeeper.LockContext;
+import io.lockkeeper.LockInspector;
+import io.lockkeeper.LockLostException;
 import io.lockkeeper.LockMode;
 import io.lockkeeper.LockNotAcquiredException;
 import io.lockkeeper.LockTemplate;
@@ -116,7 +118,36 @@ class StageTest {
         });
     }
 
+    @Test
+    void aLossDoesNotEndTheFutureOfOthers() {
+        runner.run(context -> {
+            LockInspector inspector = context.getBean(LockInspector.class);
+            Shop shop = context.getBean(Shop.class);
+            CompletableFuture<String> shared = new CompletableFuture<>();
+            CompletableFuture<String> other = shared.thenApply(read -> read);
+            CompletableFuture<String> one = shop.readUntilLost(shared);
+            Awaitility.await().until(() -> shared.getNumberOfDependents() == 2);
+            LockedApplication.beginLoss(inspector, "shop");
+            assertThat(one).failsWithin(SOON).withThrowableThat().withCauseInstanceOf(LockLostException.class);
+            assertThat(shared).isNotDone();
+            shared.complete("read");
+            assertThat(other).succeedsWithin(SOON).isEqualTo("read");
+
+            CompletableFuture<String> own = new CompletableFuture<>();
+            CompletableFuture<String> only = shop.readUntilLost(own);
+            Awaitility.await().until(() -> own.getNumberOfDependents() == 1);
+            LockedApplication.beginLoss(inspector, "shop");
+            assertThat(only).failsWithin(SOON);
+            assertThat(own).failsWithin(SOON).withThrowableThat().withCauseInstanceOf(LockLostException.class);
+        });
+    }
+
     static class Shop {
+
+        @DistributedLocked(name = "shop", mode = LockMode.READ, onLost = LossPolicy.INTERRUPT)
+        public CompletableFuture<String> readUntilLost(CompletableFuture<String> read) {
+            return read;
+        }
 
         @DistributedLocked(name = "shop", mode = LockMode.READ)
         public CompletableFuture<String> read(CompletableFuture<String> shared) {
