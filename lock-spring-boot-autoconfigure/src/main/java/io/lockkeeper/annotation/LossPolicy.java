@@ -19,9 +19,9 @@ public enum LossPolicy {
 
     /**
      * The thread of the method is interrupted at once; a stage that it returned is completed with a
-     * {@link LockLostException} unless others wait for it too, a publisher or coroutine is cancelled. The caller gets the {@link LockLostException}
-     * instead of the result or of the interruption. A transaction that began inside the lock rolls back instead of
-     * committing.
+     * {@link LockLostException} unless others wait for it too, a publisher or coroutine is cancelled. The caller gets
+     * the {@link LockLostException} instead of the result or of the interruption. A transaction that began inside the
+     * lock rolls back instead of committing.
      */
     INTERRUPT
 }
