@@ -91,6 +91,11 @@ public final class Failures {
                         .anyMatch(cause -> String.valueOf(cause.getMessage()).contains(text));
     }
 
+    /** Returns whether a reply is that a server takes no writes, or nothing at all, because it follows a master. */
+    public static boolean isOfReplica(@Nullable Object reply) {
+        return says(reply, "READONLY") || says(reply, "MASTERDOWN");
+    }
+
     /** Returns whether a reply is that a connection lacks the password, or has another one. */
     public static boolean isOfPassword(@Nullable Object reply) {
         return says(reply, "NOAUTH") || says(reply, "WRONGPASS");

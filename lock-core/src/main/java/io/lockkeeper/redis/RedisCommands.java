@@ -291,7 +291,7 @@ final class RedisCommands implements AutoCloseable {
             String name = ("lockkeeper-redis " + server).strip();
             Future<?> running = threads.computeIfAbsent(
                             server, unknown -> DaemonThreads.limited(name, THREADS_OF_A_SERVER))
-                    .submit(() -> run(result, what, command));
+                    .submit(() -> run(result, what, command, true));
             Failures.after(limit, timer, result, what, () -> running.cancel(true));
         } catch (RejectedExecutionException refusal) {
             result.completeExceptionally(Failures.closed());
@@ -300,23 +300,40 @@ final class RedisCommands implements AutoCloseable {
     }
 
     @SuppressWarnings("NullAway") // A null reply is as good as any where it is not read.
-    private <T> void run(CompletableFuture<T> result, String what, Function<RedisConnection, @Nullable T> command) {
+    private <T> void run(
+            CompletableFuture<T> result,
+            String what,
+            Function<RedisConnection, @Nullable T> command,
+            boolean mayFindReplica) {
         if (result.isDone()) {
             return;
         }
         try (RedisConnection connection = clients.factory().getConnection()) {
             try {
                 result.complete(command.apply(connection));
+                scripts.used(connection);
+                return;
             } catch (RuntimeException refusal) {
-                result.completeExceptionally(Failures.at(what, refusal));
-                if (!Failures.says(refusal, "READONLY")) {
-                    return;
+                if (!Failures.isOfReplica(refusal)) {
+                    throw refusal;
+                }
+                leave(connection);
+                if (!mayFindReplica) {
+                    throw refusal;
                 }
             }
-            // Scripts leave a connection that leads to a replica.
-            scripts.used(connection);
         } catch (RuntimeException | Error failure) {
             result.completeExceptionally(Failures.at(what, failure));
+        }
+        // Refused before it wrote anything, so it is safe to send again, over another connection.
+        run(result, what, command, false);
+    }
+
+    private void leave(RedisConnection connection) {
+        if (clients.factory() instanceof JedisConnectionFactory) {
+            JedisConnections.leave(connection);
+        } else {
+            scripts.leave(connection);
         }
     }
 

@@ -50,6 +50,9 @@ public interface ScriptRunner extends AutoCloseable {
     /** Takes note of a connection over which a command was answered, on a thread that may wait. */
     default void used(RedisConnection connection) {}
 
+    /** Takes note of a connection that leads to a replica: whatever has its address now, it must be made anew. */
+    default void leave(RedisConnection connection) {}
+
     /** Returns what changes when the client loses a connection: it may send again by itself what had no answer then. */
     default Object losses(RedisConnection connection) {
         return 0;

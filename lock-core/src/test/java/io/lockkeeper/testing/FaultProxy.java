@@ -33,7 +33,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class FaultProxy implements AutoCloseable {
 
-    private final InetSocketAddress upstream;
+    private volatile InetSocketAddress upstream;
     private final ServerSocket listener;
     private final List<Fault> faults = new CopyOnWriteArrayList<>();
     private final Set<ProxiedConnection> connections = ConcurrentHashMap.newKeySet();
@@ -82,6 +82,11 @@ public final class FaultProxy implements AutoCloseable {
         // Long runs have many; those that hold requests are needed for the end
         faults.removeIf(fault -> fault.kind() != Fault.Kind.HOLD);
         losingMessages = false;
+    }
+
+    /** Leads new connections to another server; those that are there stay where they are. */
+    public void moveTo(RedisServer server) {
+        upstream = new InetSocketAddress(server.host(), server.port());
     }
 
     /** Whether messages of subscriptions are lost on their way to the client. */

@@ -9,6 +9,7 @@ import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
@@ -24,8 +25,10 @@ import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
 import redis.clients.jedis.ConnectionPool;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.Jedis;
 import redis.clients.jedis.JedisClientConfig;
 import redis.clients.jedis.JedisCluster;
+import redis.clients.jedis.RedisClient;
 import redis.clients.jedis.RedisClusterClient;
 
 /**
@@ -121,6 +124,21 @@ public final class JedisConnections {
         }
     }
 
+    /** Has a pool give this connection to no other user, nor any that is idle: they lead to a replica. */
+    @SuppressWarnings("deprecation") // Spring Data has the newer client only where it is told to.
+    public static void leave(RedisConnection connection) {
+        Object client = connection.getNativeConnection();
+        try {
+            if (client instanceof Jedis jedis) {
+                jedis.getConnection().setBroken();
+            } else if (client instanceof RedisClient pooled) {
+                pooled.getPool().clear();
+            }
+        } catch (NoClassDefFoundError olderJedis) {
+            // Its clients of clusters and Sentinel find the master by themselves.
+        }
+    }
+
     /** Returns a connection of its own. Pipelines of Jedis keep one connection, and nothing is sent twice. */
     public static DedicatedConnection dedicated(
             JedisConnectionFactory original, RedisConfiguration servers, Duration limit) {
@@ -143,6 +161,12 @@ public final class JedisConnections {
                 }
                 return replies;
             }
+
+            @Override
+            protected void end(RedisConnection connection) {
+                leave(connection);
+                super.end(connection);
+            }
         };
     }
 
@@ -150,8 +174,9 @@ public final class JedisConnections {
     public static @Nullable ScriptRunner scripts(
             JedisConnectionFactory factory, Duration limit, ScheduledExecutorService timer) {
         boolean single = !factory.isRedisSentinelAware() && !factory.isRedisClusterAware();
+        AtomicInteger found = new AtomicInteger();
         return single && !isClientCustomized(factory.getClientConfiguration())
-                ? new JedisPipelines(() -> new JedisPipeline(limit, () -> link(factory, limit), timer))
+                ? new JedisPipelines(() -> new JedisPipeline(limit, () -> link(factory, limit), found, timer))
                 : null;
     }
 

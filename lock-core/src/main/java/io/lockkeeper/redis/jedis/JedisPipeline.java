@@ -20,6 +20,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
@@ -77,16 +78,23 @@ final class JedisPipeline implements ScriptRunner {
 
     private volatile @Nullable Link link;
 
+    /** The number of times that a connection to the server, of this pipeline or another one, was found to be of no use. */
+    private final AtomicInteger found;
+
+    /** The same number when the link was made: with another one it is no better. */
+    private volatile int foundBefore;
+
     /** What is under way; without a leader, what an error left undone: the next leader begins with that. */
     private volatile @Nullable Batch batch;
 
     private volatile boolean closed;
 
     /** Creates a pipeline whose connection is made when it is needed. */
-    JedisPipeline(Duration limit, Supplier<Link> connect, ScheduledExecutorService timer) {
+    JedisPipeline(Duration limit, Supplier<Link> connect, AtomicInteger found, ScheduledExecutorService timer) {
         this.limit = limit;
         this.shortestLead = Math.min(SHORTEST_LEAD_NANOS, limit.toNanos() / 2);
         this.connect = connect;
+        this.found = found;
         this.timer = timer;
     }
 
@@ -106,7 +114,7 @@ final class JedisPipeline implements ScriptRunner {
     }
 
     boolean isOpen() {
-        return link != null;
+        return link != null && foundBefore == found.get();
     }
 
     /** Sends a command; where its caller waits, the answer is there when this returns, or the caller's time is over. */
@@ -130,7 +138,7 @@ final class JedisPipeline implements ScriptRunner {
 
     private void await(Command own) {
         while (!own.isOver() && own.callerNanos() > 0 && !Thread.currentThread().isInterrupted()) {
-            boolean mayLead = link != null && own.callerNanos() >= shortestLead;
+            boolean mayLead = isOpen() && own.callerNanos() >= shortestLead;
             if (mayLead && LED.compareAndSet(this, 0, 1)) {
                 lead(own);
             } else if (!mayLead && led == 0) {
@@ -167,6 +175,9 @@ final class JedisPipeline implements ScriptRunner {
     }
 
     private void exchange(@Nullable Command own) {
+        if (!isOpen()) {
+            drop();
+        }
         Link open = link;
         if (open == null && own != null) {
             // The helper connects.
@@ -200,14 +211,20 @@ final class JedisPipeline implements ScriptRunner {
         boolean isOfNoUse = false;
         for (Command command = current.next(); command != null; command = current.next()) {
             Object reply = open.read();
-            isOfNoUse |= Failures.says(reply, "READONLY") || Failures.isOfPassword(reply);
-            answered(command, reply);
+            boolean isRefused = Failures.isOfReplica(reply) || Failures.isOfPassword(reply);
+            isOfNoUse |= isRefused;
+            if (isRefused && command.mayGoElsewhere()) {
+                waiting.add(command);
+            } else {
+                answered(command, reply);
+            }
             // Not sooner: what an error leaves unanswered is sent again.
             current.answered++;
         }
         if (isOfNoUse) {
             // Whatever has this address now, this connection leads to a server that was a master once; or has no
-            // password.
+            // password. So do those that were made with it.
+            found.compareAndSet(foundBefore, foundBefore + 1);
             drop();
         }
     }
@@ -228,7 +245,9 @@ final class JedisPipeline implements ScriptRunner {
     /** What waits for a connection that cannot be made fails, and is not tried again at once. */
     private Link connect() {
         try {
+            int before = found.get();
             Link made = connect.get();
+            foundBefore = before;
             link = made;
             if (closed) {
                 drop();
@@ -281,7 +300,7 @@ final class JedisPipeline implements ScriptRunner {
             next = waiting.peek();
         }
         Thread caller = next == null ? null : next.caller.get();
-        if (led == 0 && caller != null && link != null && batch == null) {
+        if (led == 0 && caller != null && isOpen() && batch == null) {
             LockSupport.unpark(caller);
         } else if (led == 0 && (next != null || batch != null)) {
             help();
@@ -380,6 +399,7 @@ final class JedisPipeline implements ScriptRunner {
         private byte[][] words;
 
         private int sends;
+        private boolean goesElsewhere;
 
         /** Whether it was sent before without an answer, and may have run then. */
         boolean mayHaveRun;
@@ -412,6 +432,14 @@ final class JedisPipeline implements ScriptRunner {
             words = ScriptRunner.toText(unknown, words);
             sends = 0;
             return true;
+        }
+
+        /** Has a command that was refused before it ran sent once more, over a new connection; false: it was already. */
+        private boolean mayGoElsewhere() {
+            boolean first = !goesElsewhere;
+            goesElsewhere = true;
+            sends = 0;
+            return first && !closed && maySend();
         }
 
         /** Returns whether it may go out once more: commands may arrive twice, but not for ever. */

@@ -163,9 +163,25 @@ public final class LettuceScripts implements ScriptRunner {
     private void leave(SharedConnection left) {
         long now = System.nanoTime();
         long last = leftNanos.get();
-        if (left.isRestored() && now - last >= LEAST_STAY_NANOS && leftNanos.compareAndSet(last, now)) {
+        boolean isDue = !shares || (now - last >= LEAST_STAY_NANOS && leftNanos.compareAndSet(last, now));
+        if (isDue && left.isRestored()) {
             left.commands().quit();
         }
+    }
+
+    @Override
+    public void leave(RedisConnection connection) {
+        SharedConnection used = of(connection);
+        if (used != null) {
+            leave(used);
+        }
+    }
+
+    @SuppressWarnings("unchecked") // What Lettuce is given and gives are byte arrays.
+    private static @Nullable SharedConnection of(RedisConnection connection) {
+        var commands = (RedisClusterAsyncCommands<byte[], byte[]>) connection.getNativeConnection();
+        var used = (StatefulConnection<byte[], byte[]>) connectionOf(commands);
+        return used == null ? null : new SharedConnection(commands, used);
     }
 
     @SuppressWarnings("deprecation") // Spring Data gives nothing else that knows it.
@@ -176,13 +192,10 @@ public final class LettuceScripts implements ScriptRunner {
     }
 
     @Override
-    @SuppressWarnings("unchecked") // What Lettuce is given and gives are byte arrays.
     public void used(RedisConnection connection) {
         if (shares && shared == null && !closed) {
             losses(connection);
-            var commands = (RedisClusterAsyncCommands<byte[], byte[]>) connection.getNativeConnection();
-            var used = (StatefulConnection<byte[], byte[]>) connectionOf(commands);
-            shared = used == null ? null : new SharedConnection(commands, used);
+            shared = of(connection);
         }
         if (closed) {
             shared = null;
@@ -232,6 +245,7 @@ public final class LettuceScripts implements ScriptRunner {
         private final long lossesBefore = losses.get();
         private final long endNanos = System.nanoTime() + limit.toNanos();
         private volatile @Nullable AsyncCommand<byte[], byte[], byte[]> command;
+        private boolean sentAgain;
 
         Call(SharedConnection open, LuaScript script, List<byte[]> keys, List<byte[]> arguments) {
             this.open = open;
@@ -266,6 +280,15 @@ public final class LettuceScripts implements ScriptRunner {
                 send(CommandType.EVAL, script.source());
                 return false;
             }
+            if (Failures.isOfReplica(failure)) {
+                leave(open);
+                if (!sentAgain && open.isRestored()) {
+                    // Refused before it wrote anything, and sent over the connection that is made anew.
+                    sentAgain = true;
+                    send(CommandType.EVALSHA, script.sha1());
+                    return false;
+                }
+            }
             boolean unknown = Failures.isNotHeld(reply) && losses.get() != lossesBefore;
             return failure != null
                     ? end(null, Failures.at(script.name(), failure))
@@ -283,8 +306,6 @@ public final class LettuceScripts implements ScriptRunner {
             }
             if (!(failure.getCause() instanceof RedisCommandExecutionException)) {
                 shared = null;
-            } else if (Failures.says(failure, "READONLY")) {
-                leave(open);
             }
             AsyncCommand<byte[], byte[], byte[]> sent = command;
             if (sent != null) {

@@ -258,7 +258,7 @@ public final class ReplicatedCommands implements ScriptRunner {
         /** The server has refused a command before it ran: it is sent again where that helps. */
         private void refused(Command command, Throwable refusal) {
             Matcher redirection = REDIRECTION.matcher(Failures.rootMessage(refusal));
-            if (Failures.says(refusal, "READONLY") || Failures.isOfPassword(refusal)) {
+            if (Failures.isOfReplica(refusal) || Failures.isOfPassword(refusal)) {
                 // It was the master once, or the connection was made without a password.
                 connectionFailed(List.of(command), refusal);
             } else if (Failures.says(refusal, "NOSCRIPT")) {
@@ -395,6 +395,11 @@ public final class ReplicatedCommands implements ScriptRunner {
         protected abstract List<? extends @Nullable Object> exchange(
                 RedisConnection connection, List<byte[][]> commands);
 
+        /** Ends a connection, which may lead to a server that was the master once: no pool may give it again. */
+        protected void end(RedisConnection connection) {
+            connection.close();
+        }
+
         final List<? extends @Nullable Object> exchange(List<byte[][]> commands) {
             factory = factory == null ? factories.get() : factory;
             open = open == null ? factory.getConnection() : open;
@@ -407,7 +412,7 @@ public final class ReplicatedCommands implements ScriptRunner {
             open = null;
             if (connection != null) {
                 try {
-                    connection.close();
+                    end(connection);
                 } catch (RuntimeException ignored) {
                     // It is as good as closed.
                 }
