@@ -175,4 +175,7 @@ for i, record in ipairs(records) do
   end
 end
 save_changed()
+if not waits then
+  must_take_writes(KEYS[1])
+end
 return reply

@@ -1,4 +1,4 @@
--- Looks at a lock. Writes nothing.
+-- Looks at a lock. Changes nothing, but fails where the server takes no writes.
 --
 -- KEYS[1]  the lock record
 --
@@ -17,6 +17,7 @@ local record = read_record(KEYS[1])
 if not record then
   return 'FOREIGN ' .. clock .. ' ' .. KEYS[1]
 end
+must_take_writes(KEYS[1])
 end_lapsed_holds(record)
 local held, waiting = { record.owner }, {}
 for place = 1, #record.readers, READER do

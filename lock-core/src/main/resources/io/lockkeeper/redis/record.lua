@@ -433,8 +433,8 @@ local function prolong(record, attempt, ends)
   end
 end
 
--- Fails where the server takes no writes. Such a one is a master that was deposed, and knows nothing of what its follower gave: it
--- must not say that an attempt holds nothing.
+-- Fails where the server takes no writes. Such a one is a master that was deposed, and knows nothing of what its follower gave and
+-- took back: it must not tell who holds a lock and who does not. An answer for which something was written needs no such test.
 local function must_take_writes(key)
   redis.call('HDEL', key, 'none')
 end

@@ -2,6 +2,7 @@
 package io.lockkeeper.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.lockkeeper.LockLease;
 import io.lockkeeper.LockRequest;
@@ -116,6 +117,27 @@ class RefusedWriteTest {
                     .atMost(LEASE)
                     .until(held::isHeld);
             assertThat(held.release()).isEqualTo(ReleaseResult.UNKNOWN);
+        }
+    }
+
+    /** The record that it has may be of a hold that ended at the master which follows it. */
+    @ParameterizedTest
+    @CsvSource({"JEDIS, true", "LETTUCE, true", "JEDIS, false", "LETTUCE, false"})
+    void aServerThatTakesNoWritesDoesNotTellWhoHoldsALock(Connections driver, boolean replica) {
+        try (LockTemplate holder = template(driver);
+                LockTemplate other = template(driver)) {
+            LockLease held = holder.acquire("stock");
+            LockLease gone = holder.acquire("gone");
+            server.command("DEL", KEY.replace("stock", "gone"));
+            refuse(replica);
+
+            assertThatExceptionOfType(LockStoreException.class).isThrownBy(() -> other.tryAcquire("stock"));
+            assertThatExceptionOfType(LockStoreException.class)
+                    .isThrownBy(() -> other.inspector().status("stock"));
+            assertThatExceptionOfType(LockStoreException.class).isThrownBy(gone::verify);
+            assertThat(gone.isHeld()).isTrue();
+            accept();
+            assertThat(held.release()).isEqualTo(ReleaseResult.RELEASED);
         }
     }
 }
