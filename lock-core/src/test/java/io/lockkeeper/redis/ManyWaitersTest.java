@@ -139,6 +139,48 @@ class ManyWaitersTest {
     }
 
     @Test
+    void aStatusFindsWaitersBehindThoseWhoGaveUp() {
+        acquire(HOLDER, "X", 0, LONG);
+        waiting(1_199, "F", LONG, LONG, waiter -> attempt(waiter, 1));
+        for (int leaver = 1; leaver < 1_198; leaver++) {
+            run(SCRIPTS.release(), leaving(attempt(leaver, 1)));
+        }
+        assertThat(leastOfAStatus()).isLessThan(2_000);
+        assertThat(connectionReply.get(6)).isEqualTo(attempt(0, 1) + attempt(1_198, 1));
+        assertThat(connectionReply.get(7)).isEqualTo("2");
+    }
+
+    @Test
+    void aStatusFindsTheWaiterBehindAClientThatIsGone() {
+        acquire(HOLDER, "X", 0, LONG);
+        waiting(1_199, "F", LONG, 1, waiter -> attempt(0, waiter));
+        acquire(attempt(1, 0), "F", LONG, LONG);
+        run(SCRIPTS.release(), leaving(HOLDER));
+        letTimePass();
+        acquire(OTHER, "X", 0, LONG);
+        assertThat(leastOfAStatus()).isLessThan(2_000);
+        assertThat(connectionReply.get(6)).isEqualTo(attempt(1, 0));
+    }
+
+    @Test
+    void aStatusTellsNothingOfWaitersThatAllDied() {
+        acquire(HOLDER, "X", 0, LONG);
+        waiting(250, "F", 1, LONG, i -> attempt(i, 1));
+        letTimePass();
+        List<String> status = run(SCRIPTS.inspect());
+        assertThat(status.get(5)).isEqualTo(HOLDER);
+        assertThat(status.get(7)).isEqualTo("0");
+    }
+
+    private long leastOfAStatus() {
+        long least = Long.MAX_VALUE;
+        for (int i = 0; i < MOST_RUNS; i++) {
+            least = Math.min(least, micros(SCRIPTS.inspect()));
+        }
+        return least;
+    }
+
+    @Test
     void waitersThatAllDiedCostOneStep() {
         long least = Long.MAX_VALUE;
         for (int i = 0; i < MOST_RUNS && least >= 1_000; i++) {
