@@ -20,11 +20,15 @@ public record RedisNames(String prefix) {
         return "~" + prefix + ":*";
     }
 
-    /** Returns the command that gives a user all rights that are needed, and no more than a client needs to connect. */
+    /**
+     * Returns the command that gives a user all rights that are needed, and no more than a client needs to connect. Redis
+     * adds no pattern to the rights of a user who has all keys or channels.
+     */
     String rights() {
-        return "ACL SETUSER <user> " + keys() + " &" + prefix + CHANNEL
+        return "ACL SETUSER <user> resetkeys " + keys() + " resetchannels &" + prefix + CHANNEL
                 + "* +eval +evalsha +script|load +time +exists +hget +hmget"
-                + " +hset +hdel +unlink +pexpire +pttl +scan +publish +subscribe +unsubscribe +setex +mget +del +info +hello +client";
+                + " +hset +hdel +unlink +pexpire +pttl +scan +publish +subscribe +unsubscribe +setex +mget +del +info +hello +client"
+                + " (without the two resets the user keeps other keys and channels)";
     }
 
     byte[] lock(String name) {

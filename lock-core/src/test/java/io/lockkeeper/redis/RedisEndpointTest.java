@@ -26,9 +26,9 @@ import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactor
 class RedisEndpointTest {
 
     private static final String LINE =
-            "ACL SETUSER <user> ~lockkeeper:* &lockkeeper:grants:* +eval +evalsha +script|load"
+            "ACL SETUSER <user> resetkeys ~lockkeeper:* resetchannels &lockkeeper:grants:* +eval +evalsha +script|load"
                     + " +time +exists +hget +hmget +hset +hdel +unlink +pexpire +pttl +scan +publish +subscribe +unsubscribe +setex +mget +del +info +hello"
-                    + " +client";
+                    + " +client (without the two resets the user keeps other keys and channels)";
 
     @Test
     void aStoreSaysWhereItsLocksAre() {

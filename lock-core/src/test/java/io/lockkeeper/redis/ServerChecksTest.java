@@ -34,9 +34,10 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
 @Timeout(30)
 class ServerChecksTest {
 
-    private static final String WHOLE_LINE = "ACL SETUSER <user> ~lockkeeper:* &lockkeeper:grants:* +eval +evalsha"
+    private static final String WHOLE_LINE = "ACL SETUSER <user> resetkeys ~lockkeeper:*"
+            + " resetchannels &lockkeeper:grants:* +eval +evalsha"
             + " +script|load +time +exists +hget +hmget +hset +hdel +unlink +pexpire +pttl +scan +publish +subscribe"
-            + " +unsubscribe +setex +mget +del +info +hello +client";
+            + " +unsubscribe +setex +mget +del +info +hello +client (without the two resets the user keeps other keys and channels)";
     private static final String RIGHTS =
             "+eval +evalsha +time +exists +hget +hmget +hset +hdel +unlink +pexpire +pttl +scan +publish +subscribe"
                     + " +unsubscribe +setex +mget +del +info +ping +hello +client ~lockkeeper:*";
@@ -78,8 +79,8 @@ class ServerChecksTest {
     }
 
     private void withUser(Connections driver, RedisServer server, String rights, Runnable work) {
-        String[] rules = ("ACL SETUSER locks on >secret resetchannels " + rights).split(" ");
-        server.command(rules);
+        String reset = rights.startsWith("-") ? "" : "resetchannels ";
+        server.command(("ACL SETUSER locks on >secret " + reset + rights).split(" "));
         RedisConnectionFactory connections = driver.to(server.port(), "locks", "secret");
         try (LockTemplate template = template(connections, "0")) {
             template.tryAcquire(LockRequest.of("stock")).ifPresent(lease -> lease.close());
@@ -206,6 +207,24 @@ class ServerChecksTest {
                     .singleElement()
                     .asString()
                     .endsWith("are not known: +mget +pexpire +scan. Give it all of these: " + WHOLE_LINE));
+        }
+    }
+
+    /** The line that is told works for every user as it is: also for one that has all channels, or all keys. */
+    @ParameterizedTest
+    @CsvSource({
+        "JEDIS, 6.2, allchannels",
+        "LETTUCE, 7.0, allchannels",
+        "JEDIS, 7.0, allkeys",
+        "LETTUCE, 6.2, allkeys &other:*"
+    })
+    void whoIsGivenTheLineThatIsToldCanLock(Connections driver, String version, String rights) {
+        try (RedisServer server = RedisServer.startVersion(version)) {
+            withUser(driver, server, rights + " +hello +client +ping", () -> {});
+            String told = WHOLE_LINE.substring(0, WHOLE_LINE.indexOf(" (")).replace("<user>", "locks");
+            assertThat(server.command(told.split(" "))).isEqualTo("OK");
+            lines.list.clear();
+            withUser(driver, server, "-ping", () -> assertThat(said()).isEmpty());
         }
     }
 
