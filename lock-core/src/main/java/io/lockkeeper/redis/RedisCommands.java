@@ -26,6 +26,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.function.LongConsumer;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -350,7 +351,14 @@ final class RedisCommands implements AutoCloseable {
     }
 
     private CompletableFuture<List<Master>> learn() {
-        return call(ClusterTopology.ANY, "cluster nodes", commandTimeout, connection -> topology.learn(connection));
+        return this.<List<Master>>call(
+                        ClusterTopology.ANY, "cluster nodes", commandTimeout, connection -> topology.learn(connection))
+                .thenApply(masters -> {
+                    if (!masters.isEmpty()) {
+                        scripts.retain(masters.stream().map(Master::name).collect(Collectors.toSet()));
+                    }
+                    return masters;
+                });
     }
 
     /** Returns the name of the server that has a key, which may have to be asked for. */

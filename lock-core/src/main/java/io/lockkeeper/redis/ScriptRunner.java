@@ -3,6 +3,7 @@ package io.lockkeeper.redis;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import org.springframework.data.redis.connection.RedisConnection;
 
@@ -52,6 +53,9 @@ public interface ScriptRunner extends AutoCloseable {
 
     /** Takes note of a connection that leads to a replica: whatever has its address now, it must be made anew. */
     default void leave(RedisConnection connection) {}
+
+    /** Ends the connections of its own to all other servers: these are the masters of the cluster now. */
+    default void retain(Set<String> servers) {}
 
     /** Returns what changes when the client loses a connection: it may send again by itself what had no answer then. */
     default Object losses(RedisConnection connection) {

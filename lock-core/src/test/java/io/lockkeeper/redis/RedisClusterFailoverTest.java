@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.stream.IntStream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -91,6 +92,37 @@ class RedisClusterFailoverTest {
                 Connections.close(connections);
             }
         }
+    }
+
+    /** Lettuce looks for masters itself, and here only when its own commands fail. */
+    @Test
+    void connectionsOfReplicaAcksToAFormerMasterEnd() {
+        try (RedisCluster cluster = RedisCluster.start(1)) {
+            RedisConnectionFactory connections = Connections.JEDIS.toCluster(cluster.ports());
+            RedisLockStore.Options acks = RedisLockStore.Options.defaults().withReplicaAcks("1", Duration.ofSeconds(1));
+            try (LockTemplate acked = template(connections, acks, new RecordingListener())) {
+                RedisServer master = cluster.masters().get(1);
+                awaitServed(cluster, master, acked);
+                assertThat(clientsWithScripts(master)).isPositive();
+                takeOver(cluster.replicas().get(1), master, "CLUSTER", "FAILOVER");
+                Awaitility.await()
+                        .atMost(Duration.ofSeconds(30))
+                        .ignoreExceptionsInstanceOf(LockException.class)
+                        .until(() -> {
+                            awaitServed(cluster, master, acked);
+                            return clientsWithScripts(master) == 0;
+                        });
+            } finally {
+                Connections.close(connections);
+            }
+        }
+    }
+
+    private static long clientsWithScripts(RedisServer server) {
+        return String.valueOf(server.command("CLIENT", "LIST"))
+                .lines()
+                .filter(line -> line.contains(" cmd=eval") || line.contains(" cmd=wait"))
+                .count();
     }
 
     private static LockTemplate template(

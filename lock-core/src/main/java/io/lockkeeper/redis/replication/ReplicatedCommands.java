@@ -55,6 +55,7 @@ public final class ReplicatedCommands implements ScriptRunner {
     private final Function<String, DedicatedConnection> connectionTo;
     private final Runnable refresh;
     private final Map<String, Master> servers = new ConcurrentHashMap<>();
+    private volatile boolean closed;
 
     /**
      * Creates it without a connection yet.
@@ -93,7 +94,18 @@ public final class ReplicatedCommands implements ScriptRunner {
     }
 
     @Override
+    public void retain(Set<String> masters) {
+        List<Master> former = servers.values().stream()
+                .filter(server -> !masters.contains(server.name))
+                .toList();
+        // A command that comes too late for one that is closed must not find it again.
+        servers.values().removeAll(former);
+        former.forEach(Master::close);
+    }
+
+    @Override
     public void close() {
+        closed = true;
         servers.values().forEach(Master::close);
     }
 
@@ -142,7 +154,12 @@ public final class ReplicatedCommands implements ScriptRunner {
             try {
                 thread.execute(this::work);
             } catch (RejectedExecutionException refusal) {
-                command.fail(Failures.closed());
+                if (closed) {
+                    command.fail(Failures.closed());
+                } else {
+                    // It was no master meanwhile, and may be one again.
+                    server(name).add(command);
+                }
             }
         }
 
