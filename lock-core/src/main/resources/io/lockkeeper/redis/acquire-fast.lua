@@ -36,8 +36,9 @@ if hold and (state == '4H' or state == '4G') and sub(hold, 3, 22) ~= me then
   local now = tonumber(sub(clock, 1, 13))
   local left = sub(hold, 38, 50) + sub(hold, 24, 36) - now
   local head, tail, waiting, latest, marked = string.match(lock, '^ (%d+) (%d+) (%d+) (%d+) (%d)$', 65)
-  -- The owner may want to hear of the first who waits.
-  if left > 0 and marked ~= '1' and (tail or sub(lock, 36, 44) < '000010000') then
+  -- A client that was gone once may have old places. The owner may want to hear of the first who waits.
+  local gone = marked == '1' and redis.call('HGET', key, sub(me, 1, 12))
+  if left > 0 and not gone and (tail or sub(lock, 36, 44) < '000010000') then
     local place = tail and redis.call('HGET', key, me)
     local entry = place and redis.call('HGET', key, place)
     local written = 0
@@ -50,7 +51,7 @@ if hold and (state == '4H' or state == '4G') and sub(hold, 3, 22) ~= me then
       latest = latest and latest > alive and latest or alive
       -- The key lives as long as the hold for which this one waits. A full server refuses this, and takes what the rest does.
       written = redis.pcall('HSET', key, 'lock', sub(lock, 1, 64) .. ' ' .. head .. ' ' .. tail .. ' ' .. waiting .. ' ' .. latest
-        .. ' 0', me, place, place, mode .. me .. alive .. (lease < GRANT and lease or GRANT) .. sub(claim, 56, 60))
+        .. ' ' .. (marked or '0'), me, place, place, mode .. me .. alive .. (lease < GRANT and lease or GRANT) .. sub(claim, 56, 60))
     end
     if type(written) == 'number' then
       return 'QUEUED ' .. clock .. ' ' .. sub(hold, 3, 22) .. ' ' .. left

@@ -22,9 +22,11 @@ end
 if held and #lock > 64 and not several then
   local now, next_up, follows = sub(clock, 1, 13), nil, nil
   local head, tail, waiting, latest, marked = string.match(lock, '^ (%d+) (%d+) (%d+) (%d+) (%d)$', 65)
-  if marked == '0' then
+  -- With the last place, the marks of clients that are gone have to go.
+  if marked == '0' or (marked and waiting ~= '1') then
     local found = another and redis.call('HMGET', key, head, another) or { redis.call('HGET', key, head) }
     next_up = not found[2] and found[1]
+    next_up = next_up and not (marked == '1' and redis.call('HGET', key, sub(next_up, 2, 13))) and next_up
   end
   if next_up and sub(next_up, 22, 34) >= now and sub(next_up, 1, 1) ~= 'R' then
     granted, grant = sub(next_up, 2, 21), sub(next_up, 35, 47)
@@ -40,9 +42,9 @@ if held and #lock > 64 and not several then
     if another and waiting == '1' then
       queue, tail = ' 1 2 1 ' .. alive .. ' 0', '1'
     elseif another then
-      queue = ' ' .. head + 1 .. ' ' .. tail + 1 .. ' ' .. waiting .. ' ' .. (alive > latest and alive or latest) .. ' 0'
+      queue = ' ' .. head + 1 .. ' ' .. tail + 1 .. ' ' .. waiting .. ' ' .. (alive > latest and alive or latest) .. ' ' .. marked
     elseif waiting ~= '1' then
-      queue = ' ' .. head + 1 .. ' ' .. tail .. ' ' .. waiting - 1 .. ' ' .. latest .. ' 0'
+      queue = ' ' .. head + 1 .. ' ' .. tail .. ' ' .. waiting - 1 .. ' ' .. latest .. ' ' .. marked
     end
     if lives - sub(time[1], 2) < NEEDED or lives - sub(time[1], 2) > LONGEST then
       redis.call('PEXPIRE', key, LONGER_LIFE)

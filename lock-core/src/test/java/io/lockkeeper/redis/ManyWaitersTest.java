@@ -290,6 +290,46 @@ class ManyWaitersTest {
     }
 
     @Test
+    void theMarkOfOneClientMakesThoseOfOthersNoDearer() {
+        Map<String, Long> without = costsWithAMark(false);
+        for (int again = 0; again <= MOST_AGAIN; again++) {
+            costsWithAMark(false).forEach((what, micros) -> without.merge(what, micros, Math::min));
+        }
+        Map<String, Long> marked = costsWithAMark(true);
+        for (int again = 0; again < MOST_AGAIN && grows(without, marked); again++) {
+            costsWithAMark(true).forEach((what, micros) -> marked.merge(what, micros, Math::min));
+        }
+        marked.forEach((what, micros) -> assertThat(micros)
+                .as("%s, %s without a mark", what, without.get(what))
+                .isLessThanOrEqualTo(most(Objects.requireNonNull(without.get(what)))));
+    }
+
+    private Map<String, Long> costsWithAMark(boolean marked) {
+        clean();
+        acquire(HOLDER, "X", 0, LONG);
+        if (marked) {
+            acquire(attempt(500, 1), "F", LONG, 1);
+        }
+        waiting(FEW, "F", LONG, LONG, i -> attempt(i, 1));
+        if (marked) {
+            run(SCRIPTS.release(), leaving(HOLDER));
+            letTimePass();
+            acquire(OTHER, "X", 0, LONG);
+            assertThat(connection.command("HGET", calls.key(), attempt(500, 1).substring(0, 12)))
+                    .isNotNull();
+        }
+        Map<String, Long> least = new TreeMap<>();
+        for (int i = 0; i < REPETITIONS; i++) {
+            String newcomer = attempt(FEW + i, 2);
+            least.merge("place", micros(SCRIPTS.acquire(), asking(newcomer, "F", true)), Math::min);
+            least.merge("poll", micros(SCRIPTS.acquire(), asking(newcomer, "F", true)), Math::min);
+            String owner = calls.record().owner();
+            least.merge("release", micros(SCRIPTS.release(), leaving(owner)), Math::min);
+        }
+        return least;
+    }
+
+    @Test
     void leadingReadersAreGrantedInSteps() {
         acquire(HOLDER, "X", 0, LONG);
         waiting(200, "R", LONG, LONG, i -> attempt(i, 1));
