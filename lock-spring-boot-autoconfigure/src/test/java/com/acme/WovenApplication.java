@@ -43,6 +43,7 @@ public final class WovenApplication {
 
     /** Starts the application, calls everything and ends. */
     public static void main(String[] args) {
+        say("before the start " + new Shop().unlocked() + " " + new Shop().unlocked());
         SpringApplication application = new SpringApplication(Beans.class);
         application.setWebApplicationType(WebApplicationType.NONE);
         application.setLogStartupInfo(false);

@@ -3,7 +3,6 @@ package io.lockkeeper.weaving;
 
 import java.lang.reflect.AccessibleObject;
 import java.lang.reflect.Method;
-import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
 import org.aspectj.lang.ProceedingJoinPoint;
 import org.aspectj.lang.annotation.Around;
@@ -55,8 +54,7 @@ public final class DistributedLockedAspect {
                     + " || execution(@(@(@io.lockkeeper.annotation.DistributedLocked *) *) * *(..)))",
             argNames = "call")
     public @Nullable Object lock(ProceedingJoinPoint call) throws Throwable {
-        MethodInterceptor interceptor = WovenLocks.interceptor();
-        return interceptor == null ? call.proceed() : interceptor.invoke(new WovenCall(call));
+        return WovenLocks.interceptor().invoke(new WovenCall(call));
     }
 
     /** A call of a woven method, as the interceptor of proxies sees calls. */

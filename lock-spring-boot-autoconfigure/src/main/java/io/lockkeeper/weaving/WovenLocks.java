@@ -4,11 +4,12 @@ package io.lockkeeper.weaving;
 import io.lockkeeper.annotation.DistributedLocked;
 import java.lang.reflect.Method;
 import java.util.Deque;
+import java.util.List;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedDeque;
 import org.aopalliance.intercept.MethodInterceptor;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -20,13 +21,18 @@ public final class WovenLocks {
 
     private static final Logger log = LoggerFactory.getLogger(DistributedLocked.class);
 
-    /** The last one first; empty until an application is attached. */
-    private static final Deque<MethodInterceptor> ATTACHED = new ConcurrentLinkedDeque<>();
+    /** Methods that were called before the first application was attached: whether it weaves is not known until then. */
+    private static final Set<String> EARLY = ConcurrentHashMap.newKeySet();
 
     private static final Set<String> WARNED = ConcurrentHashMap.newKeySet();
+
+    private static final MethodInterceptor NOT_ATTACHED = call -> {
+        EARLY.add(name(call.getMethod()));
+        return call.proceed();
+    };
+
     private static final MethodInterceptor CLOSED = call -> {
-        Method method = call.getMethod();
-        String name = method.getDeclaringClass().getName() + "." + method.getName();
+        String name = name(call.getMethod());
         if (WARNED.add(name)) {
             log.warn(
                     "{} was called after the application context that locks woven methods had closed, and runs without a"
@@ -37,18 +43,28 @@ public final class WovenLocks {
         return call.proceed();
     };
 
+    /** The last one first, and behind all of them what takes their place: before the first one, and after the last. */
+    private static final Deque<MethodInterceptor> ATTACHED = new ConcurrentLinkedDeque<>(List.of(NOT_ATTACHED));
+
     private WovenLocks() {}
 
     /**
-     * Lets woven methods run through an interceptor, until it is detached.
+     * Lets woven methods run through an interceptor, until it is detached. Warns of those that were called before.
      *
      * @param interceptor locks, and proceeds with the call
      */
     public static void attach(MethodInterceptor interceptor) {
         ATTACHED.push(interceptor);
         WARNED.clear();
-        if (ATTACHED.peekLast() != CLOSED) {
+        if (ATTACHED.remove(NOT_ATTACHED)) {
             ATTACHED.addLast(CLOSED);
+        }
+        if (!EARLY.isEmpty()) {
+            log.warn(
+                    "{} ran without a lock, unless a proxy locked them: they were called before the application context that"
+                            + " locks woven methods had started. Call them later, as from an ApplicationRunner",
+                    new TreeSet<>(EARLY));
+            EARLY.clear();
         }
     }
 
@@ -62,7 +78,11 @@ public final class WovenLocks {
         ATTACHED.remove(interceptor);
     }
 
-    static @Nullable MethodInterceptor interceptor() {
-        return ATTACHED.peek();
+    static MethodInterceptor interceptor() {
+        return ATTACHED.element();
+    }
+
+    private static String name(Method method) {
+        return method.getDeclaringClass().getName() + "." + method.getName();
     }
 }

@@ -61,10 +61,16 @@ class WovenApplicationTest {
                         "overridden [stock of the outlet, stock of the shop]",
                         "transaction [lock, begin, commit, release]",
                         "acquired 19",
+                        "before the start [nothing] [nothing]",
                         "after the end [nothing] [nothing]",
                         "with lockkeeper.mode=proxy [handled:text]",
                         "with lockkeeper.enabled=false [handled:text]")
                 .anyMatch(line -> line.contains("is a suspend function, into which no lock can be woven"));
+        assertThat(woven.output().lines())
+                .filteredOn(line -> line.contains("[com.acme.WovenApplication$Shop.unlocked] ran without a lock"))
+                .singleElement()
+                .asString()
+                .contains("WARN", "before the application context that locks woven methods had started");
         assertThat(woven.output().lines())
                 .filteredOn(line -> line.contains("WovenApplication$Shop.unlocked was called after the application"
                         + " context that locks woven methods had closed, and runs without a lock"))
@@ -81,7 +87,8 @@ class WovenApplicationTest {
                     .contains(
                             "APPLICATION FAILED TO START",
                             "privateMethod(String)",
-                            "is private, and no proxy can lock it");
+                            "is private, and no proxy can lock it")
+                    .doesNotContain("ran without a lock");
         }
     }
 
