@@ -260,7 +260,7 @@ public final class DistributedLockedValidator
         List<String> unlocked = isOff || woven
                 ? List.of()
                 : same.names().stream()
-                        .filter(name -> !given.contains(name) && proxies.isMissing(name))
+                        .filter(name -> !given.contains(name) && isUnlocked(name, bean))
                         .toList();
         for (AnnotatedMethod method : same.methods()) {
             Faults faults = new Faults(method);
@@ -273,6 +273,22 @@ public final class DistributedLockedValidator
             wrong.addAll(faults.found());
         }
         wrong.addAll(checkAnnotations(same, isOff));
+        if (!isOff && !woven && !bean.isExact() && !same.methods().isEmpty()) {
+            warnOfSynthetic(same.names().stream().filter(proxies::isSkipped).toList());
+        }
+    }
+
+    private boolean isUnlocked(String name, BeanType type) {
+        return proxies.isMissing(name) || (type.isExact() && proxies.isSkipped(name));
+    }
+
+    private static void warnOfSynthetic(List<String> names) {
+        if (!names.isEmpty()) {
+            log.warn(
+                    "The methods with @DistributedLocked of {} are not locked, unless what makes these beans locks them: their"
+                            + " definitions are synthetic, and Spring puts no proxies around them",
+                    names);
+        }
     }
 
     /** Checks what the annotations of a class promise, and warns of its use. */
@@ -327,7 +343,7 @@ public final class DistributedLockedValidator
 
     private void addUnlocked(List<String> names, Class<?> type, Faults faults) {
         String problem = "is not locked, because the bean " + names;
-        if (ProxyCheck.isNeverProxied(type)) {
+        if (ProxyCheck.isNeverProxied(type) || names.stream().anyMatch(proxies::isSynthetic)) {
             addUnproxied(names, faults);
         } else if (beans.getBeanNamesForType(DistributedLockedAdvisor.class, false, false).length > 0) {
             faults.add(
@@ -447,11 +463,10 @@ public final class DistributedLockedValidator
     /** Looks at the object behind a proxy by interfaces, whose annotations the auto-proxy creator does not see. */
     private List<DistributedLockedFault> checkTarget(Object bean, String name) {
         Class<?> type = AopProxyUtils.ultimateTargetClass(bean);
-        if (woven
-                || !AopUtils.isJdkDynamicProxy(bean)
-                || !advisor.isCandidate(type)
-                || !proxies.isUnlockedObject(bean)
-                || switchedOff.getAsBoolean()) {
+        if (woven || !AopUtils.isJdkDynamicProxy(bean) || !advisor.isCandidate(type) || switchedOff.getAsBoolean()) {
+            return List.of();
+        }
+        if (!proxies.isUnlockedObject(bean)) {
             return List.of();
         }
         return unlocked(

@@ -30,6 +30,7 @@ import org.springframework.aop.target.HotSwappableTargetSource;
 import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.support.AbstractBeanFactory;
+import org.springframework.beans.factory.support.RootBeanDefinition;
 import org.springframework.context.annotation.Bean;
 import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.core.annotation.MergedAnnotations;
@@ -166,6 +167,19 @@ record ProxyCheck(ConfigurableListableBeanFactory beans) {
         }
         Class<?> proxied = wasProxied(name);
         return bean instanceof Advised || proxied == null || proxied == bean.getClass();
+    }
+
+    /** Returns whether a bean that is not there yet will be made as it is, without post-processors that lock it. */
+    boolean isSkipped(String name) {
+        return existing(name) == null && isSynthetic(name);
+    }
+
+    /** Scoped proxies may be, and pass calls on to beans that are not. */
+    boolean isSynthetic(String name) {
+        return beans.containsBeanDefinition(name)
+                && beans.getMergedBeanDefinition(name) instanceof RootBeanDefinition definition
+                && definition.isSynthetic()
+                && definition.getDecoratedDefinition() == null;
     }
 
     /** Returns whether a proxy passes calls to the bean of a scope, which has its lock itself. */

@@ -33,9 +33,11 @@ import org.springframework.beans.factory.FactoryBean;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.beans.factory.config.AutowireCapableBeanFactory;
+import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.config.RuntimeBeanReference;
+import org.springframework.beans.factory.support.AbstractBeanDefinition;
 import org.springframework.beans.factory.support.RootBeanDefinition;
 import org.springframework.boot.test.context.assertj.AssertableApplicationContext;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
@@ -146,6 +148,77 @@ class UnlockedBeansTest {
                     assertThat(fault.remedy())
                             .isEqualTo("Write the annotation on a method of another bean, or use LockTemplate");
                 }));
+    }
+
+    /** Neither the auto-proxy creator nor the check sees such a bean when it is made. */
+    @ParameterizedTest
+    @ValueSource(strings = {"eager", "lazy", "prototype"})
+    void aBeanOfASyntheticDefinitionIsReported(String kind) {
+        ApplicationContextRunner runner = runner().withInitializer(context -> define(context, kind, Shop.class));
+        runner.run(context -> assertThat(faults(context)).singleElement().satisfies(fault -> {
+            assertThat(fault.method()).isEqualTo("held()");
+            assertThat(fault.problem())
+                    .isEqualTo("is not locked, because Spring puts no proxy around the bean [synthetic]");
+        }));
+        runner.withPropertyValues("lockkeeper.enabled=false")
+                .run(context -> assertThat(context).hasNotFailed());
+    }
+
+    /** What makes it may put it under a lock. */
+    @Test
+    void aBeanThatASyntheticFactoryMakesLaterIsWarnedOf() {
+        runner().withInitializer(context -> define(context, "lazy", ShopFactory.class))
+                .run(context -> {
+                    assertThat(context).hasNotFailed();
+                    assertThat(log.lines())
+                            .containsExactly("WARN The methods with @DistributedLocked of [synthetic] are not locked,"
+                                    + " unless what makes these beans locks them: their definitions are synthetic, and"
+                                    + " Spring puts no proxies around them");
+                });
+    }
+
+    /** Spring Cloud makes it so for its refresh scope. */
+    @Test
+    void aScopedProxyOfASyntheticDefinitionIsNoAlarm() {
+        BeanFactoryPostProcessor synthetic =
+                beans -> ((AbstractBeanDefinition) beans.getBeanDefinition("scoped")).setSynthetic(true);
+        runner().withBean("synthetic", BeanFactoryPostProcessor.class, () -> synthetic)
+                .withUserConfiguration(LazyScoped.class)
+                .run(context -> {
+                    assertThat(context).hasNotFailed();
+                    assertThat(context.getBean("scoped", Shop.class).held()).containsExactly("shop");
+                    assertThat(log.lines()).isEmpty();
+                });
+    }
+
+    private static void define(ConfigurableApplicationContext context, String kind, Class<?> type) {
+        RootBeanDefinition definition = new RootBeanDefinition(type);
+        definition.setSynthetic(true);
+        definition.setLazyInit(kind.equals("lazy"));
+        definition.setScope(kind.equals("prototype") ? "prototype" : "singleton");
+        ((GenericApplicationContext) context).registerBeanDefinition("synthetic", definition);
+    }
+
+    static class ShopFactory implements FactoryBean<Shop> {
+        @Override
+        public Shop getObject() {
+            return new Shop();
+        }
+
+        @Override
+        public Class<?> getObjectType() {
+            return Shop.class;
+        }
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    static class LazyScoped {
+        @Bean
+        @Lazy
+        @Scope(scopeName = "prototype", proxyMode = ScopedProxyMode.TARGET_CLASS)
+        Shop scoped() {
+            return new Shop();
+        }
     }
 
     @Test
