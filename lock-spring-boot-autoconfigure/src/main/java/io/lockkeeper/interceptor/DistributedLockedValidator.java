@@ -25,6 +25,7 @@ import org.slf4j.LoggerFactory;
 import org.springframework.aop.Pointcut;
 import org.springframework.aop.SpringProxy;
 import org.springframework.aop.TargetClassAware;
+import org.springframework.aop.TargetSource;
 import org.springframework.aop.config.AopConfigUtils;
 import org.springframework.aop.framework.Advised;
 import org.springframework.aop.framework.AopProxyUtils;
@@ -465,6 +466,13 @@ public final class DistributedLockedValidator
         Class<?> type = AopProxyUtils.ultimateTargetClass(bean);
         if (woven || !AopUtils.isJdkDynamicProxy(bean) || !advisor.isCandidate(type) || switchedOff.getAsBoolean()) {
             return List.of();
+        }
+        TargetSource source = proxies.unknownTarget(bean);
+        if (source != null && hasAnnotatedMethods(type)) {
+            warnOfBare(
+                    type,
+                    "the bean '" + name + "' is a proxy by interfaces that gets its target from "
+                            + source.getClass().getName() + ", unless that is a bean");
         }
         if (!proxies.isUnlockedObject(bean)) {
             return List.of();

@@ -15,6 +15,7 @@ import org.springframework.aop.Advisor;
 import org.springframework.aop.Pointcut;
 import org.springframework.aop.PointcutAdvisor;
 import org.springframework.aop.SpringProxy;
+import org.springframework.aop.TargetSource;
 import org.springframework.aop.config.AopConfigUtils;
 import org.springframework.aop.framework.Advised;
 import org.springframework.aop.framework.AopInfrastructureBean;
@@ -26,6 +27,7 @@ import org.springframework.aop.framework.autoproxy.AbstractAdvisorAutoProxyCreat
 import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
 import org.springframework.aop.interceptor.AsyncExecutionInterceptor;
 import org.springframework.aop.support.AopUtils;
+import org.springframework.aop.target.AbstractBeanFactoryBasedTargetSource;
 import org.springframework.aop.target.HotSwappableTargetSource;
 import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
@@ -249,6 +251,19 @@ record ProxyCheck(ConfigurableListableBeanFactory beans) {
     boolean isUnlockedObject(Object proxy) {
         Object target = target(proxy);
         return target != null && !isAdvised(proxy) && !isMock(target);
+    }
+
+    /** Returns from where a proxy that no lock stands before gets objects which are no beans that Spring knows of. */
+    @Nullable
+    TargetSource unknownTarget(Object proxy) {
+        if (!(proxy instanceof Advised advised) || isAdvised(proxy) || target(proxy) != null) {
+            return null;
+        }
+        TargetSource source = advised.getTargetSource();
+        Class<?> type = source.getTargetClass();
+        boolean isBean = source instanceof AbstractBeanFactoryBasedTargetSource
+                || (type != null && SpringProxy.class.isAssignableFrom(type));
+        return isBean || source.isStatic() ? null : source;
     }
 
     private static @Nullable Object target(Object proxy) {

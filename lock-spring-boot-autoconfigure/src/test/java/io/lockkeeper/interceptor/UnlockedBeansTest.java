@@ -27,7 +27,12 @@ import org.springframework.aop.framework.AopInfrastructureBean;
 import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.aop.framework.ProxyFactoryBean;
+import org.springframework.aop.target.AbstractBeanFactoryBasedTargetSource;
+import org.springframework.aop.target.AbstractLazyCreationTargetSource;
 import org.springframework.aop.target.HotSwappableTargetSource;
+import org.springframework.aop.target.LazyInitTargetSource;
+import org.springframework.aop.target.PrototypeTargetSource;
+import org.springframework.aop.target.ThreadLocalTargetSource;
 import org.springframework.beans.factory.BeanCreationException;
 import org.springframework.beans.factory.FactoryBean;
 import org.springframework.beans.factory.SmartInitializingSingleton;
@@ -129,13 +134,64 @@ class UnlockedBeansTest {
         }
     }
 
+    @Test
+    void aProxyThatMakesItsTargetLaterIsWarnedOf() {
+        runner().withInitializer(context -> define(context, new MakingLater())).run(context -> {
+            for (int call = 1; call <= 2; call++) {
+                assertThat(context.getBean("made", Stock.class).held()).isEmpty();
+            }
+            assertThat(log.lines())
+                    .containsExactly("WARN The methods with @DistributedLocked of " + Shop.class.getName()
+                            + " are not locked: the bean 'made' is a proxy by interfaces that gets its target from "
+                            + MakingLater.class.getName() + ", unless that is a bean. Define a bean for it, or let"
+                            + " AutowireCapableBeanFactory.createBean make it. Said once for each class");
+        });
+    }
+
+    @ParameterizedTest
+    @ValueSource(classes = {PrototypeTargetSource.class, ThreadLocalTargetSource.class, LazyInitTargetSource.class})
+    void aProxyOfABeanThatIsMadeLaterIsNoAlarm(Class<? extends AbstractBeanFactoryBasedTargetSource> type) {
+        RootBeanDefinition source = new RootBeanDefinition(type);
+        source.getPropertyValues().add("targetBeanName", "shop");
+        runner().withBean("shop", Shop.class, Shop::new, definition -> {
+                    definition.setLazyInit(true);
+                    definition.setScope(type == LazyInitTargetSource.class ? "singleton" : "prototype");
+                })
+                .withInitializer(context -> {
+                    ((GenericApplicationContext) context).registerBeanDefinition("source", source);
+                    define(context, new RuntimeBeanReference("source"));
+                })
+                .run(context -> {
+                    assertThat(context.getBean("made", Stock.class).held()).containsExactly("shop");
+                    assertThat(log.lines()).isEmpty();
+                });
+    }
+
+    static class MakingLater extends AbstractLazyCreationTargetSource {
+        @Override
+        protected Object createObject() {
+            return new Shop();
+        }
+
+        @Override
+        public Class<?> getTargetClass() {
+            return Shop.class;
+        }
+    }
+
     private static void define(ConfigurableApplicationContext context, Object target) {
         RootBeanDefinition definition = new RootBeanDefinition(ProxyFactoryBean.class);
         definition
                 .getPropertyValues()
                 .add("proxyInterfaces", Stock.class)
-                .add(target instanceof TargetSource ? "targetSource" : "target", target);
+                .add(isSource(target) ? "targetSource" : "target", target);
         ((GenericApplicationContext) context).registerBeanDefinition("made", definition);
+    }
+
+    private static boolean isSource(Object target) {
+        return target instanceof TargetSource
+                || (target instanceof RuntimeBeanReference bean
+                        && bean.getBeanName().equals("source"));
     }
 
     @ParameterizedTest
