@@ -70,11 +70,7 @@ record MethodCheck(MethodLockSpecs specs, boolean woven) {
         }
         String ongoing = new ResultKind(method).warning();
         if (ongoing != null) {
-            log.warn(
-                    "{} {}: return what comes out of it, such as a List or a value, or a CompletableFuture, Mono or Flux"
-                            + " of that",
-                    method,
-                    ongoing);
+            log.warn("{} {}", method, ongoing);
         }
         if (MergedAnnotations.from(method.method()).isPresent(Scheduled.class)) {
             warnOfSchedule(method, spec);

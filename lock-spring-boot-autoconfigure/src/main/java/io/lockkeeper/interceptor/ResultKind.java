@@ -33,6 +33,7 @@ import org.springframework.http.HttpEntity;
 import org.springframework.scheduling.annotation.EnableAsync;
 import org.springframework.stereotype.Controller;
 import org.springframework.util.ClassUtils;
+import org.springframework.web.servlet.function.EntityResponse;
 
 /** What a method's return type says. */
 final class ResultKind {
@@ -83,6 +84,21 @@ final class ResultKind {
     private static final Set<String> WRITTEN_LATER = Set.of(
             "org.springframework.web.servlet.mvc.method.annotation.StreamingResponseBody",
             "org.springframework.web.servlet.mvc.method.annotation.ResponseBodyEmitter");
+
+    private static final Set<String> RESPONSES = Set.of("org.springframework.web.servlet.function.ServerResponse");
+
+    /** What responses of Spring MVC's handler functions are that go on. */
+    private static final Set<String> ONGOING_RESPONSES = Set.of(
+            "org.springframework.web.servlet.function.AsyncServerResponse",
+            "org.springframework.web.servlet.function.SseServerResponse",
+            "org.springframework.web.servlet.function.StreamingServerResponse");
+
+    private static final Set<String> ENTITY_RESPONSES =
+            Set.of("org.springframework.web.servlet.function.EntityResponse");
+
+    /** Its body may be a publisher, which it does not show. */
+    private static final Set<String> REACTIVE_RESPONSES =
+            Set.of("org.springframework.web.reactive.function.server.ServerResponse");
 
     private static final Set<String> EVALUATED_LATER = Set.of(
             "java.util.stream.BaseStream",
@@ -181,7 +197,16 @@ final class ResultKind {
 
     @Nullable
     String warning() {
-        return ongoing == null || ongoing.remedy() != null ? null : problem(ongoing);
+        if (ongoing == null || ongoing.remedy() != null) {
+            return null;
+        }
+        return isOf(ongoing.part(), REACTIVE_RESPONSES)
+                ? "returns " + source()
+                        + ", and a publisher in its body goes on after the method, without the lock: put"
+                        + " @DistributedLocked on a method of another bean that returns the values of the body"
+                : problem(ongoing)
+                        + ": return what comes out of it, such as a List or a value, or a CompletableFuture, Mono or Flux of"
+                        + " that";
     }
 
     private String problem(Ongoing found) {
@@ -234,7 +259,8 @@ final class ResultKind {
                     raw,
                     "Put @DistributedLocked on a method of another bean, and call that while the response is written");
         }
-        Ongoing found = goesOn || isEvaluatedLater(raw) ? new Ongoing(raw, null) : null;
+        Ongoing found =
+                goesOn || isEvaluatedLater(raw) || isOf(raw, REACTIVE_RESPONSES) ? new Ongoing(raw, null) : null;
         // A type may have itself as its bound: class Category<C extends Category<C>>.
         for (ResolvableType inner : depth == 0 ? List.<ResolvableType>of() : parts(part, raw)) {
             Class<?> content = inner.resolve(Object.class);
@@ -271,7 +297,9 @@ final class ResultKind {
     /** Returns whether only the value itself tells whether it goes on. */
     private static boolean isOpen(ResolvableType type) {
         Class<?> raw = type.resolve(Object.class);
-        return OPEN.contains(raw) || (isOf(raw, CONTAINERS) && (!type.hasGenerics() || isOpen(type.getGeneric())));
+        return OPEN.contains(raw)
+                || isOf(raw, RESPONSES)
+                || (isOf(raw, CONTAINERS) && (!type.hasGenerics() || isOpen(type.getGeneric())));
     }
 
     /** Returns what goes on, or is evaluated later, of the result of a method with an open type; null: nothing. */
@@ -281,9 +309,16 @@ final class ResultKind {
             Object content = returned instanceof Optional<?> optional ? optional.orElse(null) : Entities.body(returned);
             return content == null ? null : findOngoing(content);
         }
+        if (isOf(type, ENTITY_RESPONSES)) {
+            return findOngoing(Responses.entity(returned));
+        }
         boolean ongoing = returned instanceof Future<?> future
                 ? !future.isDone()
-                : goesOn(type) || isEvaluatedLater(type) || isOf(type, COMPLETED_LATER) || isOf(type, WRITTEN_LATER);
+                : goesOn(type)
+                        || isEvaluatedLater(type)
+                        || isOf(type, COMPLETED_LATER)
+                        || isOf(type, WRITTEN_LATER)
+                        || isOf(type, ONGOING_RESPONSES);
         return ongoing ? returned : null;
     }
 
@@ -320,8 +355,8 @@ final class ResultKind {
             if (ongoing != null && warned.compareAndSet(false, true)) {
                 log.warn(
                         "{} returned a {}, which goes on without the lock, because {} is declared as its return type. Declare"
-                                + " a CompletableFuture, Mono or Flux of the values themselves, and the lock is held until"
-                                + " the end. Said once for each method",
+                                + " a CompletableFuture, Mono or Flux of the values themselves, here or for a method of"
+                                + " another bean, and the lock is held until the end. Said once for each method",
                         spec.settings().label(),
                         ongoing.getClass().getSimpleName(),
                         declared);
@@ -334,6 +369,14 @@ final class ResultKind {
 
         static @Nullable Object body(Object entity) {
             return ((HttpEntity<?>) entity).getBody();
+        }
+    }
+
+    /** Only loaded where spring-webmvc is there. */
+    private static final class Responses {
+
+        static Object entity(Object response) {
+            return ((EntityResponse<?>) response).entity();
         }
     }
 }

@@ -30,6 +30,7 @@ import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.RestController;
 import org.springframework.web.context.request.async.DeferredResult;
 import org.springframework.web.context.request.async.WebAsyncTask;
+import org.springframework.web.servlet.function.ServerResponse;
 import org.springframework.web.servlet.mvc.method.annotation.ResponseBodyEmitter;
 import org.springframework.web.servlet.mvc.method.annotation.SseEmitter;
 import org.springframework.web.servlet.mvc.method.annotation.StreamingResponseBody;
@@ -210,6 +211,63 @@ class OngoingResultsTest {
         });
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"async", "events", "streaming", "stage", "flux", "later"})
+    void aResponseOfAHandlerFunctionThatGoesOnIsWarnedOfAtItsFirstCall(String kind) {
+        LockedApplication.runner().withBean(Handlers.class).run(context -> {
+            Handlers handlers = context.getBean(Handlers.class);
+            handlers.handle("plain");
+            handlers.later("built").join();
+            assertThat(log.lines()).isEmpty();
+            for (int call = 1; call <= 2; call++) {
+                if (kind.equals("later")) {
+                    handlers.later("async").join();
+                } else {
+                    handlers.handle(kind);
+                }
+            }
+            assertThat(log.lines())
+                    .singleElement()
+                    .asString()
+                    .startsWith("WARN Handlers." + (kind.equals("later") ? "later" : "handle") + " returned a ")
+                    .contains("which goes on without the lock", "here or for a method of another bean");
+        });
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"reactive", "bare"})
+    void aReactiveResponseDoesNotShowWhetherItGoesOn(String method) {
+        assertThat(faults(Service.class, method)).isEmpty();
+        assertThat(log.lines())
+                .singleElement()
+                .asString()
+                .contains(
+                        "ServerResponse",
+                        "and a publisher in its body goes on after the method, without the lock: put @DistributedLocked"
+                                + " on a method of another bean that returns the values of the body");
+    }
+
+    static class Handlers {
+
+        @DistributedLocked
+        public ServerResponse handle(String kind) {
+            return switch (kind) {
+                case "async" -> ServerResponse.async(new CompletableFuture<>());
+                case "events" -> ServerResponse.sse(events -> {});
+                case "streaming" -> ServerResponse.ok().stream(stream -> {});
+                case "stage" -> ServerResponse.ok().body(new CompletableFuture<>());
+                case "flux" -> ServerResponse.ok().body(Flux.just("x"));
+                default -> ServerResponse.ok().body(kind);
+            };
+        }
+
+        @DistributedLocked
+        public CompletableFuture<ServerResponse> later(String kind) {
+            return CompletableFuture.completedFuture(
+                    kind.equals("built") ? ServerResponse.ok().build() : handle(kind));
+        }
+    }
+
     private List<String> faults(Class<?> type, String method) {
         return fixture.faults(type, method).stream()
                 .map(fault -> fault.problem() + ". " + fault.remedy() + ".")
@@ -332,6 +390,17 @@ class OngoingResultsTest {
 
     @SuppressWarnings("NullAway") // The methods are never called.
     static class Service {
+
+        @DistributedLocked
+        public Mono<org.springframework.web.reactive.function.server.ServerResponse> reactive() {
+            return null;
+        }
+
+        @DistributedLocked
+        public org.springframework.web.reactive.function.server.ServerResponse bare() {
+            return null;
+        }
+
         @DistributedLocked
         public Rows rows() {
             return null;
