@@ -11,6 +11,7 @@ import io.lockkeeper.interceptor.DistributedLockedValidator.GivenObjects;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedDeque;
@@ -41,12 +42,16 @@ import org.springframework.transaction.TransactionManager;
 import org.springframework.transaction.interceptor.TransactionAspectSupport;
 import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
+import org.springframework.transaction.support.TransactionSynchronizationUtils;
 
 /** The locks that a transaction holds until it has committed or rolled back, the last one first. */
 final class TransactionLocks implements TransactionSynchronization {
 
     /** Stands in a transaction of which only what comes after the commit is left. */
     private static final TransactionSynchronization COMMITTING = new TransactionSynchronization() {};
+
+    /** Stands in a transaction whose manager tells when it is about to commit. */
+    private static final TransactionSynchronization TOLD = new TransactionSynchronization() {};
 
     private final Deque<LockLease> leases = new ConcurrentLinkedDeque<>();
     private final Set<LockLease> guarded = ConcurrentHashMap.newKeySet();
@@ -66,9 +71,36 @@ final class TransactionLocks implements TransactionSynchronization {
     /** Returns whether a transaction is open on this thread, in which more can be written and committed. */
     static boolean isTransactionOpen() {
         // Callbacks after the completion of a transaction run outside of it.
-        return TransactionSynchronizationManager.isActualTransactionActive()
-                && TransactionSynchronizationManager.isSynchronizationActive()
-                && !TransactionSynchronizationManager.getSynchronizations().contains(COMMITTING);
+        if (!TransactionSynchronizationManager.isActualTransactionActive()
+                || !TransactionSynchronizationManager.isSynchronizationActive()) {
+            return false;
+        }
+        List<TransactionSynchronization> all = TransactionSynchronizationManager.getSynchronizations();
+        return all.contains(TOLD) ? !all.contains(COMMITTING) : !isAfterCommit(all);
+    }
+
+    /** Returns whether one of these is called after the commit; of a manager that tells nothing, only the stack does. */
+    private static boolean isAfterCommit(List<TransactionSynchronization> all) {
+        return StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE)
+                .walk(frames -> {
+                    Class<?> called = null;
+                    for (StackWalker.StackFrame frame : (Iterable<StackWalker.StackFrame>) frames::iterator) {
+                        if (frame.getDeclaringClass() == TransactionSynchronizationUtils.class
+                                && frame.getMethodName().equals("invokeAfterCommit")) {
+                            // A transaction that the callback has begun has others.
+                            return all.stream().anyMatch(Objects.requireNonNull(called)::isInstance);
+                        }
+                        called = frame.getDeclaringClass();
+                    }
+                    return false;
+                });
+    }
+
+    /** A transaction has begun on this thread whose manager calls {@link #beforeCommit()}. */
+    static void afterBegin() {
+        if (TransactionSynchronizationManager.isSynchronizationActive()) {
+            TransactionSynchronizationManager.registerSynchronization(TOLD);
+        }
     }
 
     /** The transaction of this thread is about to commit, and no body writes in it any more; fails if it must not. */
@@ -230,6 +262,13 @@ final class TransactionLocks implements TransactionSynchronization {
 
         TransactionGuard(ConfigurableListableBeanFactory beans) {
             this.beans = beans;
+        }
+
+        @Override
+        public void afterBegin(TransactionExecution transaction, @Nullable Throwable failure) {
+            if (failure == null && !transaction.isNested()) {
+                TransactionLocks.afterBegin();
+            }
         }
 
         /**

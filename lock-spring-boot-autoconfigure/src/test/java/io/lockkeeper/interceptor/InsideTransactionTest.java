@@ -13,8 +13,11 @@ import io.lockkeeper.annotation.DistributedLocked;
 import io.lockkeeper.interceptor.SalesDatabase.Sales;
 import io.lockkeeper.memory.MemoryLockStore;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import javax.sql.DataSource;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -26,6 +29,7 @@ import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
+import org.springframework.jdbc.datasource.DataSourceTransactionManager;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.annotation.EnableTransactionManagement;
@@ -267,6 +271,39 @@ class InsideTransactionTest {
             assertThat(context.getBean(Sales.class).committed()).isEqualTo(1);
             assertThat(log.lines()).isEmpty();
         });
+    }
+
+    /** Its manager is no bean, and nothing hears of the commit. */
+    @ParameterizedTest
+    @ValueSource(strings = {"warn", "fail"})
+    void aCallbackAfterTheCommitOfAManagerThatTellsNothingIsNotInside(String reaction) {
+        runner.withPropertyValues("lockkeeper.inside-transaction=" + reaction).run(context -> {
+            LockTemplate locks = context.getBean(LockTemplate.class);
+            PlatformTransactionManager untold = new DataSourceTransactionManager(context.getBean(DataSource.class));
+            TransactionTemplate another = new TransactionTemplate(
+                    untold, new DefaultTransactionDefinition(TransactionDefinition.PROPAGATION_REQUIRES_NEW));
+            List<String> inside = new ArrayList<>();
+            new TransactionTemplate(untold).executeWithoutResult(status -> {
+                TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
+                    @Override
+                    public void afterCommit() {
+                        locks.run("stock", lease -> {});
+                        assertThat(log.lines()).isEmpty();
+                        another.executeWithoutResult(begun -> inside.add(reactionTo(locks)));
+                    }
+                });
+            });
+            assertThat(inside).containsExactly(reaction);
+        });
+    }
+
+    private String reactionTo(LockTemplate locks) {
+        try {
+            locks.run("stock", lease -> {});
+            return log.lines().isEmpty() ? "nothing" : "warn";
+        } catch (IllegalStateException refused) {
+            return "fail";
+        }
     }
 
     @Test
