@@ -40,6 +40,7 @@ import org.springframework.transaction.TransactionExecution;
 import org.springframework.transaction.TransactionExecutionListener;
 import org.springframework.transaction.TransactionManager;
 import org.springframework.transaction.interceptor.TransactionAspectSupport;
+import org.springframework.transaction.support.AbstractPlatformTransactionManager;
 import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.transaction.support.TransactionSynchronizationUtils;
@@ -334,6 +335,10 @@ final class TransactionLocks implements TransactionSynchronization {
                         new ArrayList<>(manager.getTransactionExecutionListeners());
                 listeners.add(this);
                 manager.setTransactionExecutionListeners(listeners);
+                if (!(manager instanceof AbstractPlatformTransactionManager)) {
+                    // It may take listeners, and pass transactions on to another one without a call of theirs.
+                    CommitGuard.delegates(target == null ? manager : target).forEach(this::guard);
+                }
             }
         }
     }

@@ -10,6 +10,7 @@ import io.lockkeeper.annotation.LossPolicy;
 import java.io.InterruptedIOException;
 import java.net.SocketTimeoutException;
 import java.nio.channels.ClosedByInterruptException;
+import java.util.List;
 import java.util.Objects;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
@@ -60,6 +61,16 @@ public final class CommitGuard {
         for (LeaseLoss body = BODY.get(); body != null; body = body.outer) {
             body.ensureHeld();
         }
+    }
+
+    /**
+     * Returns the transaction managers in the fields of another one.
+     *
+     * @param manager a transaction manager, no proxy of one
+     * @return those to which it may pass transactions on
+     */
+    public static List<Object> delegates(Object manager) {
+        return MethodTransactions.delegates(manager);
     }
 
     /** A call asks for its lock on this thread; null: it has its lock, or none. Others have no purpose. */

@@ -142,7 +142,7 @@ final class MethodTransactions {
         if (delegating == null || delegating instanceof ConfigurableTransactionManager) {
             return delegating != null;
         }
-        List<Object> delegates = inFields(delegating, TransactionManager.class);
+        List<Object> delegates = delegates(delegating);
         return !delegates.isEmpty()
                 && delegates.stream().allMatch(each -> made().anyMatch(
                                 known -> known == each && known instanceof ConfigurableTransactionManager));
@@ -153,13 +153,17 @@ final class MethodTransactions {
         Object finding = target(manager);
         return finding != null
                 && !(finding instanceof ConfigurableTransactionManager)
-                && inFields(finding, TransactionManager.class).isEmpty()
+                && delegates(finding).isEmpty()
                 && !inFields(finding, ObjectFactory.class, BeanFactory.class, Supplier.class)
                         .isEmpty();
     }
 
     private static @Nullable Object target(Object manager) {
         return AopUtils.isAopProxy(manager) ? AopProxyUtils.getSingletonTarget(manager) : manager;
+    }
+
+    static List<Object> delegates(Object manager) {
+        return inFields(manager, TransactionManager.class);
     }
 
     private static List<Object> inFields(Object manager, Class<?>... types) {

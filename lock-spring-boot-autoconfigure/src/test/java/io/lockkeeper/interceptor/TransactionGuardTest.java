@@ -11,6 +11,7 @@ import io.lockkeeper.annotation.DistributedLocked;
 import io.lockkeeper.annotation.LossPolicy;
 import io.lockkeeper.interceptor.SalesDatabase.Sales;
 import java.time.Duration;
+import java.util.Collection;
 import java.util.List;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
@@ -21,10 +22,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.aop.config.AopConfigUtils;
 import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.beans.BeansException;
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.annotation.Value;
 import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.support.RootBeanDefinition;
@@ -40,6 +43,7 @@ import org.springframework.context.support.GenericApplicationContext;
 import org.springframework.core.Ordered;
 import org.springframework.core.PriorityOrdered;
 import org.springframework.jdbc.datasource.DataSourceTransactionManager;
+import org.springframework.transaction.ConfigurableTransactionManager;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.TransactionExecutionListener;
@@ -228,6 +232,66 @@ class TransactionGuardTest {
                     assertRollback(context.getBean(Shop.class), context.getBean(Sales.class));
                     assertThat(log.lines()).isEmpty();
                 });
+    }
+
+    /** It takes listeners, calls none of them, and passes transactions on to an object that is no bean. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void theManagerInsideOfOneThatTakesListenersIsGuarded(boolean isProxied) {
+        runner.withUserConfiguration(Taken.class)
+                .withPropertyValues("proxied=" + isProxied)
+                .withBean(Shop.class)
+                .run(context -> {
+                    assertThat(context).hasNotFailed();
+                    assertRollback(context.getBean(Shop.class), context.getBean(Sales.class));
+                    assertThat(log.lines()).isEmpty();
+                });
+    }
+
+    static class Taken {
+        @Bean
+        @Primary
+        PlatformTransactionManager taking(DataSource dataSource, @Value("${proxied}") boolean isProxied) {
+            PlatformTransactionManager taking = new Taking(new DataSourceTransactionManager(dataSource));
+            ProxyFactory proxy = new ProxyFactory(taking);
+            proxy.setProxyTargetClass(true);
+            return isProxied ? (PlatformTransactionManager) proxy.getProxy() : taking;
+        }
+    }
+
+    static class Taking implements PlatformTransactionManager, ConfigurableTransactionManager {
+
+        private final PlatformTransactionManager manager;
+        private Collection<TransactionExecutionListener> listeners = List.of();
+
+        Taking(PlatformTransactionManager manager) {
+            this.manager = manager;
+        }
+
+        @Override
+        public void setTransactionExecutionListeners(Collection<TransactionExecutionListener> all) {
+            listeners = all;
+        }
+
+        @Override
+        public Collection<TransactionExecutionListener> getTransactionExecutionListeners() {
+            return listeners;
+        }
+
+        @Override
+        public TransactionStatus getTransaction(TransactionDefinition definition) {
+            return manager.getTransaction(definition);
+        }
+
+        @Override
+        public void commit(TransactionStatus status) {
+            manager.commit(status);
+        }
+
+        @Override
+        public void rollback(TransactionStatus status) {
+            manager.rollback(status);
+        }
     }
 
     @Test
