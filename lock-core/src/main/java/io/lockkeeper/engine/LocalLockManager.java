@@ -85,7 +85,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
         this.inspection = new LockInspection(store, registry, context, instance, this::loseByForce);
         this.executor = new ActionExecutor(store, context, calls, registry, inspection, this);
         this.renewer = new LeaseRenewer(store, context, registry, executor::lose);
-        this.traits = store.open(instance, settings.leaseTime(), this);
+        this.traits = open(instance);
         this.executor.opened(traits);
         this.calls.answersWithin(traits.commandTimeout());
         this.policy = new LeasePolicy(
@@ -98,6 +98,17 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
                 new AcquireSpec(ClaimMode.EXCLUSIVE, leaseMillis(), false, traits.queues() ? settings.maxPasses() : 0);
         this.reading = AcquireSpec.renewed(ClaimMode.READ, leaseMillis());
         this.leases = new LeaseOperations(store, context, calls, policy, registry, executor, renewer);
+    }
+
+    /** The store of a test may be a mock, which returns null. */
+    private StoreTraits open(StoredInstance instance) {
+        StoreTraits opened = store.open(instance, settings.leaseTime(), this);
+        if (opened == null) {
+            throw new IllegalStateException(
+                    "The lock store " + store + " does not open, and returns null: a mock cannot"
+                            + " keep locks. Mock LockTemplate instead, or use MemoryLockStore");
+        }
+        return opened;
     }
 
     // ---- requests ----

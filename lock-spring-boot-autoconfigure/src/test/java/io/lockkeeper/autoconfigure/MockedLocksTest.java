@@ -10,6 +10,7 @@ import io.lockkeeper.LockTemplate;
 import io.lockkeeper.annotation.DistributedLocked;
 import io.lockkeeper.autoconfigure.actuate.LockkeeperEndpointAutoConfiguration;
 import io.lockkeeper.autoconfigure.actuate.LockkeeperHealthAutoConfiguration;
+import io.lockkeeper.store.LockStore;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.mockito.Mockito;
@@ -18,6 +19,7 @@ import org.springframework.boot.autoconfigure.ImportAutoConfiguration;
 import org.springframework.boot.test.context.SpringBootTest;
 import org.springframework.boot.test.context.SpringBootTest.WebEnvironment;
 import org.springframework.boot.test.context.TestConfiguration;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
@@ -120,6 +122,20 @@ class MockedLocksTest {
         void everythingRuns(@Autowired Shop shop) {
             assertThat(shop.sell()).isEqualTo("sold");
         }
+    }
+
+    @Test
+    void aMockOfTheStoreFailsWithWhatToDo() {
+        new ApplicationContextRunner()
+                .withUserConfiguration(Application.class)
+                .withPropertyValues(MEMORY)
+                .withBean(LockStore.class, () -> Mockito.mock(LockStore.class))
+                .run(context -> assertThat(context.getStartupFailure())
+                        .rootCause()
+                        .isInstanceOf(IllegalStateException.class)
+                        .hasMessageEndingWith(
+                                "does not open, and returns null: a mock cannot keep locks. Mock LockTemplate"
+                                        + " instead, or use MemoryLockStore"));
     }
 
     @Configuration(proxyBeanMethods = false)
