@@ -41,6 +41,7 @@ import org.springframework.beans.factory.support.AbstractBeanDefinition;
 import org.springframework.context.ApplicationListener;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.event.ContextRefreshedEvent;
+import org.springframework.core.DecoratingProxy;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
 import org.springframework.util.ClassUtils;
@@ -453,6 +454,7 @@ public final class DistributedLockedValidator
                 }
             }
         }
+        warnOfOpaque(bean, beanName);
         if (!started) {
             wrong.addAll(faults);
         } else if (!faults.isEmpty()) {
@@ -482,6 +484,22 @@ public final class DistributedLockedValidator
                 bean,
                 "is not locked, because the bean [" + name + "] is a proxy by interfaces of an object that is no bean",
                 "Let its target be a bean, or write the annotation in the interface");
+    }
+
+    /** Warns of a proxy into which nothing can look, and which the auto-proxy creator has not made for its class. */
+    private void warnOfOpaque(Object bean, String name) {
+        if (!woven
+                && !(bean instanceof Advised)
+                && bean instanceof DecoratingProxy proxy
+                && AopUtils.isJdkDynamicProxy(bean)
+                && hasAnnotatedMethods(proxy.getDecoratedClass())
+                && !hasAnnotatedMethods(bean.getClass())
+                && !hasAnnotatedMethods(proxies.wasProxied(name))
+                && !switchedOff.getAsBoolean()) {
+            warnOfBare(
+                    proxy.getDecoratedClass(),
+                    "the bean '" + name + "' is an opaque proxy by interfaces, unless its target is a bean");
+        }
     }
 
     /** Looks at what a post-processor has put around a bean: a proxy that is made later does not see its class. */

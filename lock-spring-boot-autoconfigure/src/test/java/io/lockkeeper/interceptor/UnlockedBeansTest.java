@@ -23,6 +23,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.mockito.Mockito;
 import org.springframework.aop.TargetSource;
 import org.springframework.aop.config.AopConfigUtils;
+import org.springframework.aop.framework.Advised;
 import org.springframework.aop.framework.AopInfrastructureBean;
 import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.aop.framework.ProxyFactory;
@@ -146,6 +147,43 @@ class UnlockedBeansTest {
                             + MakingLater.class.getName() + ", unless that is a bean. Define a bean for it, or let"
                             + " AutowireCapableBeanFactory.createBean make it. Said once for each class");
         });
+    }
+
+    @Test
+    void anOpaqueProxyThatNoLockCanBeSeenBeforeIsWarnedOf() {
+        runner().withInitializer(context -> {
+                    define(context, new Shop());
+                    context.getBeanFactory()
+                            .getBeanDefinition("made")
+                            .getPropertyValues()
+                            .add("opaque", true);
+                })
+                .run(context -> {
+                    assertThat(context.getBean("made", Stock.class).held()).isEmpty();
+                    assertThat(log.lines())
+                            .singleElement()
+                            .asString()
+                            .contains(
+                                    "WARN",
+                                    "of " + Shop.class.getName()
+                                            + " are not locked: the bean 'made' is an opaque proxy by"
+                                            + " interfaces, unless its target is a bean");
+                });
+    }
+
+    @Test
+    void opaqueProxiesThatLockAreNoAlarm() {
+        BeanFactoryPostProcessor opaque = beans -> beans.getBeanDefinition(AopConfigUtils.AUTO_PROXY_CREATOR_BEAN_NAME)
+                .getPropertyValues()
+                .add("opaque", true);
+        runner().withBean("opaque", BeanFactoryPostProcessor.class, () -> opaque)
+                .withPropertyValues("spring.aop.proxy-target-class=false")
+                .withBean("shop", Shop.class)
+                .run(context -> {
+                    assertThat(context.getBean("shop")).isNotInstanceOfAny(Shop.class, Advised.class);
+                    assertThat(context.getBean("shop", Stock.class).held()).containsExactly("shop");
+                    assertThat(log.lines()).isEmpty();
+                });
     }
 
     @ParameterizedTest
