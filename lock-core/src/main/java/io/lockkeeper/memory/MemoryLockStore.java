@@ -44,6 +44,7 @@ public class MemoryLockStore implements LockStore {
     private static final Logger log = LoggerFactory.getLogger(MemoryLockStore.class);
     private static final int ALIVE_POLLS = 4;
     private static final int CLIENT_ID_LENGTH = 12;
+    private static final int LEAST_MANY = 256;
 
     private final Heap heap;
     private volatile @Nullable Client client;
@@ -55,10 +56,13 @@ public class MemoryLockStore implements LockStore {
     static final class Heap {
 
         private final LongSupplier clock;
-        private final Map<String, MemoryLock> locks = new HashMap<>();
+        final Map<String, MemoryLock> locks = new HashMap<>();
         private final Map<String, Client> clients = new ConcurrentHashMap<>();
         private final List<Runnable> messages = new ArrayList<>();
         private long lastToken;
+
+        /** With so many locks, those are looked for of which the time is over. */
+        private int many = LEAST_MANY;
 
         /** When the present command runs, us. */
         long micros;
@@ -82,6 +86,15 @@ public class MemoryLockStore implements LockStore {
             if (lock.isUnused()) {
                 locks.remove(lock.name);
             }
+        }
+
+        /** Forgets all that is over: what is kept or held until its end may be asked for by no one again. */
+        void forgetEnded() {
+            for (MemoryLock lock : List.copyOf(locks.values())) {
+                lock.serve();
+                forgetIfFree(lock);
+            }
+            many = Math.max(LEAST_MANY, 2 * locks.size());
         }
 
         void send(String attempt, Consumer<StoreListener> message) {
@@ -204,9 +217,10 @@ public class MemoryLockStore implements LockStore {
     @Override
     public CompletableFuture<List<String>> find(String pattern, int limit) {
         Predicate<String> glob = Glob.of(pattern);
-        return apply(
-                List.of(),
-                none -> heap.locks.keySet().stream().filter(glob).limit(limit).toList());
+        return apply(List.of(), none -> {
+            heap.forgetEnded();
+            return heap.locks.keySet().stream().filter(glob).limit(limit).toList();
+        });
     }
 
     @Override
@@ -257,6 +271,9 @@ public class MemoryLockStore implements LockStore {
             reply = command.apply(locks);
             locks.forEach(MemoryLock::serve);
             locks.forEach(heap::forgetIfFree);
+            if (heap.locks.size() > heap.many) {
+                heap.forgetEnded();
+            }
             due = List.copyOf(heap.messages);
             heap.messages.clear();
         }

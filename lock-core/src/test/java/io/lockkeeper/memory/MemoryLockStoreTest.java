@@ -98,4 +98,26 @@ class MemoryLockStoreTest {
         assertThat(release(A1)).isEqualTo(ReleaseReply.NOT_HELD);
         assertThat(acquire(A1, ClaimMode.EXCLUSIVE)).as("a late copy").isInstanceOf(AcquireReply.Ended.class);
     }
+
+    /** A minimum hold, and the lease of an instance that is gone, end without a command for the name. */
+    @Test
+    void whatEndsByItselfIsForgotten() {
+        long[] micros = {1};
+        MemoryLockStore.Heap heap = new MemoryLockStore.Heap(() -> micros[0]);
+        MemoryLockStore several = new MemoryLockStore(heap);
+        open(several, A1.substring(0, 12), false);
+        for (int i = 0; i < 10_000; i++) {
+            List<String> name = List.of("job:" + i);
+            several.acquire(new AcquireCommand(name, A1, ClaimMode.EXCLUSIVE, 30_000, false, 1));
+            if (i % 2 == 0) {
+                several.release(new ReleaseCommand(name, A1, 0, 30_000));
+            }
+            micros[0] += 1_000_000;
+        }
+
+        assertThat(heap.locks).hasSizeLessThan(600);
+        micros[0] += 60_000_000;
+        assertThat(several.find("job:*", 10).join()).isEmpty();
+        assertThat(heap.locks).isEmpty();
+    }
 }
