@@ -3,6 +3,7 @@ package io.lockkeeper.test;
 
 import io.lockkeeper.store.AcquireCommand;
 import io.lockkeeper.store.AcquireReply;
+import io.lockkeeper.store.Grant;
 import io.lockkeeper.store.GrantChannel;
 import io.lockkeeper.store.HandOverCommand;
 import io.lockkeeper.store.HandOverReply;
@@ -39,6 +40,14 @@ final class FaultyLockStore implements LockStore {
     private final List<Failing> failing = new CopyOnWriteArrayList<>();
     private volatile @Nullable LockStore real;
     private volatile Duration commandTimeout = Duration.ZERO;
+    private volatile Duration longestHold = Duration.ofMinutes(10);
+
+    /** Has the application make its store, if that is made only when it is needed. */
+    private final Runnable make;
+
+    FaultyLockStore(Runnable make) {
+        this.make = make;
+    }
 
     FaultyLockStore over(LockStore store) {
         if (real != null) {
@@ -50,25 +59,71 @@ final class FaultyLockStore implements LockStore {
 
     /** Returns the store that does the work. */
     LockStore real() {
+        if (real == null) {
+            make.run();
+        }
         LockStore store = real;
         if (store == null) {
             throw new IllegalStateException("These LockFaults watch no store: build the LockTemplate with the result of"
-                    + " watch(store), or let Spring Boot make both");
+                    + " watch(store); in an application, let Spring Boot make both, or let the store of your template be"
+                    + " a bean");
         }
         return store;
     }
 
+    /** Returns for how long the store can hold a lock without a renewal, or a time that is long enough. */
+    Duration longestHold() {
+        return longestHold;
+    }
+
     /** Begins a failure; the result ends it. */
     Outage fail(Failing part) {
+        // Where no store is watched, nothing would fail.
+        real();
         failing.add(part);
         return () -> failing.remove(part);
     }
 
     @Override
     public StoreTraits open(StoredInstance instance, Duration leaseTime, StoreListener listener) {
-        StoreTraits traits = real().open(instance, leaseTime, listener);
+        StoreTraits traits = real().open(instance, leaseTime, new Messages(listener));
         commandTimeout = traits.commandTimeout();
+        if (!traits.queues()) {
+            longestHold = leaseTime;
+        }
         return traits;
+    }
+
+    /** Passes on what the store tells. One that is down grants nothing. */
+    private final class Messages implements StoreListener {
+
+        private final StoreListener listener;
+
+        Messages(StoreListener listener) {
+            this.listener = listener;
+        }
+
+        @Override
+        public void granted(Grant grant) {
+            if (!isDown()) {
+                listener.granted(grant);
+            }
+        }
+
+        @Override
+        public void revoked(String attempt) {
+            listener.revoked(attempt);
+        }
+
+        @Override
+        public void freeIn(String attempt, long remainingMillis) {
+            listener.freeIn(attempt, remainingMillis);
+        }
+
+        @Override
+        public void channelRestored() {
+            listener.channelRestored();
+        }
     }
 
     @Override
@@ -143,8 +198,11 @@ final class FaultyLockStore implements LockStore {
     }
 
     private <T> CompletableFuture<T> unlessDown(Supplier<CompletableFuture<T>> command) {
-        boolean down = failing.contains(Failing.EVERYTHING) || failing.contains(Failing.EVERYTHING_IN_SILENCE);
-        return down ? failure() : command.get();
+        return isDown() ? failure() : command.get();
+    }
+
+    private boolean isDown() {
+        return failing.contains(Failing.EVERYTHING) || failing.contains(Failing.EVERYTHING_IN_SILENCE);
     }
 
     private <T> CompletableFuture<T> failure() {

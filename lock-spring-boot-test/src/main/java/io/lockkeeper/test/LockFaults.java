@@ -12,6 +12,7 @@ import io.lockkeeper.store.ReleaseCommand;
 import io.lockkeeper.store.RenewCommand;
 import io.lockkeeper.test.FaultyLockStore.Failing;
 import java.time.Duration;
+import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -30,10 +31,9 @@ import java.util.concurrent.atomic.AtomicLong;
  */
 public final class LockFaults {
 
-    private static final Duration HOLD = Duration.ofMinutes(10);
     private static final Duration PATIENCE = Duration.ofSeconds(5);
 
-    private final FaultyLockStore store = new FaultyLockStore();
+    private final FaultyLockStore store;
     private final HeldHere heldHere = new HeldHere();
     private final String stranger = ClientIds.next();
     private final AtomicLong attempts = new AtomicLong();
@@ -41,7 +41,13 @@ public final class LockFaults {
     private int tests;
 
     /** Creates faults for one template, which is to be built with {@link #watch} and {@link #listener}. */
-    public LockFaults() {}
+    public LockFaults() {
+        this(() -> {});
+    }
+
+    LockFaults(Runnable makeStore) {
+        this.store = new FaultyLockStore(makeStore);
+    }
 
     /**
      * Returns a store that does what another one does, unless it is told otherwise here.
@@ -60,7 +66,8 @@ public final class LockFaults {
 
     /**
      * Takes a lock away from its holders, now, and returns when all holders of this application know that it is lost:
-     * {@code isHeld()} is false, and {@code onLost} callbacks have been handed to their threads.
+     * {@code isHeld()} is false, and {@code onLost} callbacks have been handed to their threads. Who gets the lock while
+     * this runs, because it is passed on just then, may lose it, too, and know that a moment later.
      *
      * @param name the lock's name
      * @throws IllegalStateException if it is free, or if the holders have not heard of it within 5 s
@@ -74,7 +81,8 @@ public final class LockFaults {
     }
 
     /**
-     * Holds a lock as another instance would, until the result is closed, for at most 10 minutes.
+     * Holds a lock as another instance would, until the result is closed, for at most 10 minutes; on a quorum, for the
+     * lease time of the template. It is an instance of which nothing is known but that it holds the lock.
      *
      * @param name the lock's name
      * @return releases the lock
@@ -83,16 +91,16 @@ public final class LockFaults {
     public Outage hold(String name) {
         String attempt = stranger + String.format(Locale.ROOT, "%08d", attempts.incrementAndGet());
         List<String> names = List.of(name);
-        AcquireReply reply = answer(store.real()
-                .acquire(new AcquireCommand(names, attempt, ClaimMode.EXCLUSIVE, HOLD.toMillis(), false, 1)));
+        LockStore real = store.real();
+        long millis = store.longestHold().toMillis();
+        AcquireReply reply =
+                answer(real.acquire(new AcquireCommand(names, attempt, ClaimMode.EXCLUSIVE, millis, false, 1)));
         if (!(reply instanceof AcquireReply.Acquired)) {
             throw new IllegalStateException("Lock '" + name + "' is held already, so another instance cannot hold it");
         }
         // The store may have given a shorter hold than it was asked for.
-        store.real()
-                .renew(List.of(new RenewCommand(name, attempt, HOLD.toMillis(), false, 0)))
-                .forEach(LockFaults::answer);
-        return begun(() -> answer(store.real().release(new ReleaseCommand(names, attempt, 0, 0))));
+        real.renew(List.of(new RenewCommand(name, attempt, millis, false, 0))).forEach(LockFaults::answer);
+        return begun(() -> answer(real.release(new ReleaseCommand(names, attempt, 0, 0))));
     }
 
     /**
@@ -126,7 +134,7 @@ public final class LockFaults {
 
     /** Ends everything that was begun here. */
     public void clear() {
-        outages.keySet().forEach(Outage::close);
+        close(outages.keySet());
     }
 
     /** A test begins on this thread. */
@@ -137,11 +145,29 @@ public final class LockFaults {
     /** Ends what the test of this thread has begun; what other threads have begun too, unless other tests run. */
     synchronized void testEnds() {
         tests--;
-        outages.forEach((outage, thread) -> {
-            if (tests <= 0 || thread == Thread.currentThread()) {
+        close(outages.entrySet().stream()
+                .filter(begun -> tests <= 0 || begun.getValue() == Thread.currentThread())
+                .map(Map.Entry::getKey)
+                .toList());
+    }
+
+    /** Ends all of them: one that cannot be ended, as where the store is gone, leaves no other for the next test. */
+    private static void close(Collection<Outage> ended) {
+        RuntimeException first = null;
+        for (Outage outage : ended) {
+            try {
                 outage.close();
+            } catch (RuntimeException failure) {
+                if (first == null) {
+                    first = failure;
+                } else {
+                    first.addSuppressed(failure);
+                }
             }
-        });
+        }
+        if (first != null) {
+            throw first;
+        }
     }
 
     private Outage begun(Outage end) {

@@ -26,8 +26,9 @@ public final class LockFaultsAutoConfiguration {
 
     @Bean
     @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
-    static LockFaults lockFaults() {
-        return new LockFaults();
+    static LockFaults lockFaults(ObjectProvider<LockStore> stores) {
+        // Lazy ones are made, and watched, when a fault needs them.
+        return new LockFaults(() -> stores.forEach(store -> {}));
     }
 
     @Bean

@@ -15,6 +15,7 @@ import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.extension.ParameterContext;
 import org.junit.jupiter.api.extension.ParameterResolver;
 import org.springframework.beans.factory.NoSuchBeanDefinitionException;
+import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.test.context.junit.jupiter.SpringExtension;
 
 /**
@@ -91,8 +92,14 @@ public final class LockFaultsExtension
     @Override
     public boolean supportsParameter(ParameterContext parameter, ExtensionContext test) {
         Class<?> type = parameter.getParameter().getType();
-        // Spring resolves other types, and the template of an application, itself.
-        return type == LockFaults.class || (inMemory && (type == LockTemplate.class || type == LockOperations.class));
+        // Spring resolves other types, the template of an application, and what is to be autowired itself.
+        return (type == LockFaults.class && (inMemory || !isAutowired(parameter)))
+                || (inMemory && (type == LockTemplate.class || type == LockOperations.class));
+    }
+
+    private static boolean isAutowired(ParameterContext parameter) {
+        return parameter.isAnnotated(Autowired.class)
+                || parameter.getDeclaringExecutable().isAnnotationPresent(Autowired.class);
     }
 
     @Override
@@ -149,8 +156,9 @@ public final class LockFaultsExtension
             return SpringExtension.getApplicationContext(test).getBean(LockFaults.class);
         } catch (NoSuchBeanDefinitionException absent) {
             throw new IllegalStateException(
-                    "No LockFaults in the application under test: its auto-configuration needs Lockkeeper's LockTemplate"
-                            + " there. A test without an application takes LockFaultsExtension.inMemory()",
+                    "No LockFaults in the application under test. A test of a slice, such as @WebMvcTest, adds"
+                            + " @ImportAutoConfiguration(LockFaultsAutoConfiguration.class); one without an application"
+                            + " takes LockFaultsExtension.inMemory()",
                     absent);
         }
     }

@@ -3,18 +3,29 @@ package io.lockkeeper.test;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.mockito.Mockito.mock;
 import static org.mockito.Mockito.when;
 
+import io.lockkeeper.LockLease;
+import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockStoreException;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.autoconfigure.LockkeeperAutoConfiguration;
 import io.lockkeeper.memory.MemoryLockStore;
 import io.lockkeeper.store.LockStore;
+import io.lockkeeper.store.ReleaseCommand;
+import io.lockkeeper.store.ReleaseReply;
+import io.lockkeeper.store.StoreException;
+import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.extension.ParameterContext;
+import org.springframework.boot.LazyInitializationBeanFactoryPostProcessor;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.annotation.Bean;
@@ -100,6 +111,81 @@ class KitInApplicationsTest {
         assertThat(isDown(extension.template())).isFalse();
         assertThat(extension.template().tryRun("left over", lease -> {})).isTrue();
         extension.afterAll(test);
+    }
+
+    @Test
+    void aFaultWithoutAStoreIsRefused() {
+        LockFaults faults = new LockFaults();
+        for (ThrowingCallable fault : List.<ThrowingCallable>of(
+                faults::storeDown, faults::storeSilent, faults::renewalsFail, faults::withoutWaiting)) {
+            assertThatIllegalStateException().isThrownBy(fault).withMessageContaining("watch no store");
+        }
+        runner.withPropertyValues("lockkeeper.enabled=false").run(context -> assertThatIllegalStateException()
+                .isThrownBy(context.getBean(LockFaults.class)::storeDown)
+                .withMessageContaining("watch no store"));
+    }
+
+    @Test
+    void aFaultMakesTheStoreOfALazyApplication() {
+        runner.withInitializer(context ->
+                        context.addBeanFactoryPostProcessor(new LazyInitializationBeanFactoryPostProcessor()))
+                .run(context -> {
+                    try (Outage held = context.getBean(LockFaults.class).hold("stock")) {
+                        assertThat(context.getBean(LockTemplate.class)
+                                        .tryAcquire(LockRequest.of("stock").withWaitTime(Duration.ZERO)))
+                                .isEmpty();
+                    }
+                    assertFaults(context.getBean(LockFaults.class), context.getBean(LockTemplate.class));
+                });
+    }
+
+    @Test
+    void aFaultThatCannotBeEndedLeavesNoOther() {
+        AtomicBoolean gone = new AtomicBoolean();
+        LockFaults faults = new LockFaults();
+        MemoryLockStore store = new MemoryLockStore() {
+            @Override
+            public CompletableFuture<ReleaseReply> release(ReleaseCommand command) {
+                return gone.get()
+                        ? CompletableFuture.failedFuture(new StoreException("gone", null))
+                        : super.release(command);
+            }
+        };
+        try (LockTemplate template = LockTemplate.builder(faults.watch(store))
+                .shutdownWait(Duration.ZERO)
+                .build()) {
+            for (int i = 0; i < 5; i++) {
+                faults.hold("held-" + i);
+                faults.storeDown();
+            }
+            gone.set(true);
+
+            assertThatIllegalStateException()
+                    .isThrownBy(faults::clear)
+                    .satisfies(failure -> assertThat(failure.getSuppressed()).hasSize(4));
+
+            gone.set(false);
+            assertThat(isDown(template)).isFalse();
+        }
+    }
+
+    @Test
+    void aStoreThatIsDownGrantsNothing() {
+        LockFaults faults = new LockFaults();
+        try (LockTemplate template = LockTemplate.builder(faults.watch(new MemoryLockStore()))
+                .leaseTime(Duration.ofSeconds(1))
+                .shutdownWait(Duration.ZERO)
+                .build()) {
+            Outage held = faults.hold("stock");
+            CompletableFuture<LockLease> waiting =
+                    template.acquireAsync(LockRequest.of("stock").withWaitTime(Duration.ofSeconds(20)));
+            Outage down = faults.storeDown();
+            held.close();
+            // The memory grants within the release.
+            assertThat(template.inspector().heldHere()).isEmpty();
+            down.close();
+            assertThat(waiting).succeedsWithin(Duration.ofSeconds(20));
+        }
     }
 
     private static ParameterContext parameter() {
