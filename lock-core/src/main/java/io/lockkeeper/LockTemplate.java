@@ -55,6 +55,17 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
         return Optional.ofNullable(store);
     }
 
+    /**
+     * Checks whether the store can do at all what a request asks for. Does not ask the store.
+     *
+     * @throws IllegalArgumentException if a time is longer than the store permits: than the lease time of this template
+     *     on a quorum
+     * @throws UnsupportedOperationException if the store does not have the mode: others than EXCLUSIVE on a quorum
+     */
+    public void check(LockRequest request) {
+        holds.manager.check(request);
+    }
+
     /** Returns how long a request waits that does not say; zero: it tries once. */
     public Duration waitTime() {
         return waitTime;

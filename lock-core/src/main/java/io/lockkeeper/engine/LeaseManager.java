@@ -102,17 +102,8 @@ public final class LeaseManager implements LockManager {
                     + "' needs a queue in the store, and independent masters have none in common:"
                     + " with a quorum, ask for EXCLUSIVE");
         }
-        atMostLease("lease time", request.leaseTime(), name);
-        atMostLease("minimum hold time", request.minHoldTime(), name);
-    }
-
-    private void atMostLease(String what, @Nullable Duration time, String name) {
-        Duration leaseTime = locks.settings.leaseTime();
-        if (time != null && time.compareTo(leaseTime) > 0) {
-            throw new IllegalArgumentException("The " + what + " of lock '" + name
-                    + "' must be at most the lease time of the template, which is " + leaseTime
-                    + ", but is " + time + ": a master that was restarted is trusted again after that time");
-        }
+        locks.policy.requireKept("lease time", request.leaseTime(), name);
+        locks.policy.requireKept("minimum hold time", request.minHoldTime(), name);
     }
 
     // ---- callers who wait on their thread ----

@@ -82,6 +82,11 @@ record LeaseOperations(
         }
 
         @Override
+        LeasePolicy policy() {
+            return policy;
+        }
+
+        @Override
         public void reportIfForgotten(LockLease given, StackWalker.@Nullable StackFrame caller) {
             forgotten = ForgottenLease.of(given, registry.forgotten, this, caller);
         }

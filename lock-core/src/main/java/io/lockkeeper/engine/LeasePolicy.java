@@ -3,6 +3,7 @@ package io.lockkeeper.engine;
 
 import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.Grant;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongBinaryOperator;
@@ -17,18 +18,33 @@ import org.jspecify.annotations.Nullable;
  * @param claims whether a grant must be confirmed by the store before it is believed
  * @param random returns a number between two others, the second one excluded
  * @param attemptIds returns the id of a new attempt
+ * @param longest the longest time for which the store keeps a lock without a renewal; null: any
  */
 record LeasePolicy(
         long pollMillis,
         long maxPassNanos,
         boolean claims,
         LongBinaryOperator random,
-        Supplier<AcquireSpec.AttemptId> attemptIds) {
+        Supplier<AcquireSpec.AttemptId> attemptIds,
+        @Nullable Duration longest) {
 
     /** How soon to ask again where the store keeps no place for those who wait. */
     static final long BUSY_MILLIS = 50;
 
     private static final long ASK_AGAIN_MILLIS = 500;
+
+    /**
+     * Refuses a time for which the store cannot keep a lock.
+     *
+     * @throws IllegalArgumentException if it is too long
+     */
+    void requireKept(String what, @Nullable Duration time, String name) {
+        if (longest != null && time != null && time.compareTo(longest) > 0) {
+            throw new IllegalArgumentException("The " + what + " of lock '" + name
+                    + "' must be at most the lease time of the template, which is " + longest
+                    + ", but is " + time + ": a master that was restarted is trusted again after that time");
+        }
+    }
 
     /** Returns how soon to ask again after a failure, perhaps about a grant, which does not last long. */
     long askAgainMillis() {

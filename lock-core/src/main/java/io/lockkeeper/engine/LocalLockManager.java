@@ -62,7 +62,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
     private final LeaseRegistry registry = new LeaseRegistry();
     private final LeaseRenewer renewer;
     private final LeaseOperations leases;
-    private final LeasePolicy policy;
+    final LeasePolicy policy;
     private final AcquireSpec exclusive;
     private final AcquireSpec reading;
     private final Map<String, LocalLock> plain = new ConcurrentHashMap<>();
@@ -93,7 +93,8 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
                 settings.maxPassTime().toNanos(),
                 traits.claims(),
                 context.random(),
-                () -> new AcquireSpec.AttemptId(instance.clientId(), attempts.incrementAndGet()));
+                () -> new AcquireSpec.AttemptId(instance.clientId(), attempts.incrementAndGet()),
+                traits.queues() ? null : settings.leaseTime());
         this.exclusive =
                 new AcquireSpec(ClaimMode.EXCLUSIVE, leaseMillis(), false, traits.queues() ? settings.maxPasses() : 0);
         this.reading = AcquireSpec.renewed(ClaimMode.READ, leaseMillis());

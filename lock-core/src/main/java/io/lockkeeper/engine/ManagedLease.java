@@ -100,6 +100,8 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
 
     abstract EngineContext context();
 
+    abstract LeasePolicy policy();
+
     /** Gives its part of the hold back; this thread may do input and output for as long as it waits anyway. */
     abstract CompletableFuture<ReleaseResult> releaseHold(long waitNanos);
 
@@ -257,6 +259,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     @Override
     public boolean extend(Duration leaseTime) {
         StackRoom.requireToEnd();
+        policy().requireKept("lease time", leaseTime, name());
         return PendingAnswers.answer(name(), extendAsync(leaseTime, request.withoutWaiting()));
     }
 
@@ -264,6 +267,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     public boolean extend(Duration leaseTime, Duration minHoldTime) {
         Duration minimum =
                 AcquireSpec.bounded(request.withMinHoldTime(minHoldTime).minHoldTime());
+        policy().requireKept("minimum hold time", minimum, name());
         Duration heldBefore = heldFor();
         boolean extended = extend(leaseTime);
         if (extended) {

@@ -71,7 +71,7 @@ class FifoGateTest {
     private static LocalLock lock(String name) {
         AcquireSpec spec = AcquireSpec.single(LockRequest.of(name).withMode(LockMode.FAIR), 30_000);
         AcquireSpec.AttemptId attempt = new AcquireSpec.AttemptId("attempt", 1);
-        LeasePolicy policy = new LeasePolicy(5_000, 0, false, (origin, bound) -> origin, () -> attempt);
+        LeasePolicy policy = new LeasePolicy(5_000, 0, false, (origin, bound) -> origin, () -> attempt, null);
         return new LocalLock(List.of(name), spec, policy);
     }
 }

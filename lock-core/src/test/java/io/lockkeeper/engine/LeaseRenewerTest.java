@@ -54,7 +54,8 @@ class LeaseRenewerTest {
     private final RecordingStore store = new RecordingStore();
     private final Events events = new Events();
     private final LeaseRegistry registry = new LeaseRegistry();
-    private final LeasePolicy policy = new LeasePolicy(5_000, 0, false, (origin, bound) -> origin, this::nextAttempt);
+    private final LeasePolicy policy =
+            new LeasePolicy(5_000, 0, false, (origin, bound) -> origin, this::nextAttempt, null);
     private final List<String> lost = new ArrayList<>();
     private final AtomicInteger attempts = new AtomicInteger();
     private final AtomicInteger refusals = new AtomicInteger();

@@ -41,7 +41,8 @@ final class LocalLockFixture {
                 EngineFixture.MAX_PASS_TIME.toNanos(),
                 false,
                 (origin, bound) -> 0,
-                () -> new AcquireSpec.AttemptId("attempt", ++attempts));
+                () -> new AcquireSpec.AttemptId("attempt", ++attempts),
+                null);
         lock = new LocalLock(names, spec, policy);
     }
 

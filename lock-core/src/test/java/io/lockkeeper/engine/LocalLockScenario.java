@@ -83,7 +83,8 @@ final class LocalLockScenario {
             NO_TIME, Runnable::run, Runnable::run, Runnable::run, new Events(), (origin, bound) -> origin, () -> {});
     private final LeaseRegistry registry = new LeaseRegistry();
     private final PendingAnswers calls = new PendingAnswers(context, () -> {});
-    private final LeasePolicy policy = new LeasePolicy(5_000, 1, false, (origin, bound) -> origin, this::nextAttempt);
+    private final LeasePolicy policy =
+            new LeasePolicy(5_000, 1, false, (origin, bound) -> origin, this::nextAttempt, null);
     private final AtomicInteger attempts = new AtomicInteger();
     private final ActionExecutor executor = new ActionExecutor(
             store,

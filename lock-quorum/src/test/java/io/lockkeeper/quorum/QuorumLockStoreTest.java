@@ -11,7 +11,6 @@ import io.lockkeeper.LockMode;
 import io.lockkeeper.LockNotAcquiredException;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockStatus;
-import io.lockkeeper.LockStoreException;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.testing.Connections;
 import io.lockkeeper.testing.LockRecord;
@@ -119,9 +118,12 @@ class QuorumLockStoreTest {
                 .isInstanceOf(IllegalArgumentException.class);
         try (LockLease lease = template.acquire(LockRequest.of("long").withLeaseTime(LEASE))) {
             assertThat(lease.extend(LEASE)).isTrue();
-            assertThatThrownBy(() -> lease.extend(longer.plusSeconds(1)))
-                    .isInstanceOf(LockStoreException.class)
-                    .hasMessageContaining("at most the lease time of the template, 3000 ms");
+            assertThatThrownBy(() -> lease.extend(longer))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("at most the lease time of the template, which is PT3S");
+            assertThatThrownBy(() -> lease.extend(LEASE, longer))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("minimum hold time");
             assertThat(lease.isHeld()).isTrue();
         }
     }

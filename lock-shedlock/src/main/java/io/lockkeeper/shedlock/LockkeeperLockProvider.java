@@ -42,7 +42,8 @@ public final class LockkeeperLockProvider implements ExtensibleLockProvider {
      *
      * @param configuration the name and the times
      * @return the lock; empty where it is held, by this thread or another
-     * @throws IllegalArgumentException if the name is blank or longer than 512 bytes in UTF-8
+     * @throws IllegalArgumentException if the name is blank or longer than 512 bytes in UTF-8, or a time is longer than
+     *     the lease time of the template on a quorum
      * @throws io.lockkeeper.LockStoreException if the store failed or did not answer
      */
     @Override

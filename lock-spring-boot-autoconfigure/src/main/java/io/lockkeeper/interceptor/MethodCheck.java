@@ -64,6 +64,10 @@ record MethodCheck(MethodLockSpecs specs, boolean woven) {
         if (spec == null) {
             return;
         }
+        String impossible = specs.impossible(spec);
+        if (impossible != null) {
+            faults.add("", "can never have its lock: " + impossible, "Change the annotation, or the store");
+        }
         LockRequest settings = spec.settings();
         if (settings.retryCount() > 0 && !method.annotation().waitTime().isEmpty()) {
             log.warn("{} has retryCount and waitTime: waitTime is ignored, because retries never wait", method);

@@ -113,14 +113,32 @@ final class MethodLockSpecs {
     boolean isTriedOnce(AnnotatedMethod method, MethodLockSpec spec) {
         Duration waitTime = spec.settings().waitTime();
         if (waitTime == null) {
-            boolean made = !templates().isEmpty() && templates().stream().allMatch(beans::containsSingleton);
-            waitTime = made
-                            && spec.operations().get() instanceof LockTemplate template
-                            && template.store().isPresent()
+            LockTemplate template = made(spec);
+            waitTime = template != null && template.store().isPresent()
                     ? template.waitTime()
                     : attributes.duration("waitTime", DEFAULT_WAIT, Duration.ZERO, new Faults(method));
         }
         return Duration.ZERO.equals(waitTime) && spec.settings().retryCount() == 0;
+    }
+
+    /** Returns why the store of a method can never give its lock; null: it can, or is not known yet. */
+    @Nullable
+    String impossible(MethodLockSpec spec) {
+        LockTemplate template = made(spec);
+        try {
+            if (template != null) {
+                template.check(spec.settings());
+            }
+            return null;
+        } catch (IllegalArgumentException | UnsupportedOperationException refusal) {
+            return refusal.getMessage();
+        }
+    }
+
+    /** Returns the template that locks, if it has been made; null: it is made at the first call, or is no template. */
+    private @Nullable LockTemplate made(MethodLockSpec spec) {
+        boolean made = !templates().isEmpty() && templates().stream().allMatch(beans::containsSingleton);
+        return made && spec.operations().get() instanceof LockTemplate template ? template : null;
     }
 
     @Nullable

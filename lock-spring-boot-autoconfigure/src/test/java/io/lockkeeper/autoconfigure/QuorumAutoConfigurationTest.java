@@ -4,8 +4,10 @@ package io.lockkeeper.autoconfigure;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lockkeeper.LockLease;
+import io.lockkeeper.LockMode;
 import io.lockkeeper.LockStoreException;
 import io.lockkeeper.LockTemplate;
+import io.lockkeeper.annotation.DistributedLocked;
 import io.lockkeeper.memory.MemoryLockStore;
 import io.lockkeeper.quorum.QuorumLockStore;
 import io.lockkeeper.store.LockStore;
@@ -117,6 +119,29 @@ class QuorumAutoConfigurationTest {
                     assertThat(analysis.getDescription()).contains("Jedis is not on the class path");
                     assertThat(analysis.getAction()).contains("redis.clients:jedis");
                 });
+    }
+
+    @Test
+    void whatAQuorumCannotDoIsRefusedAtTheStart() {
+        runner.withPropertyValues(nodes()).withBean(Jobs.class).run(context -> assertThat(context)
+                .getFailure()
+                .hasMessageContaining("nightly()")
+                .hasMessageContaining("minimum hold time")
+                .hasMessageContaining("at most the lease time of the template")
+                .hasMessageContaining("read()")
+                .hasMessageContaining("Mode READ"));
+        runner.withPropertyValues("lockkeeper.store=memory")
+                .withBean(Jobs.class)
+                .run(context -> assertThat(context).hasNotFailed());
+    }
+
+    static class Jobs {
+
+        @DistributedLocked(name = "nightly-report", skipWhenLocked = true, minHoldTime = "1m")
+        public void nightly() {}
+
+        @DistributedLocked(name = "report", mode = LockMode.READ)
+        public void read() {}
     }
 
     private static boolean isGiven(LockTemplate template) {
