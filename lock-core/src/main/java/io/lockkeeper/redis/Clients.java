@@ -104,22 +104,29 @@ record Clients(RedisConnectionFactory factory, Duration limit) {
     }
 
     /** Where a factory looks for Redis, and the properties with which Spring Boot is told, if any; for messages. */
-    record Endpoint(String address, String properties) {
+    record Endpoint(String address, String properties, String ofUser) {
 
-        static Endpoint of(RedisConnectionFactory connections) {
+        private static final String USER = "spring.data.redis.username and spring.data.redis.password";
+        private static final String NODES = "lockkeeper.redis.quorum.nodes";
+
+        /** Returns it; of one of the masters of a quorum, or of the only Redis. */
+        static Endpoint of(RedisConnectionFactory connections, boolean isOfQuorum) {
             RedisConfiguration servers = serversOf(connections);
             if (servers instanceof RedisClusterConfiguration cluster) {
-                return new Endpoint("cluster " + listed(cluster.getClusterNodes()), "spring.data.redis.cluster.nodes");
+                return new Endpoint(
+                        "cluster " + listed(cluster.getClusterNodes()), "spring.data.redis.cluster.nodes", USER);
             }
             if (servers instanceof RedisSentinelConfiguration sentinel) {
-                return new Endpoint("sentinels " + listed(sentinel.getSentinels()), "spring.data.redis.sentinel.nodes");
+                return new Endpoint(
+                        "sentinels " + listed(sentinel.getSentinels()), "spring.data.redis.sentinel.nodes", USER);
             }
             if (servers instanceof RedisConfiguration.WithHostAndPort server) {
-                return new Endpoint(
-                        server.getHostName() + ":" + server.getPort(),
-                        "spring.data.redis.host and spring.data.redis.port");
+                String address = server.getHostName() + ":" + server.getPort();
+                return isOfQuorum
+                        ? new Endpoint(address, NODES, NODES)
+                        : new Endpoint(address, "spring.data.redis.host and spring.data.redis.port", USER);
             }
-            return new Endpoint(connections.getClass().getSimpleName(), "");
+            return new Endpoint(connections.getClass().getSimpleName(), "", isOfQuorum ? NODES : USER);
         }
 
         private static String listed(Iterable<RedisNode> nodes) {

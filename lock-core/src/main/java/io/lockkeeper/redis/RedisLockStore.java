@@ -143,7 +143,8 @@ public class RedisLockStore implements LockStore {
     /** Says where the locks are, as in {@code Redis at localhost:6379, key prefix 'lockkeeper'}. */
     @Override
     public String toString() {
-        return "Redis at " + Clients.Endpoint.of(connections).address() + ", key prefix '" + options.keyPrefix() + "'";
+        return "Redis at " + Clients.Endpoint.of(connections, false).address() + ", key prefix '" + options.keyPrefix()
+                + "'";
     }
 
     private RedisSession session() {

@@ -64,7 +64,7 @@ final class RedisSession {
         this.clientId = clientId;
         this.traits = options.traits(leaseTime);
         this.names = new RedisNames(options.keyPrefix());
-        this.endpoint = Clients.Endpoint.of(connections);
+        this.endpoint = Clients.Endpoint.of(connections, options.restartGuard());
         this.scripts = LockScripts.of(
                 leaseTime.toMillis(),
                 options.tombstoneTime().toMillis(),
@@ -113,15 +113,20 @@ final class RedisSession {
                     .completeOnTimeout(null, LONGEST_EXAMINATION_MILLIS, TimeUnit.MILLISECONDS)
                     .join();
         } catch (TimeoutException silent) {
-            log.warn("Redis does not answer yet, and locks are refused until it does. {}", endpoint.advice());
+            log.warn("Redis does not answer yet, and {} until it does. {}", refusal(), endpoint.advice());
         } catch (ExecutionException failure) {
             log.warn(
-                    "Locks are refused until Redis can be used: {}. {}",
+                    "Redis cannot be used, and {} until it can: {}. {}",
+                    refusal(),
                     Failures.rootMessage(failure),
                     advice(failure));
         } catch (InterruptedException interrupt) {
             Thread.currentThread().interrupt();
         }
+    }
+
+    private String refusal() {
+        return guard == null ? "locks are refused" : "gives no vote for locks";
     }
 
     /**
@@ -234,7 +239,7 @@ final class RedisSession {
             return "Give its user all rights that are needed: " + names.rights();
         }
         return Failures.isOfPassword(failure)
-                ? "Set spring.data.redis.username and spring.data.redis.password for " + endpoint.address()
+                ? "Set " + endpoint.ofUser() + " for " + endpoint.address()
                 : endpoint.advice();
     }
 

@@ -80,6 +80,21 @@ class RedisEndpointTest {
         }
     }
 
+    /** A quorum has its own property, and none of spring-data-redis. */
+    @Test
+    void aMasterOfAQuorumIsAnsweredWithTheirProperty() {
+        RedisLockStore.Options ofQuorum = RedisLockStore.Options.defaults().withRestartGuard(true);
+        int port;
+        try (RedisServer server = RedisServer.start()) {
+            port = server.port();
+            server.command("CONFIG", "SET", "requirepass", "secret");
+            assertThat(failureOf(Connections.JEDIS.to(port), ofQuorum))
+                    .endsWith("Set lockkeeper.redis.quorum.nodes for 127.0.0.1:" + port);
+        }
+        assertThat(failureOf(Connections.JEDIS.to(port), ofQuorum))
+                .endsWith("start it there, or set lockkeeper.redis.quorum.nodes");
+    }
+
     @ParameterizedTest
     @EnumSource
     void aUserWithoutRightsIsAnsweredWithTheWholeLine(Connections driver) {
@@ -92,7 +107,12 @@ class RedisEndpointTest {
     }
 
     private static String failureOf(RedisConnectionFactory connections) {
-        try (LockTemplate template = LockTemplate.builder(store(connections)).build()) {
+        return failureOf(connections, RedisLockStore.Options.defaults());
+    }
+
+    private static String failureOf(RedisConnectionFactory connections, RedisLockStore.Options options) {
+        RedisLockStore store = new RedisLockStore(connections, options);
+        try (LockTemplate template = LockTemplate.builder(store).build()) {
             String[] message = {""};
             assertThatExceptionOfType(LockStoreException.class)
                     .isThrownBy(() -> template.tryAcquire("name"))
