@@ -16,15 +16,21 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.util.FileSystemUtils;
 
 /** A redis-server in a process of its own, from the binary in org.signal:embedded-redis, without persistence. */
 final class RedisServer {
 
     private static final int TIMEOUT_MILLIS = 1_000;
 
+    private static final Logger log = LoggerFactory.getLogger(RedisServer.class);
+    private static final String PID_FILE = "redis.pid";
+
     private final String host;
     private final int port;
-    private @Nullable Path pidFile;
+    private @Nullable Path home;
 
     RedisServer(String host, int port) {
         this.host = host;
@@ -36,9 +42,9 @@ final class RedisServer {
      * it otherwise. Where another process has the port already it ends at once, without a trace.
      */
     void start(Path folder) throws IOException {
-        Path home = Files.createTempDirectory(folder, "redis-");
-        Path binary = extractBinary(home);
-        pidFile = home.resolve("redis.pid");
+        Path own = Files.createTempDirectory(folder, "redis-");
+        home = own;
+        Path binary = extractBinary(own);
         new ProcessBuilder(
                         binary.toString(),
                         "--port",
@@ -47,11 +53,11 @@ final class RedisServer {
                         "127.0.0.1",
                         "-::1",
                         "--dir",
-                        home.toString(),
+                        own.toString(),
                         "--pidfile",
-                        pidFile.toString(),
+                        own.resolve(PID_FILE).toString(),
                         "--logfile",
-                        home.resolve("redis.log").toString(),
+                        own.resolve("redis.log").toString(),
                         "--save",
                         "",
                         "--appendonly",
@@ -68,11 +74,16 @@ final class RedisServer {
         return process().isPresent();
     }
 
-    /** Ends the server that {@link #start} started, and no other. */
+    /** Ends the server that {@link #start} started, and no other; nothing of it stays. */
     void stop() {
         process().filter(ProcessHandle::destroy).ifPresent(process -> process.onExit()
                 .completeOnTimeout(process, TIMEOUT_MILLIS, TimeUnit.MILLISECONDS)
                 .join());
+        try {
+            FileSystemUtils.deleteRecursively(home);
+        } catch (IOException leftBehind) {
+            log.warn("Cannot delete {}", home, leftBehind);
+        }
     }
 
     /** Returns whether nothing answers, on this machine; a server elsewhere is not ours to start. */
@@ -102,6 +113,7 @@ final class RedisServer {
     }
 
     private Optional<ProcessHandle> process() {
+        Path pidFile = home == null ? null : home.resolve(PID_FILE);
         if (pidFile == null || !Files.exists(pidFile)) {
             return Optional.empty();
         }
