@@ -34,6 +34,7 @@ if held and #lock > 64 and not several then
       -- The lock is free sooner than the next one may think.
       follows = redis.call('HGET', key, head + 1)
       granted = follows and sub(follows, 22, 34) >= now and granted
+      granted = granted and not (marked == '1' and redis.call('HGET', key, sub(follows, 2, 13))) and granted
     end
     granted = grant <= LEASE and granted or nil
   end

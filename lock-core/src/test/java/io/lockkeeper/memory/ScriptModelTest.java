@@ -77,6 +77,13 @@ class ScriptModelTest {
                 .isEmpty();
     }
 
+    /** The next one of those who wait is told of the hold's end; not one of which the client is gone. */
+    @Test
+    void theFastPathTellsNoClientThatIsGone() {
+        assertThat(failure(new CommandGenerator(Kind.EXCLUSIVE, 21_362_841_521_634L).steps(LENGTH)))
+                .isEmpty();
+    }
+
     /** A record tells the last nine digits of the second until which its key lives. */
     @Test
     void aKeyOutlivesItsHoldWhereTheDigitsOfItsEndBeginAnew() {
