@@ -10,6 +10,7 @@
 --   FREE now         it was free
 --   LATE now         the command came too late and did nothing
 --   FOREIGN now key  the key holds something that is not a lock record of this version
+-- MORE behind the time: too many places are of waiters that are dead. The same command goes on.
 
 if clock > ARGV[2] then
   return 'LATE ' .. clock
@@ -18,11 +19,21 @@ local record = read_record(KEYS[1])
 if not record then
   return 'FOREIGN ' .. clock .. ' ' .. KEYS[1]
 end
+-- Serves those who wait; the result says whether there is more to do.
+local function serve_next()
+  serve(record)
+  return record.unsettled and record.owner == '' and ' MORE' or ''
+end
 -- Each request: its id, the time after which no copy of it does anything, the reply.
 local recent = {}
 for id, not_after, reply in string.gmatch(redis.call('HGET', KEYS[1], 'revoked') or '', '(%S+) (%d+) (%u+)\n') do
   if id == ARGV[1] then
-    return reply .. ' ' .. clock
+    end_lapsed_holds(record)
+    local more = serve_next()
+    if record.changed then
+      save(record)
+    end
+    return reply .. ' ' .. clock .. more
   end
   if not_after >= clock then
     recent[#recent + 1] = id .. ' ' .. not_after .. ' ' .. reply .. '\n'
@@ -44,7 +55,7 @@ end
 record.readers = ''
 record.since = reply == 'REVOKED' and micros or record.since
 record.token = math.max(record.token, record.exists and 0 or micros)
-serve(record)
+local more = serve_next()
 record.revocations = table.concat(recent) .. ARGV[1] .. ' ' .. ARGV[2] .. ' ' .. reply .. '\n'
 save(record)
-return reply .. ' ' .. clock
+return reply .. ' ' .. clock .. more

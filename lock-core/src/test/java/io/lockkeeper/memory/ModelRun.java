@@ -141,8 +141,7 @@ final class ModelRun {
             add(arguments, settings(release.asker()));
             ReleaseReply released =
                     MemoryScripts.release(touched, release.by(), last, release.keepMillis(), step.micros());
-            boolean more = touched.stream().anyMatch(MemoryRecord::isToBeAskedAgain);
-            return text(released) + " " + step.micros() + (more ? " MORE" : "");
+            return text(released) + " " + step.micros() + more(touched);
         } else if (command instanceof HandOver handOver) {
             return handOver(handOver, touched.get(0), step, arguments);
         } else if (command instanceof Renew renew) {
@@ -150,10 +149,15 @@ final class ModelRun {
         } else if (command instanceof Revoke) {
             // An id of its own, also where it repeats an earlier one: the model has no driver that would send it again.
             add(arguments, "request" + ++revocations, "9".repeat(16), settings(0, 0));
-            return (MemoryScripts.revoke(touched.get(0), step.micros()) ? "REVOKED " : "FREE ") + step.micros();
+            boolean revoked = MemoryScripts.revoke(touched.get(0), step.micros());
+            return (revoked ? "REVOKED " : "FREE ") + step.micros() + more(touched);
         }
         arguments.add(settings(0, 0));
         return inspect(touched.get(0), step.micros());
+    }
+
+    private static String more(List<MemoryRecord> touched) {
+        return touched.stream().anyMatch(MemoryRecord::isToBeAskedAgain) ? " MORE" : "";
     }
 
     private String handOver(HandOver command, MemoryRecord record, Step step, List<String> arguments) {

@@ -218,6 +218,23 @@ class ManyWaitersTest {
     }
 
     @Test
+    void aForcedReleaseGoesOnPastDeadWaitersToTheLiveOne() {
+        String live = attempt(PASSED + 8, 7);
+        acquire(HOLDER, "X", 0, LONG);
+        waiting(PASSED + 8, "F", 1, LONG, i -> attempt(i, 1));
+        acquire(live, "F", LONG, LONG);
+        letTimePass();
+        String[] revocation = {"request", "4000000000000000"};
+        assertThat(run(SCRIPTS.revoke(), revocation)).contains("REVOKED", "MORE");
+
+        assertThat(run(SCRIPTS.revoke(), revocation)).contains("REVOKED").doesNotContain("MORE");
+
+        assertThat(calls.record().owner()).isEqualTo(live);
+        assertThat(run(SCRIPTS.revoke(), revocation)).as("a late copy").contains("REVOKED");
+        assertThat(calls.record().owner()).isEqualTo(live);
+    }
+
+    @Test
     void aReaderBehindManyDeadWritersAsksAgainAtOnceAndJoinsTheReaders() {
         String live = attempt(MANY, 7);
         readersAndDeadWriters(MANY, live);
