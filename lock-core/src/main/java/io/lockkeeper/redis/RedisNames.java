@@ -17,7 +17,7 @@ public record RedisNames(String prefix) {
 
     /** Returns the right to all keys, as ACL names it. */
     String keys() {
-        return "~" + prefix + ":*";
+        return "~" + escaped(prefix) + ":*";
     }
 
     /**
@@ -25,10 +25,15 @@ public record RedisNames(String prefix) {
      * adds no pattern to the rights of a user who has all keys or channels.
      */
     String rights() {
-        return "ACL SETUSER <user> resetkeys " + keys() + " resetchannels &" + prefix + CHANNEL
+        return "ACL SETUSER <user> resetkeys " + keys() + " resetchannels &" + escaped(prefix + CHANNEL)
                 + "* +eval +evalsha +script|load +time +exists +hget +hmget"
                 + " +hset +hdel +unlink +pexpire +pttl +scan +publish +subscribe +unsubscribe +setex +mget +del +info +hello +client"
                 + " (without the two resets the user keeps other keys and channels)";
+    }
+
+    /** Returns a text as a part of a pattern, in which it stands for itself. */
+    private static String escaped(String text) {
+        return GLOB.matcher(text).replaceAll("\\\\$0");
     }
 
     byte[] lock(String name) {
@@ -42,7 +47,7 @@ public record RedisNames(String prefix) {
 
     /** Returns the pattern of keys for one of names; the prefix itself is no pattern. */
     byte[] lockPattern(String namePattern) {
-        return bytes(GLOB.matcher(prefix + LOCK).replaceAll("\\\\$0") + namePattern);
+        return bytes(escaped(prefix + LOCK) + namePattern);
     }
 
     byte[] channelPrefix() {

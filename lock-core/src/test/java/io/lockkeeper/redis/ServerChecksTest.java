@@ -23,6 +23,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -225,6 +226,27 @@ class ServerChecksTest {
             assertThat(server.command(told.split(" "))).isEqualTo("OK");
             lines.list.clear();
             withUser(driver, server, "-ping", () -> assertThat(said()).isEmpty());
+        }
+    }
+
+    @Test
+    void theLineIsOfAPrefixAsItIsAndNotAsAPattern() {
+        try (RedisServer server = RedisServer.start()) {
+            server.command("ACL", "SETUSER", "locks", "on", ">secret", "+hello", "+client", "+ping");
+            String prefix = "app[1]*";
+            String told = new RedisNames(prefix).rights().replace("<user>", "locks");
+            assertThat(server.command(told.substring(0, told.indexOf(" (")).split(" ")))
+                    .isEqualTo("OK");
+            RedisConnectionFactory connections = Connections.JEDIS.to(server.port(), "locks", "secret");
+            RedisLockStore.Options options = RedisLockStore.Options.defaults().withKeyPrefix(prefix);
+            try (LockTemplate template = LockTemplate.builder(new RedisLockStore(connections, options))
+                    .build()) {
+                assertThat(template.tryRun("stock", lease -> {})).isTrue();
+                assertThat(server.command("ACL", "DRYRUN", "locks", "GET", "app1x:lock:stock"))
+                        .isNotEqualTo("OK");
+            } finally {
+                Connections.close(connections);
+            }
         }
     }
 
