@@ -113,6 +113,11 @@ final class JedisPipeline implements ScriptRunner {
         return led == 0 && waiting.isEmpty();
     }
 
+    /** Returns whether there is a connection, perhaps one that leads to a replica. */
+    boolean isConnected() {
+        return link != null;
+    }
+
     boolean isOpen() {
         return link != null && foundBefore == found.get();
     }

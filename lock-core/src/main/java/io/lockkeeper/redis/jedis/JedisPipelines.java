@@ -89,7 +89,7 @@ final class JedisPipelines implements ScriptRunner {
 
     @Override
     public CompletableFuture<?> keepAlive() {
-        pipelines.stream().skip(1).filter(JedisPipeline::isOpen).forEach(JedisPipeline::keepAlive);
+        pipelines.stream().skip(1).filter(JedisPipeline::isConnected).forEach(JedisPipeline::keepAlive);
         return pipelines.get(0).keepAlive();
     }
 

@@ -39,7 +39,7 @@ import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactor
  */
 public final class LettuceScripts implements ScriptRunner {
 
-    private static final long LEAST_STAY_NANOS = TimeUnit.SECONDS.toNanos(1);
+    private static final long LEAST_STAY_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
     private final LettuceConnectionFactory factory;
     private final boolean plain;
