@@ -18,9 +18,10 @@
 -- Replies, each with the server time in us:
 --   ACQUIRED now lease_ms first_token...  the attempt holds the locks, for so long; the tokens are in the order of KEYS
 --   now                                   short for ACQUIRED now lease_ms now, with the lease that was asked for
---   QUEUED now holder remaining_ms        it waits; if for itself, then behind too many that are dead, and it asks again at once
+--   QUEUED now holder remaining_ms        it waits; if for itself, then behind more waiters, dead ones or those to be served,
+--                                         than one script goes through for all its locks, and it asks again at once
 --   BUSY now holder remaining_ms          it does not wait, and another attempt holds a lock
---   AGAIN now                             it does not wait, and would come behind too many that are dead: the next try goes on
+--   AGAIN now                             it does not wait, and would come behind so many: the next try goes on
 --   LATE now                              the command came too late and took nothing
 --   ENDED now                             the attempt has released a lock before: a copy of an old command; did nothing
 --   YOUNG now run_id uptime_s             the server has another run id; did nothing

@@ -36,6 +36,8 @@ local NONE = '--------------------'
 local LATEST = 9999999999999
 -- So many dead places a script passes: 64 take 0.6 ms, and twice that where other processes use the processor.
 local MOST_DEAD = 32
+-- How many dead places this script has passed, and how many grants it has given, of all its records together.
+local passed, served = 0, 0
 
 local micros, now = tonumber(clock), tonumber(sub(clock, 1, 13))
 
@@ -64,7 +66,7 @@ local function read_record(key)
     key = key, exists = lock and true or false, mode = 'X', state = '-', revoked = false, since = 0, token = 0, first = 0,
     previous = '', owner = '', started = '0000000000000000', ends = 0, readers = raw[3] or '', had_readers = raw[3],
     head = 1, tail = 1, waiting = 0, latest = 0, marked = false,
-    places = {}, messages = {}, passed = 0, served = 0,
+    places = {}, messages = {},
   }
   if lock then
     local state = sub(lock, 2, 2)
@@ -303,6 +305,12 @@ local function end_lapsed_holds(record)
   end
 end
 
+-- Those who can have the lock wait only because this script has done enough. A late copy of the command would find less to do,
+-- and get more than its sender was told of.
+local function leave_unsettled(record)
+  record.unsettled, record.since, record.changed = true, micros, true
+end
+
 -- Returns the first waiter that is alive, and takes those before it out of the queue, who left when they were last alive; nil:
 -- there is none, or too many are dead: then the record is unsettled, no attempt overtakes them, and a further call goes on.
 local function first_live(record)
@@ -322,12 +330,11 @@ local function first_live(record)
         grant_ms = tonumber(sub(place, 35, 47)), tokens = tonumber(sub(place, 48, 52)),
       }
     end
-    if record.passed == MOST_DEAD then
-      -- A late copy of the command would find fewer of them, and get more than its sender was told of.
-      record.unsettled, record.since, record.changed = true, micros, true
+    if passed == MOST_DEAD then
+      leave_unsettled(record)
       return nil
     end
-    record.passed = record.passed + 1
+    passed = passed + 1
     record.head = record.head + 1
     record.changed = true
     if place then
@@ -387,19 +394,23 @@ local function tell(record, attempt, message)
 end
 
 -- Grants the lock to the waiters who can have it now, those before a given attempt: to one, or to leading readers. Returns the
--- first waiter that is left where the lock has no owner; nil: there is none, or the record is unsettled.
+-- first waiter that is left where the lock has no owner; nil: there is none, or too many are dead.
 local function serve(record, stop_at)
   while record.owner == '' do
     local head = first_live(record)
     if not head or head.attempt == stop_at or not is_free_for(record, head.mode) then
       return head
     end
-    if record.served == MOST then
-      -- The next reader asks again at once, and is served then, with others behind it.
+    if served == MOST then
+      -- The next one asks again at once, and is served then, a reader with others behind it.
       tell(record, head.attempt, 'free-at ' .. head.attempt .. ' 0')
+      record.changed = true
+      if record.readers == '' then
+        leave_unsettled(record)
+      end
       return head
     end
-    record.served = record.served + 1
+    served = served + 1
     remove_waiter(record, head.number, head.attempt)
     local first = begin_hold(record, head.attempt, head.mode, head.grant_ms, head.tokens, true)
     tell(record, head.attempt, 'grant ' .. head.attempt .. ' ' .. whole(first) .. ' ' .. whole(now + head.grant_ms))

@@ -14,7 +14,8 @@
 --   ALREADY now      it had released the lock before
 --   NOT_HELD now     nothing is known of it, or the lock was taken away from it
 --   FOREIGN now key  the key holds something that is not a lock record of this version
--- MORE behind the time: too many places are of waiters that are dead. The same command goes on.
+-- MORE behind the time: more waiters, dead ones or those to be served, than one script goes through for all its locks. The same
+-- command goes on.
 
 local last_used, keep_ms = tonumber(used), tonumber(ARGV[2] or 0)
 

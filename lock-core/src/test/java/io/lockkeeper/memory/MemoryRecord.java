@@ -45,9 +45,14 @@ final class MemoryRecord {
     /** How many places a command passes, and how many grants it gives; nothing else works inside one JVM meanwhile. */
     int most = Integer.MAX_VALUE;
 
-    private int passed;
-    private int served;
+    private Work work = new Work();
     private final Outbox outbox;
+
+    /** What a command has done so far, in all its records together. */
+    static final class Work {
+        private int passed;
+        private int served;
+    }
 
     /** The state of a reader's hold. */
     enum ReaderState {
@@ -97,23 +102,22 @@ final class MemoryRecord {
     }
 
     /** A command begins. */
-    void begin() {
-        passed = 0;
-        served = 0;
+    void begin(Work ofCommand) {
+        work = ofCommand;
         unsettled = false;
     }
 
     /** Returns whether this command left waiters for the next one because there were many. */
     boolean isLimited() {
-        return unsettled || served == most;
+        return unsettled || work.served == most;
     }
 
-    /** Returns whether those who can have the lock wait only because too many places were of waiters that are dead. */
+    /** Returns whether those who can have the lock wait only because the command has done enough. */
     boolean isToBeAskedAgain() {
         return unsettled && owner.isEmpty();
     }
 
-    /** Returns whether an attempt waits only because too many places were of waiters that are dead. */
+    /** Returns whether an attempt waits only because the command has done enough for others. */
     boolean isToBeAskedAgain(ClaimMode mode) {
         return unsettled && isFreeFor(mode);
     }
@@ -230,12 +234,11 @@ final class MemoryRecord {
             if (place != null && place.aliveUntil() >= now && !isGone(place)) {
                 return place;
             }
-            if (passed == most) {
-                unsettled = true;
-                since = micros;
+            if (work.passed == most) {
+                leaveUnsettled(micros);
                 return null;
             }
-            passed++;
+            work.passed++;
             head++;
             if (place != null) {
                 since = place.aliveUntil() < now ? Math.max(since, place.aliveUntil() * 1_000 + 999) : since;
@@ -243,6 +246,11 @@ final class MemoryRecord {
             }
         }
         return null;
+    }
+
+    private void leaveUnsettled(long micros) {
+        unsettled = true;
+        since = micros;
     }
 
     boolean isFreeFor(ClaimMode wanted) {
@@ -281,11 +289,14 @@ final class MemoryRecord {
             if (next == null || next.attempt().equals(stopAt) || !isFreeFor(next.mode())) {
                 return next;
             }
-            if (served == most) {
+            if (work.served == most) {
                 outbox.send(next.attempt(), listener -> listener.freeIn(next.attempt(), 0));
+                if (readers.isEmpty()) {
+                    leaveUnsettled(micros);
+                }
                 return next;
             }
-            served++;
+            work.served++;
             long firstToken = own(next.attempt(), next.mode(), next.grantMillis(), next.tokens(), true, micros);
             Grant grant = new Grant(next.attempt(), name, firstToken, now + next.grantMillis());
             outbox.send(next.attempt(), listener -> listener.granted(grant));

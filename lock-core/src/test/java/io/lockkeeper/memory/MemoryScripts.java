@@ -2,6 +2,7 @@
 package io.lockkeeper.memory;
 
 import io.lockkeeper.memory.MemoryRecord.Place;
+import io.lockkeeper.memory.MemoryRecord.Work;
 import io.lockkeeper.store.AcquireCommand;
 import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.HandOverCommand;
@@ -41,8 +42,9 @@ final class MemoryScripts {
         long now = micros / 1_000;
         String me = command.attempt();
         boolean ended = false;
+        Work work = new Work();
         for (MemoryRecord record : records) {
-            record.begin();
+            record.begin(work);
             ended |= record.hasEnded(me);
         }
         if (now > sending.notAfter()) {
@@ -173,7 +175,9 @@ final class MemoryScripts {
     static ReleaseReply release(
             List<MemoryRecord> records, String attempt, long lastToken, long keepMillis, long micros) {
         List<ReleaseReply> replies = new ArrayList<>(records.size());
+        Work work = new Work();
         for (MemoryRecord record : records) {
+            record.begin(work);
             replies.add(release(record, attempt, replies.isEmpty() ? lastToken : 0, keepMillis, micros));
         }
         return Collections.max(replies);
@@ -181,7 +185,6 @@ final class MemoryScripts {
 
     private static ReleaseReply release(MemoryRecord record, String me, long lastToken, long keepMillis, long micros) {
         long now = micros / 1_000;
-        record.begin();
         boolean owns = record.owner.equals(me);
         if (record.isHolder(me, now) || (owns && !record.kept)) {
             long before = record.holdEnd();
@@ -219,7 +222,7 @@ final class MemoryScripts {
         if (now > sending.notAfter()) {
             return Optional.empty();
         }
-        record.begin();
+        record.begin(new Work());
         String me = command.attempt();
         AcquireCommand next = command.next();
         String after = next.attempt();
@@ -279,7 +282,7 @@ final class MemoryScripts {
 
     /** Does what {@code revoke.lua} does. */
     static boolean revoke(MemoryRecord record, long micros) {
-        record.begin();
+        record.begin(new Work());
         record.endLapsedHolds(micros / 1_000);
         boolean held = !record.holder().isEmpty();
         record.revoke(micros);

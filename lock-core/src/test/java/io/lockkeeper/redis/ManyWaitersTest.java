@@ -3,6 +3,7 @@ package io.lockkeeper.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lockkeeper.testing.LockRecord;
 import io.lockkeeper.testing.RedisServer;
 import io.lockkeeper.testing.RespConnection;
 import java.time.Duration;
@@ -15,6 +16,7 @@ import java.util.TreeMap;
 import java.util.function.IntFunction;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.IntStream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -232,6 +234,117 @@ class ManyWaitersTest {
         assertThat(calls.record().owner()).isEqualTo(live);
         assertThat(run(SCRIPTS.revoke(), revocation)).as("a late copy").contains("REVOKED");
         assertThat(calls.record().owner()).isEqualTo(live);
+    }
+
+    @Test
+    void aScriptOverSeveralNamesPassesNoMoreDeadPlacesThanOverOne() {
+        List<String> keys = severalKeys(20);
+        String live = attempt(MANY, 7);
+        for (String key : keys) {
+            runOver(List.of(key), SCRIPTS.acquire(), asking(HOLDER, "X", false));
+            for (int i = 0; i < PASSED + 8; i++) {
+                LuaScript dead = ScriptCalls.scripts(1, LONG).acquire();
+                runOver(List.of(key), dead, asking(attempt(i, 1), "F", true));
+            }
+            runOver(List.of(key), SCRIPTS.acquire(), asking(live, "F", true));
+        }
+        letTimePass();
+        int dead = keys.size() * (PASSED + 8);
+        int left = waiters(keys);
+        int runs = 0;
+        do {
+            int before = left;
+            runOver(keys, SCRIPTS.release(), leaving(HOLDER));
+            left = waiters(keys);
+            // The live ones behind them get the locks.
+            assertThat(before - left).as("places passed").isBetween(1, PASSED + 2);
+            runs++;
+        } while (connectionReply.contains("MORE"));
+
+        assertThat(left).isZero();
+        assertThat(runs).isBetween(dead / PASSED, dead / PASSED + 1);
+        assertThat(keys).allSatisfy(key -> assertThat(recordOf(key).owner()).isEqualTo(live));
+    }
+
+    @Test
+    void aTryOfSeveralNamesPassesNoMoreDeadPlacesThanOfOne() {
+        List<String> keys = severalKeys(3);
+        String live = attempt(MANY, 7);
+        for (String key : keys) {
+            runOver(List.of(key), SCRIPTS.acquire(), asking(HOLDER, "X", false));
+            for (int i = 0; i < PASSED; i++) {
+                LuaScript dead = ScriptCalls.scripts(1, LONG).acquire();
+                runOver(List.of(key), dead, asking(attempt(i, 1), "F", true));
+            }
+            runOver(List.of(key), SCRIPTS.acquire(), asking(live, "F", true));
+        }
+        letTimePass();
+        // Nobody serves those who wait for what was removed.
+        keys.forEach(key -> connection.command("HSET", key, "hold", ended(key)));
+        for (int i = 0; i < 2; i++) {
+            int before = waiters(keys);
+            runOver(keys, SCRIPTS.acquire(), asking(OTHER, "X", false));
+            assertThat(before - waiters(keys)).isBetween(1, PASSED + 1);
+        }
+    }
+
+    /** Returns what the record says of its owner, whose hold is over. */
+    private static String ended(String key) {
+        String hold = String.valueOf(connection.command("HGET", key, "hold"));
+        return hold.substring(0, 23) + "0000000000001" + hold.substring(36);
+    }
+
+    @Test
+    void aScriptOverSeveralNamesGivesNoMoreGrantsThanOverOne() {
+        List<String> keys = severalKeys(3);
+        for (String key : keys) {
+            runOver(List.of(key), SCRIPTS.acquire(), asking(HOLDER, "X", false));
+            for (int i = 0; i < GRANTED - 4; i++) {
+                runOver(List.of(key), SCRIPTS.acquire(), asking(attempt(i, 1), "R", true));
+            }
+        }
+        for (int left = 3 * (GRANTED - 4) - GRANTED; left > 0; left -= GRANTED) {
+            runOver(keys, SCRIPTS.release(), leaving(HOLDER));
+            assertThat(waiters(keys)).isEqualTo(left);
+        }
+        // The third name had no holder after the first script, and does not say that somebody has it.
+        assertThat(connectionReply).doesNotContain("MORE");
+    }
+
+    @Test
+    void aTryIsToldToGoOnWhereAScriptHasGivenAllItsGrantsForOtherNames() {
+        List<String> keys = severalKeys(2);
+        for (String key : keys) {
+            runOver(List.of(key), SCRIPTS.acquire(), asking(HOLDER, "X", false));
+            for (int i = 0; i < GRANTED; i++) {
+                runOver(List.of(key), SCRIPTS.acquire(), asking(attempt(i, 1), "R", true));
+            }
+        }
+        keys.forEach(key -> connection.command("HSET", key, "hold", ended(key)));
+
+        runOver(keys, SCRIPTS.acquire(), asking(OTHER, "R", false));
+        assertThat(connectionReply.get(0)).isEqualTo("AGAIN");
+        runOver(keys, SCRIPTS.acquire(), asking(OTHER, "R", false));
+        assertThat(connectionReply.get(0)).isEqualTo("ACQUIRED");
+    }
+
+    private static List<String> severalKeys(int count) {
+        return IntStream.range(0, count).mapToObj(i -> calls.key() + i).toList();
+    }
+
+    private static LockRecord recordOf(String key) {
+        return new ScriptCalls(server, key).record();
+    }
+
+    private static int waiters(List<String> keys) {
+        return keys.stream().mapToInt(key -> recordOf(key).waiting()).sum();
+    }
+
+    private void runOver(List<String> keys, LuaScript script, String... arguments) {
+        List<String> command = new ArrayList<>(List.of("EVALSHA", load(script), "" + keys.size()));
+        command.addAll(keys);
+        command.addAll(List.of(arguments));
+        connectionReply = ScriptCalls.texts(connection.command(command.toArray(String[]::new)));
     }
 
     @Test
