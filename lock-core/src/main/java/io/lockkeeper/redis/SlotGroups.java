@@ -30,6 +30,9 @@ record SlotGroups(RedisSession session) {
     /** One call of a script keeps Redis busy for about a millisecond at this size; a larger one saves little. */
     private static final int LARGEST = 250;
 
+    /** So many readers of one lock are renewed together: a script takes longer the more of them the lock has. */
+    private static final int LARGEST_OF_ONE_LOCK = 64;
+
     private static final BinaryOperator<ReleaseReply> WORST = BinaryOperator.maxBy(Comparator.naturalOrder());
 
     /** Returns groups of one slot each, with its members in their order, and not too many. */
@@ -42,6 +45,20 @@ record SlotGroups(RedisSession session) {
             }
         }
         return groups;
+    }
+
+    /** Returns groups as above, in each of which no lock is renewed by too many who hold it together. */
+    static List<List<RenewCommand>> renewals(List<RenewCommand> commands, Function<RenewCommand, Integer> slots) {
+        Map<String, Integer> counts = new HashMap<>();
+        List<List<RenewCommand>> rounds = new ArrayList<>();
+        for (RenewCommand command : commands) {
+            int round = (counts.merge(command.name(), 1, Integer::sum) - 1) / LARGEST_OF_ONE_LOCK;
+            if (round == rounds.size()) {
+                rounds.add(new ArrayList<>());
+            }
+            rounds.get(round).add(command);
+        }
+        return rounds.stream().flatMap(round -> of(round, slots).stream()).toList();
     }
 
     private int slot(String name) {
@@ -146,7 +163,7 @@ record SlotGroups(RedisSession session) {
     /** Renews many holds with few requests: those of one slot together. */
     List<CompletableFuture<Boolean>> renew(List<RenewCommand> commands) {
         Map<RenewCommand, CompletableFuture<Boolean>> answers = new HashMap<>();
-        for (List<RenewCommand> group : of(commands, command -> slot(command.name()))) {
+        for (List<RenewCommand> group : renewals(commands, command -> slot(command.name()))) {
             CompletableFuture<String> renewed = together(group, this::renewed, String::concat);
             for (int i = 0; i < group.size(); i++) {
                 int position = i;

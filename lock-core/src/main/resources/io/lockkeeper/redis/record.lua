@@ -66,7 +66,7 @@ local function read_record(key)
     key = key, exists = lock and true or false, mode = 'X', state = '-', revoked = false, since = 0, token = 0, first = 0,
     previous = '', owner = '', started = '0000000000000000', ends = 0, readers = raw[3] or '', had_readers = raw[3],
     head = 1, tail = 1, waiting = 0, latest = 0, marked = false,
-    places = {}, messages = {},
+    places = {}, messages = {}, ends_of = '', last_end = 0,
   }
   if lock then
     local state = sub(lock, 2, 2)
@@ -112,8 +112,13 @@ local function place_of(record, attempt)
   return number, get(record, number)
 end
 
+-- Returns the place of a reader's entry; nil: there is none. It is looked for once, as each search reads the whole text.
 local function reader_at(record, attempt)
-  return (string.find(record.readers, attempt, 1, true))
+  if record.sought ~= attempt or record.searched ~= record.readers then
+    record.sought, record.searched = attempt, record.readers
+    record.found = string.find(record.readers, attempt, 1, true)
+  end
+  return record.found
 end
 
 local function reader_until(record, place)
@@ -126,7 +131,11 @@ end
 
 -- Puts an entry in the place of a reader's, or takes it out.
 local function replace_reader(record, place, entry)
-  record.readers = sub(record.readers, 1, place - 1) .. entry .. sub(record.readers, place + READER)
+  local before = record.readers
+  record.readers = sub(before, 1, place - 1) .. entry .. sub(before, place + READER)
+  if record.searched == before and entry ~= '' then
+    record.searched = record.readers
+  end
 end
 
 -- Forgets the queue: there is no place in it, or none of anyone who is alive.
@@ -159,13 +168,26 @@ local function leave_queue(record, number, attempt)
   record.since = micros
 end
 
+-- Goes through the readers and notes when the last of their holds ends. Returns whether all of them hold the lock now.
+local function look_at_readers(record)
+  local readers, at, last, all_live = record.readers, sub(clock, 1, 13), '0', true
+  for place = 21, #readers, READER do
+    local ends = sub(readers, place, place + 12)
+    if ends > last then
+      last = ends
+    end
+    all_live = all_live and ends > at
+  end
+  record.ends_of, record.last_end = readers, tonumber(last)
+  return all_live
+end
+
 -- Returns when the last reader's hold ends; 0: there is none.
 local function readers_end(record)
-  local last = 0
-  for place = 1, #record.readers, READER do
-    last = math.max(last, reader_until(record, place))
+  if record.ends_of ~= record.readers then
+    look_at_readers(record)
   end
-  return last
+  return record.last_end
 end
 
 -- Returns when the lock is free without any further renewal.
@@ -287,6 +309,9 @@ local function end_lapsed_holds(record)
     disown(record)
     record.changed = true
   end
+  if record.readers == '' or look_at_readers(record) then
+    return
+  end
   local live = {}
   for place = 1, #record.readers, READER do
     local ends = reader_until(record, place)
@@ -300,9 +325,7 @@ local function end_lapsed_holds(record)
       record.changed = true
     end
   end
-  if #live * READER < #record.readers then
-    record.readers = table.concat(live)
-  end
+  record.readers = table.concat(live)
 end
 
 -- Those who can have the lock wait only because this script has done enough. A late copy of the command would find less to do,
@@ -353,7 +376,8 @@ end
 
 -- Makes an attempt that is not in the queue a holder, and returns the first of its fencing tokens. Tokens of exclusive holders
 -- are above all earlier ones, and not below the clock, so that they rise even where the record was lost; a reader has that of
--- the last writer.
+-- the last writer. Of several readers that are granted the lock, the entries are collected: each one that is put behind the others
+-- copies them all.
 local function begin_hold(record, attempt, mode, lease_ms, tokens, granted)
   record.mode = mode
   record.since = micros
@@ -362,7 +386,16 @@ local function begin_hold(record, attempt, mode, lease_ms, tokens, granted)
     if record.token == 0 then
       record.token = micros
     end
-    record.readers = record.readers .. attempt .. digits(now + lease_ms) .. (granted and 'G' or 'H')
+    local entry = attempt .. digits(now + lease_ms) .. (granted and 'G' or 'H')
+    if granted then
+      granted[#granted + 1] = entry
+    else
+      local last = record.ends_of == record.readers and math.max(record.last_end, now + lease_ms)
+      record.readers = record.readers .. entry
+      if last then
+        record.ends_of, record.last_end = record.readers, last
+      end
+    end
     return record.token
   end
   record.first = math.max(record.token + 1, micros)
@@ -382,7 +415,7 @@ local function own(record, attempt, mode, lease_ms, tokens)
   if old then
     replace_reader(record, old, '')
   end
-  return begin_hold(record, attempt, mode, lease_ms, tokens, false)
+  return begin_hold(record, attempt, mode, lease_ms, tokens)
 end
 
 -- Tells a client something of one of its attempts when the record is saved, if that may be told.
@@ -393,29 +426,39 @@ local function tell(record, attempt, message)
   }
 end
 
--- Grants the lock to the waiters who can have it now, those before a given attempt: to one, or to leading readers. Returns the
--- first waiter that is left where the lock has no owner; nil: there is none, or too many are dead.
-local function serve(record, stop_at)
+-- Grants the lock to the waiters who can have it now, and returns as serve does. Collects the readers among them.
+local function grant(record, stop_at, readers)
   while record.owner == '' do
     local head = first_live(record)
-    if not head or head.attempt == stop_at or not is_free_for(record, head.mode) then
+    if not head or head.attempt == stop_at or not is_free_for(record, head.mode) or (head.mode ~= 'R' and #readers > 0) then
       return head
     end
     if served == MOST then
       -- The next one asks again at once, and is served then, a reader with others behind it.
       tell(record, head.attempt, 'free-at ' .. head.attempt .. ' 0')
       record.changed = true
-      if record.readers == '' then
+      if record.readers == '' and #readers == 0 then
         leave_unsettled(record)
       end
       return head
     end
     served = served + 1
     remove_waiter(record, head.number, head.attempt)
-    local first = begin_hold(record, head.attempt, head.mode, head.grant_ms, head.tokens, true)
+    local first = begin_hold(record, head.attempt, head.mode, head.grant_ms, head.tokens, readers)
     tell(record, head.attempt, 'grant ' .. head.attempt .. ' ' .. whole(first) .. ' ' .. whole(now + head.grant_ms))
   end
   return nil
+end
+
+-- Grants the lock to the waiters who can have it now, those before a given attempt: to one, or to leading readers. Returns the
+-- first waiter that is left where the lock has no owner; nil: there is none, or too many are dead.
+local function serve(record, stop_at)
+  local readers = {}
+  local head = grant(record, stop_at, readers)
+  if #readers > 0 then
+    record.readers = record.readers .. table.concat(readers)
+  end
+  return head
 end
 
 -- Returns whether an attempt holds the lock now. One that has released it, and keeps it taken, does not.

@@ -10,14 +10,68 @@
 --
 -- Reply: the server time in us, and for each lock a 1: renewed, or 0: the attempt does not hold it any more
 
+-- Of the readers of one lock, as many as there are, several may be in one batch. Each search for an attempt reads them all, and each
+-- new entry copies them all: so both are done once for the batch.
+
+-- Returns the places of all readers, by their attempts.
+local function places_of(record)
+  local places, readers = {}, record.readers
+  for place = 1, #readers, READER do
+    places[sub(readers, place, place + 19)] = place
+  end
+  return places
+end
+
+-- Puts the new entries of readers in their places.
+local function replace_readers(record)
+  local order, parts, from = {}, {}, 1
+  for place in pairs(record.entries) do
+    order[#order + 1] = place
+  end
+  table.sort(order)
+  for _, place in ipairs(order) do
+    parts[#parts + 1], parts[#parts + 2] = sub(record.readers, from, place - 1), record.entries[place]
+    from = place + READER
+  end
+  record.readers = table.concat(parts) .. sub(record.readers, from)
+  record.entries = {}
+end
+
 local records, renewed = {}, {}
+
+-- Returns the record of a key that was not renewed yet; nil: it is none.
+local function record_of(key)
+  local record = records[key]
+  if record == nil then
+    record = read_record(key) or false
+    records[key] = record
+    if record then
+      record.entries = {}
+    end
+  elseif record and record.readers ~= '' and not record.places_of_readers then
+    record.places_of_readers = places_of(record)
+  end
+  return record or nil
+end
+
+-- Notes where a reader's entry is.
+local function find_reader(record, attempt)
+  if record.places_of_readers then
+    record.sought, record.searched, record.found = attempt, record.readers, record.places_of_readers[attempt]
+  end
+  local place = record.owner ~= attempt and reader_at(record, attempt)
+  if place and record.entries[place] then
+    replace_readers(record)
+    record.searched = record.readers
+  end
+  return place
+end
+
 for i, key in ipairs(KEYS) do
   local attempt, at = sub(attempts, 20 * i - 19, 20 * i), #all_asked > 30 and 30 * i - 29 or 1
   local lease_ms = tonumber(sub(all_asked, at, at + 12))
-  if replies[i] == '0' and records[key] == nil then
-    records[key] = read_record(key) or false
-  end
-  local record = replies[i] == '0' and records[key]
+  local record = replies[i] == '0' and record_of(key)
+  local place = record and find_reader(record, attempt)
   if record and is_holder(record, attempt) then
     local ends = now + lease_ms
     if sub(all_asked, at + 13, at + 13) == '0' then
@@ -26,7 +80,12 @@ for i, key in ipairs(KEYS) do
     if not record.changed then
       renewed[#renewed + 1] = record
     end
-    prolong(record, attempt, ends)
+    if place then
+      record.entries[place] = attempt .. digits(ends) .. 'H'
+      record.changed = true
+    else
+      prolong(record, attempt, ends)
+    end
     local least_token = tonumber(sub(all_asked, at + 14, at + 29))
     if least_token > record.token then
       record.token, record.first = least_token, least_token
@@ -36,8 +95,9 @@ for i, key in ipairs(KEYS) do
     must_take_writes(key)
   end
 end
--- Each record once: several readers of one lock may be in one batch.
+-- Each record once.
 for _, record in ipairs(renewed) do
+  replace_readers(record)
   save(record)
 end
 return clock .. ' ' .. table.concat(replies)

@@ -16,6 +16,7 @@ import java.util.TreeMap;
 import java.util.function.IntFunction;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
@@ -478,6 +479,74 @@ class ManyWaitersTest {
         assertThat(calls.record().waiting()).isEqualTo(1);
     }
 
+    @Test
+    void manyReadersAreRenewedInOneScriptForLittleMoreThanOne() {
+        readers(1_000);
+        long one = Long.MAX_VALUE;
+        long many = Long.MAX_VALUE;
+        for (int i = 0; i < MOST_RUNS; i++) {
+            one = Math.min(one, renewing(1));
+            many = Math.min(many, renewing(GRANTED));
+        }
+        assertThat(many).as("%d us for one", one).isLessThan(4 * one);
+    }
+
+    @Test
+    void aBatchRenewsAReaderAsOftenAsItIsAskedTo() {
+        readers(5);
+        String readers = field("readers");
+        List<String> attempts = List.of(attempt(3, 1), attempt(1, 1), attempt(9, 1), attempt(3, 1), attempt(3, 1));
+        List<Integer> leases = List.of(1_000_000, 2_000_000, 3_000_000, 4_000_000, 5_000);
+        StringBuilder asked = new StringBuilder();
+        leases.forEach(lease -> asked.append(String.format("%013d%d%016d", lease, lease < 10_000 ? 1 : 0, 0)));
+
+        runOver(
+                Collections.nCopies(attempts.size(), calls.key()),
+                SCRIPTS.renew(),
+                String.join("", attempts),
+                asked.toString());
+
+        assertThat(connectionReply.get(1)).isEqualTo("11011");
+        long now = Long.parseLong(connectionReply.get(0)) / 1_000;
+        assertThat(field("readers"))
+                .isEqualTo(readers.substring(0, 34)
+                        + attempt(1, 1)
+                        + (now + 2_000_000)
+                        + "H"
+                        + readers.substring(68, 102)
+                        + attempt(3, 1)
+                        + (now + 5_000)
+                        + "H"
+                        + readers.substring(136));
+    }
+
+    /** Lets many hold the lock together. */
+    private void readers(int count) {
+        acquire(HOLDER, "X", 0, LONG);
+        waiting(count, "R", LONG, LONG, i -> attempt(i, 1));
+        run(SCRIPTS.release(), leaving(HOLDER));
+        for (int next = GRANTED; next < count; next += GRANTED) {
+            acquire(attempt(next, 1), "R", LONG, LONG);
+        }
+        assertThat(field("readers")).hasSizeGreaterThanOrEqualTo(34 * count);
+        assertThat(calls.record().waiting()).isZero();
+    }
+
+    private String field(String name) {
+        return String.valueOf(connection.command("HGET", calls.key(), name));
+    }
+
+    /** Returns how long it took to renew so many of the readers, us. */
+    private long renewing(int count) {
+        List<String> keys = Collections.nCopies(count, calls.key());
+        String attempts = IntStream.range(0, count).mapToObj(i -> attempt(i, 1)).collect(Collectors.joining());
+        load(SCRIPTS.renew());
+        connection.command("CONFIG", "RESETSTAT");
+        runOver(keys, SCRIPTS.renew(), attempts, String.format("%013d0%016d", LONG, 0));
+        assertThat(connectionReply.get(1)).isEqualTo("1".repeat(count));
+        return microsOfTheScript();
+    }
+
     private List<String> connectionReply = List.of();
 
     private static String attempt(int client, int number) {
@@ -533,6 +602,10 @@ class ManyWaitersTest {
         load(script);
         connection.command("CONFIG", "RESETSTAT");
         run(script, arguments);
+        return microsOfTheScript();
+    }
+
+    private static long microsOfTheScript() {
         Matcher used = Pattern.compile("cmdstat_evalsha:calls=1,usec=(\\d+)")
                 .matcher(String.valueOf(connection.command("INFO", "commandstats")));
         assertThat(used.find()).isTrue();

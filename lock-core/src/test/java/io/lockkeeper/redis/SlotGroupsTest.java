@@ -3,6 +3,7 @@ package io.lockkeeper.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lockkeeper.store.RenewCommand;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -22,6 +23,31 @@ class SlotGroupsTest {
         assertThat(SlotGroups.of(many, number -> number % 2 * 16_383))
                 .extracting(List::size)
                 .containsExactly(250, 1, 250);
+    }
+
+    @Test
+    void readersOfOneLockAreNotAllRenewedByOneScript() {
+        List<RenewCommand> readers = IntStream.range(0, 150)
+                .mapToObj(i -> renewal(i % 15 == 0 ? "other" + i : "read", i))
+                .toList();
+
+        List<List<RenewCommand>> groups = SlotGroups.renewals(readers, command -> 0);
+
+        assertThat(groups).extracting(List::size).containsExactly(64 + 10, 64, 12);
+        assertThat(groups.stream().flatMap(List::stream)).containsExactlyInAnyOrderElementsOf(readers);
+    }
+
+    @Test
+    void locksOfOneHolderEachAreRenewedByAsManyAsOneScriptTakes() {
+        List<RenewCommand> holders =
+                IntStream.range(0, 251).mapToObj(i -> renewal("lock" + i, i)).toList();
+        assertThat(SlotGroups.renewals(holders, command -> 0))
+                .extracting(List::size)
+                .containsExactly(250, 1);
+    }
+
+    private static RenewCommand renewal(String name, int number) {
+        return new RenewCommand(name, "attempt" + number, 1_000, false, 0);
     }
 
     @Test
