@@ -22,20 +22,44 @@ if not record then
 end
 must_take_writes(KEYS[1])
 end_lapsed_holds(record)
-local held, waiting, all, gone = { record.owner }, {}, 0, {}
+local held, waiting, all, gone, alive = { record.owner }, {}, 0, {}, sub(clock, 1, 13)
 for place = 1, #record.readers, READER do
   held[#held + 1] = sub(record.readers, place, place + 19)
 end
 
--- Lists a waiter whose client is not gone.
-local function list(number, place)
-  local attempt = sub(place, 2, 21)
-  local client = sub(attempt, 1, CLIENT)
-  if not gone[client] then
-    gone[client] = tonumber(record.marked and get(record, client) or 0)
+-- Reads the marks of clients that may be gone. A grant that has lapsed just now makes one that is not written.
+local function read_marks(places)
+  local clients = {}
+  for _, place in ipairs(places) do
+    local client = sub(place, 2, CLIENT + 1)
+    if not gone[client] then
+      gone[client] = 0
+      clients[#clients + 1] = client
+    end
   end
-  if number >= gone[client] then
-    waiting[#waiting + 1] = attempt
+  for i, mark in ipairs(#clients > 0 and redis.call('HMGET', KEYS[1], unpack(clients)) or {}) do
+    mark = record.places[clients[i]] or mark
+    if mark then
+      gone[clients[i]] = tonumber(mark)
+    end
+  end
+end
+
+-- Lists those who are alive and whose clients are not gone.
+local function list(page, first)
+  local places, numbers = {}, {}
+  for at, place in ipairs(page) do
+    if place and sub(place, 22, 34) >= alive then
+      places[#places + 1], numbers[#numbers + 1] = place, first + at - 1
+    end
+  end
+  if record.marked then
+    read_marks(places)
+  end
+  for i, place in ipairs(places) do
+    if #waiting < FIRST and (not record.marked or numbers[i] >= gone[sub(place, 2, CLIENT + 1)]) then
+      waiting[#waiting + 1] = sub(place, 2, 21)
+    end
   end
 end
 
@@ -46,11 +70,7 @@ if record.waiting > 0 and record.latest >= now then
     for one = number, math.min(last, number + PAGE) - 1 do
       numbers[#numbers + 1] = one
     end
-    for at, place in ipairs(redis.call('HMGET', KEYS[1], unpack(numbers))) do
-      if place and #waiting < FIRST and tonumber(sub(place, 22, 34)) >= now then
-        list(number + at - 1, place)
-      end
-    end
+    list(redis.call('HMGET', KEYS[1], unpack(numbers)), number)
     number = number + #numbers
   end
   all = number == record.tail and #waiting < FIRST and #waiting or record.waiting

@@ -166,6 +166,31 @@ class ManyWaitersTest {
     }
 
     @Test
+    void aStatusReadsTheMarksOfManyClientsTogether() {
+        int gone = 300;
+        acquire(HOLDER, "X", 0, LONG);
+        waiting(gone, "F", LONG, LONG, i -> attempt(i, 1));
+        acquire(attempt(0, 2), "F", LONG, LONG);
+        acquire(attempt(MANY, 7), "F", LONG, LONG);
+        // As if a grant to each of them had not been confirmed.
+        List<String> marks = new ArrayList<>(List.of("HSET", calls.key()));
+        IntStream.range(0, gone).forEach(i -> marks.addAll(List.of(attempt(i, 1).substring(0, 12), "" + (gone + 1))));
+        String lock = field("lock");
+        marks.addAll(List.of("lock", lock.substring(0, lock.length() - 1) + "1"));
+        connection.command(marks.toArray(String[]::new));
+        load(SCRIPTS.inspect());
+        connection.command("CONFIG", "RESETSTAT");
+
+        List<String> status = run(SCRIPTS.inspect());
+
+        assertThat(status.get(6)).isEqualTo(attempt(0, 2) + attempt(MANY, 7));
+        assertThat(status.get(7)).isEqualTo("2");
+        String statistics = String.valueOf(connection.command("INFO", "commandstats"));
+        // The record, two pages of places, and the marks of each page.
+        assertThat(statistics).contains("cmdstat_hmget:calls=5,").doesNotContain("cmdstat_hget:");
+    }
+
+    @Test
     void aStatusTellsNothingOfWaitersThatAllDied() {
         acquire(HOLDER, "X", 0, LONG);
         waiting(250, "F", 1, LONG, i -> attempt(i, 1));
