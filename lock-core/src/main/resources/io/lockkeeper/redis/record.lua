@@ -28,7 +28,8 @@
 --   a client    places with lower numbers are of a time at which this client was gone
 --   revoked     the last requests to take the lock away by force; see revoke.lua
 -- An attempt id is the client id (12 characters) and a number (8). A place that is given up leaves a gap. What a script does
--- takes no longer with many waiters: it looks at the places of those it is about, and passes a limited number of dead ones.
+-- takes no longer with many waiters: it looks at the places of those it is about, and passes a limited number of dead ones, in all
+-- its records together. It does take longer with many readers, of whom it reads all.
 
 local READER = 34
 local CLIENT = 12
