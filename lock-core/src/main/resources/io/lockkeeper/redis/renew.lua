@@ -39,30 +39,26 @@ end
 
 local records, renewed = {}, {}
 
--- Returns the record of a key that was not renewed yet; nil: it is none.
+-- Returns the record of a key; nil: it is none. From the second time on, it has the places of its readers.
 local function record_of(key)
   local record = records[key]
   if record == nil then
     record = read_record(key) or false
     records[key] = record
-    if record then
-      record.entries = {}
-    end
   elseif record and record.readers ~= '' and not record.places_of_readers then
-    record.places_of_readers = places_of(record)
+    record.places_of_readers, record.entries = places_of(record), {}
   end
   return record or nil
 end
 
--- Notes where a reader's entry is.
-local function find_reader(record, attempt)
+-- Returns the place of a reader's entry where places are known, and notes it; nil: there is none, or they are not known.
+local function known_place(record, attempt)
+  local place = record.places_of_readers and record.places_of_readers[attempt]
   if record.places_of_readers then
-    record.sought, record.searched, record.found = attempt, record.readers, record.places_of_readers[attempt]
-  end
-  local place = record.owner ~= attempt and reader_at(record, attempt)
-  if place and record.entries[place] then
-    replace_readers(record)
-    record.searched = record.readers
+    if place and record.entries[place] then
+      replace_readers(record)
+    end
+    record.sought, record.searched, record.found = attempt, record.readers, place
   end
   return place
 end
@@ -71,7 +67,7 @@ for i, key in ipairs(KEYS) do
   local attempt, at = sub(attempts, 20 * i - 19, 20 * i), #all_asked > 30 and 30 * i - 29 or 1
   local lease_ms = tonumber(sub(all_asked, at, at + 12))
   local record = replies[i] == '0' and record_of(key)
-  local place = record and find_reader(record, attempt)
+  local place = record and known_place(record, attempt)
   if record and is_holder(record, attempt) then
     local ends = now + lease_ms
     if sub(all_asked, at + 13, at + 13) == '0' then
@@ -97,7 +93,9 @@ for i, key in ipairs(KEYS) do
 end
 -- Each record once.
 for _, record in ipairs(renewed) do
-  replace_readers(record)
+  if record.entries then
+    replace_readers(record)
+  end
   save(record)
 end
 return clock .. ' ' .. table.concat(replies)
