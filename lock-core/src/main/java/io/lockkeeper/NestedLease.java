@@ -50,7 +50,8 @@ final class NestedLease extends DelegatingLease {
             // The caller has given up meanwhile.
             hold.leave(this, false);
         } else if (entered.size() > 1) {
-            onLost(lost -> hold.leave(this, true));
+            // All that are known now: those before could not know of this one.
+            onLost(lost -> entered.forEach(known -> known.leave(this, false)));
         }
     }
 

@@ -23,6 +23,8 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The levels of what a thread holds: who ends what, and what is left of a hold that is over. */
 class ReentrantHoldsTest {
@@ -167,6 +169,26 @@ class ReentrantHoldsTest {
         leaveInner.run();
 
         assertThat(LockContext.current()).isEmpty();
+    }
+
+    /** What only the level of all of them holds is of no use without the one that was lost. */
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 2})
+    void theLossOfAnyOfSeveralHoldsFreesTheOthers(int lost) {
+        List<String> names = List.of("first", "second", "third");
+        List<NestedLease> single = names.stream()
+                .map(name -> holds.enter(REQUEST.withNames(List.of(name)), false, true))
+                .toList();
+        NestedLease all = holds.enter(REQUEST.withNames(names), false, true);
+        single.forEach(NestedLease::close);
+        assertThat(all.isHeld()).isTrue();
+
+        assertThat(store.revoke(names.get(lost)).join()).isTrue();
+
+        Awaitility.await()
+                .untilAsserted(() -> assertThat(names).noneMatch(name -> manager.isLocked(name, LockMode.EXCLUSIVE)));
+        assertThat(all.release()).isEqualTo(ReleaseResult.LOST);
+        assertThat(thread()).isSameAs(LockOwner.OUTSIDE);
     }
 
     @Test
