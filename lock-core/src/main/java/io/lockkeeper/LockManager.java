@@ -20,6 +20,9 @@ public interface LockManager extends AutoCloseable {
     /** Refuses what cannot be asked for here, with an exception, before the store is asked for anything. */
     default void check(LockRequest request) {}
 
+    /** Refuses a caller whose stack has no room for a release, with a StackOverflowError, before anything changes. */
+    default void checkRoom() {}
+
     /** Returns whether locks exclude others at all; false: nothing is refused and nothing is lost. */
     default boolean excludes() {
         return true;

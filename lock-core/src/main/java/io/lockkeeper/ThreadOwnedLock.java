@@ -90,6 +90,8 @@ final class ThreadOwnedLock implements DistributedLock {
 
     @Override
     public ReleaseResult release() {
+        // One who is refused here can repeat it further up: a level that is half ended would stay held.
+        holds.manager.checkRoom();
         NestedLease level = thread().lastLocked(request);
         if (level != null) {
             return level.release();

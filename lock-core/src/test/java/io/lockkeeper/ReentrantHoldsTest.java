@@ -20,6 +20,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.IntStream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -93,6 +94,44 @@ class ReentrantHoldsTest {
         inner.close();
 
         assertFreeAndForgotten();
+    }
+
+    @Test
+    void anUnlockThatFindsNoRoomOnTheStackChangesNothing() throws Exception {
+        enter().close();
+        for (int i = 0; i < 40; i++) {
+            DistributedLock lock = view(REQUEST.withNames(List.of("deep-" + i)));
+            Thread thread = new Thread(
+                    null,
+                    () -> {
+                        lock.lock();
+                        unlockAtTheEndOfTheStack(lock);
+                    },
+                    "deep",
+                    200 * 1024 + 97L * i);
+            thread.start();
+            thread.join();
+        }
+
+        Awaitility.await().untilAsserted(() -> assertThat(IntStream.range(0, 40))
+                .noneMatch(i -> manager.isLocked("deep-" + i, LockMode.EXCLUSIVE)));
+    }
+
+    /** Tries at the end first, and again where there is a little more room; returns whether it was unlocked. */
+    private static boolean unlockAtTheEndOfTheStack(DistributedLock lock) {
+        try {
+            if (unlockAtTheEndOfTheStack(lock)) {
+                return true;
+            }
+        } catch (StackOverflowError end) {
+            // Here there is more room.
+        }
+        try {
+            lock.release();
+            return true;
+        } catch (StackOverflowError noRoom) {
+            return false;
+        }
     }
 
     @Test

@@ -106,6 +106,11 @@ public final class LeaseManager implements LockManager {
         locks.policy.requireKept("minimum hold time", request.minHoldTime(), name);
     }
 
+    @Override
+    public void checkRoom() {
+        StackRoom.requireToEnd();
+    }
+
     // ---- callers who wait on their thread ----
 
     @Override
