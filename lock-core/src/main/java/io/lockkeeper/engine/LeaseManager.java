@@ -288,6 +288,7 @@ public final class LeaseManager implements LockManager {
 
     @Override
     public void close() {
+        StackRoom.requireToBegin();
         // With a timer of its own: a listener may block that of the engine, or wait for the end of the process on it.
         Scheduler.OnThread timer = new Scheduler.OnThread("lockkeeper-close");
         try {

@@ -24,6 +24,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -71,8 +72,10 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
     private final AtomicLong attempts = new AtomicLong();
 
     private final Queue<CompletableFuture<?>> placesGone = new ConcurrentLinkedQueue<>();
-    private final AtomicBoolean closing = new AtomicBoolean();
-    private final CompletableFuture<@Nullable Void> closed = new CompletableFuture<>();
+
+    /** Holds what is completed when all is closed; null: no one closes. */
+    private final AtomicReference<@Nullable CompletableFuture<@Nullable Void>> closing = new AtomicReference<>();
+
     private final AtomicBoolean looks = new AtomicBoolean();
     private volatile boolean refusesAll;
 
@@ -356,7 +359,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
     // ---- the end ----
 
     private boolean refuses(PendingRequest request) {
-        return refusesAll || (closing.get() && !request.nested && !isOfHolder(request));
+        return refusesAll || (closing.get() != null && !request.nested && !isOfHolder(request));
     }
 
     /** Returns whether a thread waits that has leases, which it may not be able to end before it goes on. */
@@ -382,32 +385,45 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
      *
      * @param waiting the thread that waits for the result, and not for leases of its own; null: none waits
      * @param timer ends the steps that take too long
-     * @return completed when the store has nothing to do any more; the same for each call
+     * @return completed when the store has nothing to do any more; the same for each call, until one ends with an error
+     *     before all has begun that completes it: the next call begins anew then
      */
     CompletableFuture<?> close(@Nullable Thread waiting, Scheduler timer) {
-        boolean first = closing.compareAndSet(false, true);
-        if (first) {
-            refuseAll();
-        }
-        if (waiting != null) {
-            registry.excludeLeasesOf(waiting);
-        }
-        if (first) {
-            int held = registry.leases.get();
-            if (held > 0) {
-                log.info(
-                        "Waiting up to {} ms until locks are released that are held: {}",
-                        settings.shutdownWait().toMillis(),
-                        held);
+        CompletableFuture<@Nullable Void> closed = new CompletableFuture<>();
+        CompletableFuture<@Nullable Void> before = closing.compareAndExchange(null, closed);
+        try {
+            if (before == null) {
+                refuseAll();
             }
-            atMost(settings.shutdownWait(), timer, registry.drained())
-                    .thenCompose(
-                            waited -> atMost(traits.commandTimeout().multipliedBy(LAST_COMMANDS), timer, end(timer)))
-                    // A process that stood still meanwhile has no time left, and may have given nothing back.
-                    .thenCompose(ended -> atMost(traits.commandTimeout(), timer, inBackground(this::releaseHeld)))
-                    .whenComplete((done, failure) -> closed.complete(null));
+            if (waiting != null) {
+                registry.excludeLeasesOf(waiting);
+            }
+            if (before == null) {
+                beginToEnd(closed, timer);
+            }
+        } catch (Throwable error) {
+            if (before == null) {
+                closing.set(null);
+                closed.completeExceptionally(error);
+            }
+            throw error;
         }
-        return closed;
+        return before == null ? closed : before;
+    }
+
+    private void beginToEnd(CompletableFuture<@Nullable Void> closed, Scheduler timer) {
+        int held = registry.leases.get();
+        if (held > 0) {
+            log.info(
+                    "Waiting up to {} ms until locks are released that are held: {}",
+                    settings.shutdownWait().toMillis(),
+                    held);
+        }
+        atMost(settings.shutdownWait(), timer, registry.drained())
+                .thenCompose(waited -> atMost(traits.commandTimeout().multipliedBy(LAST_COMMANDS), timer, end(timer)))
+                // A process that stood still meanwhile has no time left, and may have given nothing back.
+                .thenCompose(ended -> atMost(traits.commandTimeout(), timer, inBackground(this::releaseHeld)))
+                .whenComplete((done, failure) -> closed.complete(null));
     }
 
     /** Gives back what there is and what may still come. Each step has the time that it needs if the store answers. */

@@ -200,6 +200,40 @@ class EngineCloseTest {
         Awaitility.await().untilAsserted(() -> assertThat(started).noneMatch(Thread::isAlive));
     }
 
+    @Test
+    void aTemplateThatFoundNoRoomOnTheStackCanBeClosed() {
+        template.close();
+        other.close();
+        for (int i = 0; i < 8; i++) {
+            LockTemplate closing = template(new MemoryLockStore());
+            closing.acquire("stock");
+            CompletableFuture<Boolean> closed = new CompletableFuture<>();
+            Thread thread = new Thread(
+                    null, () -> closed.complete(closeAtTheEndOfTheStack(closing)), "deep", 512 * 1024 + 1_777L * i);
+            thread.setDaemon(true);
+            thread.start();
+
+            assertThat(closed).succeedsWithin(Duration.ofSeconds(20)).isEqualTo(true);
+        }
+    }
+
+    /** Tries at the end first, and again where there is a little more room; returns whether it was closed. */
+    private static boolean closeAtTheEndOfTheStack(LockTemplate closing) {
+        try {
+            if (closeAtTheEndOfTheStack(closing)) {
+                return true;
+            }
+        } catch (StackOverflowError end) {
+            // Here there is more room.
+        }
+        try {
+            closing.close();
+            return true;
+        } catch (StackOverflowError noRoom) {
+            return false;
+        }
+    }
+
     private static Set<Thread> timers() {
         return Thread.getAllStackTraces().keySet().stream()
                 .filter(thread -> thread.getName().startsWith("lockkeeper-timer"))

@@ -6,6 +6,7 @@ import static io.lockkeeper.engine.EngineFixture.acquiredReply;
 import static io.lockkeeper.engine.EngineFixture.storeMillis;
 import static io.lockkeeper.engine.RecordingStore.last;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
@@ -18,6 +19,7 @@ import io.lockkeeper.store.HandOverReply;
 import io.lockkeeper.store.ReleaseReply;
 import java.time.Duration;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Queue;
@@ -318,6 +320,26 @@ class EngineErrorTest {
 
             assertNothingLeft(run, failing);
         }
+    }
+
+    @Test
+    void anErrorInACallThatClosesKeepsNoOtherOneWaiting() {
+        EngineFixture fixture = new EngineFixture(Duration.ofSeconds(5));
+        fixture.holds(100);
+        List<CompletableFuture<?>> closed = new ArrayList<>();
+        Scheduler broken = new EngineFixture.DelegatingScheduler(fixture.time) {
+            @Override
+            public Timeout schedule(Runnable task, long delayNanos) {
+                closed.add(fixture.manager.close(null, fixture.time));
+                throw new InternalError("as the test wants it");
+            }
+        };
+        assertThatThrownBy(() -> fixture.manager.close(null, broken)).isInstanceOf(InternalError.class);
+
+        closed.add(fixture.manager.close(null, fixture.time));
+        fixture.time.pass(Duration.ofMinutes(1));
+
+        assertThat(closed).hasSize(2).allMatch(CompletableFuture::isDone);
     }
 
     private static void assertNothingLeft(Run run, int failing) {
