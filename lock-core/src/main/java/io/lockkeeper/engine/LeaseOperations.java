@@ -191,15 +191,13 @@ record LeaseOperations(
                 hold.limit(end, sent);
             }
             renewer.watch(hold);
-            return inTime(renewer.renew(hold, millis), asked).thenApply(yes -> {
-                boolean extended = answered(hold, yes);
-                return () -> extended && extended(hold, end, sent, onlyLater);
-            });
+            CompletableFuture<Boolean> answer = renewer.renew(hold, millis).thenApply(told -> answered(hold, told));
+            return inTime(answer, asked).thenApply(yes -> () -> yes && extended(hold, end, sent, onlyLater));
         }
 
         /**
-         * An answer that comes after the wait of a request has no effect: its caller has gone. One who does not wait
-         * has the patience of one command.
+         * A yes that comes after the wait of a request has no effect: its caller has gone. One who does not wait has
+         * the patience of one command.
          */
         private CompletableFuture<Boolean> inTime(CompletableFuture<Boolean> answer, LockRequest asked) {
             Duration wait = asked.retryCount() > 0 ? Duration.ZERO : asked.waitTime();

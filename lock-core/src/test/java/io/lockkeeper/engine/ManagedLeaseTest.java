@@ -387,6 +387,21 @@ class ManagedLeaseTest {
         assertThat(lease.remaining()).isEqualTo(Duration.ofMillis(4_900));
     }
 
+    /** No one waits for the answer any more, but what it says of the lock is true. */
+    @Test
+    void anExtensionThatIsRefusedAfterTheWaitOfItsCallerShowsTheLoss() {
+        ManagedLease lease = fixture.holds(REQUEST.withLeaseTime(Duration.ofSeconds(5)), 100);
+        LockRequest impatient = REQUEST.withWaitTime(Duration.ofMillis(50));
+        CompletableFuture<Boolean> extended = lease.extendAsync(Duration.ofSeconds(60), impatient);
+        time.pass(Duration.ofMillis(100));
+        EngineFixture.assertFailure(extended, StoreException.class);
+
+        last(store.renewals).answer(false);
+
+        assertThat(lease.isHeld()).isFalse();
+        assertThat(fixture.events.lost).hasSize(1);
+    }
+
     @Test
     void anExtensionForACallerWhoDoesNotWaitEndsAtOneCommandTimeout() {
         ManagedLease lease = fixture.holds(REQUEST.withLeaseTime(Duration.ofSeconds(5)), 100);
