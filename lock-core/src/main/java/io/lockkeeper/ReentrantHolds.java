@@ -178,7 +178,10 @@ class ReentrantHolds {
     private final class Entry {
 
         private final LockRequest request;
-        private final NestedLease level;
+
+        /** Another one where it begins anew. */
+        private volatile NestedLease level;
+
         private final Object owner = self();
 
         /** What the owner is inside of, and the other levels under which the call is made. */
@@ -264,26 +267,47 @@ class ReentrantHolds {
          * answered for all. Null: there are none.
          */
         private @Nullable CompletableFuture<?> extend() {
-            Duration leaseTime = request.leaseTime();
+            LockRequest asked = rest;
+            Duration leaseTime = asked.leaseTime();
             if (leaseTime == null || level.leases().isEmpty()) {
                 return null;
             }
             long begunNanos = manager.nanoTime();
             List<CompletableFuture<BooleanSupplier>> extensions = level.leases().stream()
                     .filter(lease -> lease.isFixed() && lease.remaining().compareTo(leaseTime) < 0)
-                    .map(lease -> lease.extendFor(request))
+                    .map(lease -> lease.extendFor(asked))
                     .toList();
             return extensions.isEmpty()
                     ? null
                     : CompletableFuture.allOf(extensions.toArray(CompletableFuture<?>[]::new))
                             .thenRun(() -> {
-                                rest = request.afterWaiting(since(begunNanos));
+                                rest = asked.afterWaiting(since(begunNanos));
                                 // None where one was lost, or the caller has gone.
                                 boolean held = level.isHeld();
                                 for (CompletableFuture<BooleanSupplier> extension : extensions) {
                                     held = held && extension.join().getAsBoolean();
                                 }
                             });
+        }
+
+        /**
+         * Enters once more what is held where something of it ended meanwhile: as if it had ended just before. False:
+         * all goes on, or the caller has gone.
+         *
+         * @throws LockLostException as {@link #enterHeld}
+         */
+        private boolean beginsAnew() {
+            NestedLease ended = level;
+            if (ended.isHeld() || ended.isReleased()) {
+                return false;
+            }
+            level = new NestedLease(ReentrantHolds.this, request, ended.kind);
+            try {
+                enterHeld();
+                return true;
+            } finally {
+                ended.closeAsync();
+            }
         }
 
         private Duration since(long nanos) {
@@ -308,12 +332,13 @@ class ReentrantHolds {
             try {
                 enterHeld();
                 CompletableFuture<?> extended = extend();
-                if (extended != null) {
+                while (extended != null) {
                     LockManager.Lease any = level.leases().get(0);
                     if (interruptibly) {
                         any.await(extended);
                     }
                     any.join(extended);
+                    extended = beginsAnew() ? extend() : null;
                 }
                 LockRequest missing = missing();
                 if (missing != null) {
@@ -345,22 +370,38 @@ class ReentrantHolds {
             try {
                 manager.check(request);
                 enterHeld();
-                CompletableFuture<?> extended = extend();
-                if (extended == null) {
-                    enterRest(result);
-                } else {
-                    extended.whenComplete((done, failure) -> manager.execute(() -> {
-                        if (failure == null) {
-                            enterRest(result);
-                        } else {
-                            result.completeExceptionally(notExtended(failure));
-                        }
-                    }));
-                }
+                extendAndEnterRest(result);
             } catch (Throwable failure) {
                 result.completeExceptionally(failure);
             }
             return result;
+        }
+
+        private void extendAndEnterRest(CompletableFuture<LockLease> result) {
+            CompletableFuture<?> extended = extend();
+            if (extended == null) {
+                enterRest(result);
+            } else {
+                extended.whenComplete((done, failure) -> manager.execute(() -> extended(result, failure)));
+            }
+        }
+
+        private void extended(CompletableFuture<LockLease> result, @Nullable Throwable failure) {
+            try {
+                if (failure != null) {
+                    result.completeExceptionally(notExtended(failure));
+                } else if (beginsAnew()) {
+                    extendAndEnterRest(result);
+                } else {
+                    enterRest(result);
+                }
+            } catch (Throwable lost) {
+                result.completeExceptionally(lost);
+            }
+            if (result.isCompletedExceptionally()) {
+                // Perhaps before there was this level.
+                level.closeAsync();
+            }
         }
 
         private void enterRest(CompletableFuture<LockLease> result) {

@@ -591,6 +591,42 @@ class ReentrantHoldsTest {
         slow.close();
     }
 
+    /** As where it had ended just before. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void aLockThatEndsAsAskedDuringItsExtensionBeginsAnew(boolean waits) {
+        AtomicReference<Runnable> uponRenewal = new AtomicReference<>(() -> {});
+        LockManager slow = manager(new DelegatingStore(store.peer()) {
+            @Override
+            public List<CompletableFuture<Boolean>> renew(List<RenewCommand> commands) {
+                List<CompletableFuture<Boolean>> answers = super.renew(commands);
+                uponRenewal.get().run();
+                return answers;
+            }
+        });
+        ReentrantHolds others = new ReentrantHolds(slow, null);
+        LockRequest both = REQUEST.withNames(List.of("stock", "other"));
+        LockRequest longer = both.withLeaseTime(Duration.ofSeconds(60));
+        NestedLease other = others.enter(REQUEST.withNames(List.of("other")), false, true);
+        NestedLease brief = others.enter(REQUEST.withLeaseTime(Duration.ofMillis(500)), false, true);
+        uponRenewal.set(() -> Awaitility.await().until(() -> !brief.isHeld()));
+
+        LockLease again = waits
+                ? others.enter(longer, false, true)
+                : others.enterAsync(longer, List.of()).join();
+
+        uponRenewal.set(() -> {});
+        assertThat(again.isHeld()).isTrue();
+        assertThat(again.remaining()).isGreaterThan(Duration.ofSeconds(10));
+        other.close();
+        assertThat(again.isHeld()).isTrue();
+        again.close();
+        assertThat(new ThreadOwnedLock(others, REQUEST).release()).isEqualTo(ReleaseResult.LOST);
+        assertThat(others.known(Thread.currentThread())).isSameAs(LockOwner.OUTSIDE);
+        assertThat(both.names()).noneMatch(name -> manager.isLocked(name, LockMode.EXCLUSIVE));
+        slow.close();
+    }
+
     @Test
     void whereOneOfSeveralIsNotExtendedTheOthersStayAsTheyWere() {
         AtomicReference<CompletableFuture<Boolean>> ofOther = new AtomicReference<>();
