@@ -9,6 +9,7 @@ import io.lockkeeper.LockMode;
 import io.lockkeeper.LockNotAcquiredException;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockTemplate;
+import io.lockkeeper.store.DaemonThreads;
 import io.lockkeeper.store.LockStore;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -22,6 +23,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -266,12 +268,16 @@ public abstract class AsyncContract {
         lease.onLost(lost -> told.complete(System.nanoTime()));
         long due = System.nanoTime() + lease.remaining().toNanos();
         CountDownLatch open = new CountDownLatch(1);
+        ThreadFactory callers = DaemonThreads.factory("callers");
         try {
             for (int i = 0; i < 200; i++) {
-                template.executeAsync(LockRequest.of(request.names().get(0) + i), blocked -> {
-                    awaitQuietly(open);
-                    return CompletableFuture.completedFuture(null);
-                });
+                LockRequest own = LockRequest.of(request.names().get(0) + i);
+                // On another thread: where the lock is there at once, the body may run on that of the call.
+                callers.newThread(() -> template.executeAsync(own, blocked -> {
+                            awaitQuietly(open);
+                            return CompletableFuture.completedFuture(null);
+                        }))
+                        .start();
             }
             assertThat(Duration.ofNanos(told.get(20, TimeUnit.SECONDS) - due)).isLessThan(Duration.ofSeconds(5));
         } finally {
