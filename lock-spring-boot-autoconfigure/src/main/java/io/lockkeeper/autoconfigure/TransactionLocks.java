@@ -35,6 +35,7 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Role;
 import org.springframework.context.event.ContextRefreshedEvent;
+import org.springframework.core.Ordered;
 import org.springframework.transaction.ConfigurableTransactionManager;
 import org.springframework.transaction.TransactionExecution;
 import org.springframework.transaction.TransactionExecutionListener;
@@ -48,11 +49,21 @@ import org.springframework.transaction.support.TransactionSynchronizationUtils;
 /** The locks that a transaction holds until it has committed or rolled back, the last one first. */
 final class TransactionLocks implements TransactionSynchronization {
 
-    /** Stands in a transaction of which only what comes after the commit is left. */
-    private static final TransactionSynchronization COMMITTING = new TransactionSynchronization() {};
+    /** Stands in a transaction that has committed, of which only what comes after that is left. */
+    private static final TransactionSynchronization COMMITTED = new TransactionSynchronization() {};
 
-    /** Stands in a transaction whose manager tells when it is about to commit. */
-    private static final TransactionSynchronization TOLD = new TransactionSynchronization() {};
+    /** Stands in a transaction from its beginning, and hears before all others that it has committed. */
+    private static final TransactionSynchronization TOLD = new TransactionSynchronization() {
+        @Override
+        public int getOrder() {
+            return Ordered.HIGHEST_PRECEDENCE;
+        }
+
+        @Override
+        public void afterCommit() {
+            TransactionSynchronizationManager.registerSynchronization(COMMITTED);
+        }
+    };
 
     private final Deque<LockLease> leases = new ConcurrentLinkedDeque<>();
     private final Set<LockLease> guarded = ConcurrentHashMap.newKeySet();
@@ -77,7 +88,7 @@ final class TransactionLocks implements TransactionSynchronization {
             return false;
         }
         List<TransactionSynchronization> all = TransactionSynchronizationManager.getSynchronizations();
-        return all.contains(TOLD) ? !all.contains(COMMITTING) : !isAfterCommit(all);
+        return all.contains(TOLD) ? !all.contains(COMMITTED) : !isAfterCommit(all);
     }
 
     /** Returns whether one of these is called after the commit; of a manager that tells nothing, only the stack does. */
@@ -97,21 +108,20 @@ final class TransactionLocks implements TransactionSynchronization {
                 });
     }
 
-    /** A transaction has begun on this thread whose manager calls {@link #beforeCommit()}. */
+    /** A transaction has begun on this thread whose manager tells of it. */
     static void afterBegin() {
         if (TransactionSynchronizationManager.isSynchronizationActive()) {
             TransactionSynchronizationManager.registerSynchronization(TOLD);
         }
     }
 
-    /** The transaction of this thread is about to commit, and no body writes in it any more; fails if it must not. */
+    /** The transaction of this thread is about to commit; fails if it must not. More may be written in the commit. */
     static void beforeCommit() {
         if (TransactionSynchronizationManager.isSynchronizationActive()) {
             TransactionLocks locks = find();
             if (locks != null) {
                 locks.beforeCommit(false);
             }
-            TransactionSynchronizationManager.registerSynchronization(COMMITTING);
         }
     }
 

@@ -29,16 +29,22 @@ import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
+import org.springframework.context.annotation.Primary;
 import org.springframework.jdbc.datasource.DataSourceTransactionManager;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.annotation.EnableTransactionManagement;
 import org.springframework.transaction.annotation.Propagation;
 import org.springframework.transaction.annotation.Transactional;
+import org.springframework.transaction.reactive.AbstractReactiveTransactionManager;
+import org.springframework.transaction.reactive.GenericReactiveTransaction;
+import org.springframework.transaction.reactive.TransactionalOperator;
 import org.springframework.transaction.support.DefaultTransactionDefinition;
+import org.springframework.transaction.support.DefaultTransactionStatus;
 import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.transaction.support.TransactionTemplate;
+import reactor.core.publisher.Mono;
 
 /** Locks that are taken inside a transaction that is open already. */
 class InsideTransactionTest {
@@ -271,6 +277,111 @@ class InsideTransactionTest {
             assertThat(context.getBean(Sales.class).committed()).isEqualTo(1);
             assertThat(log.lines()).isEmpty();
         });
+    }
+
+    /** As entity callbacks do, which JPA calls when it flushes what is still to be written. */
+    @ParameterizedTest
+    @ValueSource(strings = {"warn", "fail", "release-after-completion"})
+    void aCallbackInTheCommitItselfIsInside(String reaction) {
+        runner.withUserConfiguration(Flushing.class)
+                .withPropertyValues("lockkeeper.inside-transaction=" + reaction)
+                .run(context -> {
+                    LockTemplate locks = context.getBean(LockTemplate.class);
+                    List<String> inside = new ArrayList<>();
+                    context.getBean(FlushingManager.class).flush = () -> {
+                        inside.add(reactionTo(locks));
+                        inside.add(isFree(context) ? "free" : "held");
+                    };
+                    context.getBean(TransactionTemplate.class)
+                            .executeWithoutResult(
+                                    status -> context.getBean(Shop.class).add());
+                    boolean isKept = reaction.equals("release-after-completion");
+                    assertThat(inside).containsExactly(isKept ? "nothing" : reaction, isKept ? "held" : "free");
+                    assertThat(isFree(context)).isTrue();
+                });
+    }
+
+    static class Flushing {
+        @Bean
+        @Primary
+        FlushingManager flushing(DataSource dataSource) {
+            return new FlushingManager(dataSource);
+        }
+
+        @Bean
+        @Primary
+        TransactionTemplate flushingTransactions(FlushingManager flushing) {
+            return new TransactionTemplate(flushing);
+        }
+    }
+
+    static class FlushingManager extends DataSourceTransactionManager {
+
+        private static final long serialVersionUID = 1L;
+
+        private transient Runnable flush = () -> {};
+
+        FlushingManager(DataSource dataSource) {
+            super(dataSource);
+        }
+
+        @Override
+        protected void doCommit(DefaultTransactionStatus status) {
+            flush.run();
+            super.doCommit(status);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"warn", "fail"})
+    void aReactiveTransactionOnTheThreadOfAnotherLeavesThatOpen(String reaction) {
+        runner.withBean(NoDatabase.class)
+                .withPropertyValues("lockkeeper.inside-transaction=" + reaction)
+                .run(context -> {
+                    LockTemplate locks = context.getBean(LockTemplate.class);
+                    TransactionalOperator reactive = TransactionalOperator.create(context.getBean(NoDatabase.class));
+                    List<String> inside = new ArrayList<>();
+                    context.getBean(TransactionTemplate.class).executeWithoutResult(status -> {
+                        Mono.fromCallable(() -> "sold")
+                                .as(reactive::transactional)
+                                .block();
+                        inside.add(reactionTo(locks));
+                    });
+                    assertThat(inside).containsExactly(reaction);
+                });
+    }
+
+    static class NoDatabase extends AbstractReactiveTransactionManager {
+
+        private static final long serialVersionUID = 1L;
+
+        @Override
+        protected Object doGetTransaction(
+                org.springframework.transaction.reactive.TransactionSynchronizationManager context) {
+            return new Object();
+        }
+
+        @Override
+        protected Mono<Void> doBegin(
+                org.springframework.transaction.reactive.TransactionSynchronizationManager context,
+                Object transaction,
+                TransactionDefinition definition) {
+            return Mono.empty();
+        }
+
+        @Override
+        protected Mono<Void> doCommit(
+                org.springframework.transaction.reactive.TransactionSynchronizationManager context,
+                GenericReactiveTransaction status) {
+            return Mono.empty();
+        }
+
+        @Override
+        protected Mono<Void> doRollback(
+                org.springframework.transaction.reactive.TransactionSynchronizationManager context,
+                GenericReactiveTransaction status) {
+            return Mono.empty();
+        }
     }
 
     /** Its manager is no bean, and nothing hears of the commit. */
