@@ -3,16 +3,18 @@ package io.lockkeeper.interceptor;
 
 import io.lockkeeper.annotation.DistributedLocked;
 import io.lockkeeper.annotation.LossPolicy;
+import java.lang.reflect.Field;
 import java.lang.reflect.Modifier;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.Collections;
+import java.util.Comparator;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
@@ -23,10 +25,9 @@ import org.springframework.aop.ProxyMethodInvocation;
 import org.springframework.aop.framework.Advised;
 import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.aop.support.AopUtils;
+import org.springframework.beans.BeanUtils;
 import org.springframework.beans.BeansException;
-import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.BeanFactoryUtils;
-import org.springframework.beans.factory.ObjectFactory;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.transaction.ConfigurableTransactionManager;
 import org.springframework.transaction.ReactiveTransactionManager;
@@ -50,6 +51,16 @@ final class MethodTransactions {
     private final ConfigurableListableBeanFactory beans;
     private final Set<Class<?>> warned = ConcurrentHashMap.newKeySet();
     private volatile boolean promised;
+
+    /** What the start sees of a manager, from the best to the worst. */
+    private enum Sight {
+        /** It asks before it commits, or every one does to which it passes transactions on. */
+        GUARDED,
+        /** It may find another one when it is called. */
+        UNSEEN,
+        /** It commits whatever is lost. */
+        UNGUARDED
+    }
 
     MethodTransactions(ConfigurableListableBeanFactory beans) {
         this.beans = beans;
@@ -79,9 +90,10 @@ final class MethodTransactions {
         boolean begins =
                 Annotations.isPropagation(method, Propagation.REQUIRED, Propagation.REQUIRES_NEW, Propagation.NESTED);
         TransactionManager manager = begins ? manager(method) : null;
-        if (manager != null && isUnseen(manager)) {
+        Sight sight = manager == null ? Sight.GUARDED : sight(manager);
+        if (manager != null && sight == Sight.UNSEEN) {
             warnOf(manager);
-        } else if (manager != null && !isGuarded(manager)) {
+        } else if (manager != null && sight == Sight.UNGUARDED) {
             faults.add(
                     "onLost",
                     onLost + " promises that a transaction rolls back when the lock is lost, but "
@@ -120,42 +132,55 @@ final class MethodTransactions {
     }
 
     private void warnOf(TransactionManager manager) {
-        if (!isGuarded(manager) && warned.add(manager.getClass())) {
+        Sight sight = sight(manager);
+        if (sight != Sight.GUARDED && warned.add(manager.getClass())) {
             log.warn(
                     "Transactions of {} commit although a lock with onLost = FAIL or INTERRUPT is lost, {}. End such"
                             + " transactions with LockContext.require().ensureHeld(), or define a bean for the manager to"
                             + " which it delegates. Said once for each class",
                     manager.getClass().getName(),
-                    isUnseen(manager)
+                    sight == Sight.UNSEEN
                             ? "unless what it finds when it is called is a ConfigurableTransactionManager and a bean, which"
                                     + " the start cannot see"
                             : "because it is no ConfigurableTransactionManager, and delegates to no bean that is one");
         }
     }
 
-    /** Whether a manager, or each of those in its fields, is a bean that asks before it commits. */
-    private boolean isGuarded(Object manager) {
-        if (manager instanceof ConfigurableTransactionManager) {
-            return true;
-        }
-        Object delegating = target(manager);
-        if (delegating == null || delegating instanceof ConfigurableTransactionManager) {
-            return delegating != null;
-        }
-        List<Object> delegates = delegates(delegating);
-        return !delegates.isEmpty()
-                && delegates.stream().allMatch(each -> made().anyMatch(
-                                known -> known == each && known instanceof ConfigurableTransactionManager));
+    private Sight sight(Object manager) {
+        return sight(manager, true, Collections.newSetFromMap(new IdentityHashMap<>()));
     }
 
-    /** Whether a manager has no other at hand, but something with which it may find one when it is called. */
-    private static boolean isUnseen(Object manager) {
-        Object finding = target(manager);
-        return finding != null
-                && !(finding instanceof ConfigurableTransactionManager)
-                && delegates(finding).isEmpty()
-                && !inFields(finding, ObjectFactory.class, BeanFactory.class, Supplier.class)
-                        .isEmpty();
+    /** The guard is added to beans. The worst of those to which a manager may pass transactions on counts. */
+    private Sight sight(Object manager, boolean isReached, Set<Object> seen) {
+        Object target = target(manager);
+        if (target == null) {
+            return isReached && manager instanceof ConfigurableTransactionManager ? Sight.GUARDED : Sight.UNSEEN;
+        } else if (target instanceof ConfigurableTransactionManager) {
+            return isReached ? Sight.GUARDED : Sight.UNGUARDED;
+        } else if (!seen.add(target)) {
+            return Sight.GUARDED;
+        }
+        List<Object> delegates = delegates(target);
+        if (delegates.isEmpty()) {
+            return mayFindAnother(target.getClass()) ? Sight.UNSEEN : Sight.UNGUARDED;
+        }
+        return delegates.stream()
+                .map(each -> sight(each, isBean(each), seen))
+                .max(Comparator.naturalOrder())
+                .orElseThrow();
+    }
+
+    private boolean isBean(Object manager) {
+        return made().anyMatch(known -> known == manager || target(known) == manager);
+    }
+
+    /** Whether a manager has something of which it may ask another one when it is called. */
+    private static boolean mayFindAnother(Class<?> type) {
+        List<Field> fields = new ArrayList<>();
+        ReflectionUtils.doWithFields(type, fields::add);
+        return fields.stream()
+                .anyMatch(field ->
+                        !Modifier.isStatic(field.getModifiers()) && !BeanUtils.isSimpleValueType(field.getType()));
     }
 
     private static @Nullable Object target(Object manager) {
@@ -166,20 +191,30 @@ final class MethodTransactions {
         return inFields(manager, TransactionManager.class);
     }
 
-    private static List<Object> inFields(Object manager, Class<?>... types) {
+    private static List<Object> inFields(Object manager, Class<?> type) {
         List<Object> found = new ArrayList<>(1);
+        Set<Object> opened = Collections.newSetFromMap(new IdentityHashMap<>());
         ReflectionUtils.doWithFields(manager.getClass(), field -> {
             if (!Modifier.isStatic(field.getModifiers()) && field.trySetAccessible()) {
-                Object value = field.get(manager);
-                Collection<?> values = value instanceof Map<?, ?> map
-                        ? map.values()
-                        : value instanceof Collection<?> collection ? collection : Collections.singletonList(value);
-                values.stream()
-                        .filter(each -> Arrays.stream(types).anyMatch(type -> type.isInstance(each)))
-                        .forEach(found::add);
+                addInside(field.get(manager), type, opened, found);
             }
         });
         return found;
+    }
+
+    private static void addInside(@Nullable Object value, Class<?> type, Set<Object> opened, List<Object> found) {
+        Collection<?> values = value instanceof Map<?, ?> map
+                ? map.values()
+                : value instanceof Object[] array
+                        ? Arrays.asList(array)
+                        : value instanceof Collection<?> collection ? collection : null;
+        if (values == null) {
+            if (type.isInstance(value)) {
+                found.add(value);
+            }
+        } else if (opened.add(value)) {
+            values.forEach(each -> addInside(each, type, opened, found));
+        }
     }
 
     /** Returns the manager of a method's own transaction; null where it cannot be known yet, or there is none. */

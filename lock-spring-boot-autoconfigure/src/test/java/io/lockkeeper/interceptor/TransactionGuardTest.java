@@ -13,6 +13,8 @@ import io.lockkeeper.interceptor.SalesDatabase.Sales;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 import javax.sql.DataSource;
@@ -26,7 +28,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.aop.config.AopConfigUtils;
 import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.beans.BeansException;
+import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.beans.factory.annotation.Value;
 import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
 import org.springframework.beans.factory.config.BeanPostProcessor;
@@ -305,6 +309,94 @@ class TransactionGuardTest {
                     .contains("which the start cannot see", "ensureHeld()");
             assertRollback(context.getBean(Shop.class), context.getBean(Sales.class));
         });
+    }
+
+    @ParameterizedTest
+    @ValueSource(classes = {TwoLevels.class, InArray.class, Nested.class})
+    void aManagerThatDelegatesToAGuardedBeanAtAnyDepthIsGuarded(Class<?> managers) {
+        runner.withUserConfiguration(managers).withBean(Shop.class).run(context -> {
+            assertThat(context).hasNotFailed();
+            assertRollback(context.getBean(Shop.class), context.getBean(Sales.class));
+            assertThat(log.lines()).isEmpty();
+        });
+    }
+
+    static class TwoLevels {
+        @Bean
+        PlatformTransactionManager routing(@Qualifier("transactions") PlatformTransactionManager manager) {
+            return new Delegating(manager);
+        }
+
+        @Bean
+        @Primary
+        PlatformTransactionManager metered(@Qualifier("routing") PlatformTransactionManager manager) {
+            return new Delegating(manager);
+        }
+    }
+
+    static class InArray {
+        @Bean
+        @Primary
+        PlatformTransactionManager choosing(@Qualifier("transactions") PlatformTransactionManager manager) {
+            return new Choosing<>(new PlatformTransactionManager[] {manager}, all -> all[0]);
+        }
+    }
+
+    static class Nested {
+        @Bean
+        @Primary
+        PlatformTransactionManager choosing(@Qualifier("transactions") PlatformTransactionManager manager) {
+            return new Choosing<>(
+                    Map.of("tenant", List.of(manager)), all -> all.get("tenant").get(0));
+        }
+    }
+
+    record Choosing<T>(T managers, Function<T, PlatformTransactionManager> choice)
+            implements PlatformTransactionManager {
+        @Override
+        public TransactionStatus getTransaction(TransactionDefinition definition) {
+            return choice.apply(managers).getTransaction(definition);
+        }
+
+        @Override
+        public void commit(TransactionStatus status) {
+            choice.apply(managers).commit(status);
+        }
+
+        @Override
+        public void rollback(TransactionStatus status) {
+            choice.apply(managers).rollback(status);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(classes = {LazyDelegate.class, ByFunction.class})
+    void aManagerWhoseOtherOneCannotBeSeenIsNamedAndNotRefused(Class<?> managers) {
+        runner.withUserConfiguration(managers).withBean(Shop.class).run(context -> {
+            assertThat(context).hasNotFailed();
+            assertThat(log.lines())
+                    .singleElement()
+                    .asString()
+                    .startsWith("WARN Transactions of ")
+                    .contains("which the start cannot see", "ensureHeld()");
+            assertRollback(context.getBean(Shop.class), context.getBean(Sales.class));
+        });
+    }
+
+    static class LazyDelegate {
+        @Bean
+        @Primary
+        PlatformTransactionManager metered(@Lazy @Qualifier("transactions") PlatformTransactionManager manager) {
+            return new Delegating(manager);
+        }
+    }
+
+    static class ByFunction {
+        @Bean
+        @Primary
+        PlatformTransactionManager choosing(BeanFactory beans) {
+            return new Choosing<>("transactions", name -> beans.getBean(name, PlatformTransactionManager.class));
+        }
     }
 
     @Test
