@@ -15,6 +15,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
@@ -27,7 +29,9 @@ import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.beans.BeanUtils;
 import org.springframework.beans.BeansException;
+import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.BeanFactoryUtils;
+import org.springframework.beans.factory.ObjectFactory;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.transaction.ConfigurableTransactionManager;
 import org.springframework.transaction.ReactiveTransactionManager;
@@ -37,6 +41,8 @@ import org.springframework.transaction.annotation.Propagation;
 import org.springframework.transaction.interceptor.TransactionAspectSupport;
 import org.springframework.transaction.interceptor.TransactionAttribute;
 import org.springframework.transaction.interceptor.TransactionInterceptor;
+import org.springframework.transaction.reactive.AbstractReactiveTransactionManager;
+import org.springframework.transaction.support.AbstractPlatformTransactionManager;
 import org.springframework.util.ClassUtils;
 import org.springframework.util.ReflectionUtils;
 
@@ -47,6 +53,10 @@ final class MethodTransactions {
     private static final boolean PRESENT = ClassUtils.isPresent(
             "org.springframework.transaction.interceptor.TransactionInterceptor",
             MethodTransactions.class.getClassLoader());
+
+    /** What finds something when it is called. */
+    private static final List<Class<?>> FINDERS =
+            List.of(ObjectFactory.class, BeanFactory.class, Supplier.class, Function.class);
 
     private final ConfigurableListableBeanFactory beans;
     private final Set<Class<?>> warned = ConcurrentHashMap.newKeySet();
@@ -150,22 +160,27 @@ final class MethodTransactions {
         return sight(manager, true, Collections.newSetFromMap(new IdentityHashMap<>()));
     }
 
-    /** The guard is added to beans. The worst of those to which a manager may pass transactions on counts. */
+    /** The guard is added to beans, and to those inside of one that takes listeners. The worst of those to which a manager may pass transactions on counts. */
     private Sight sight(Object manager, boolean isReached, Set<Object> seen) {
         Object target = target(manager);
         if (target == null) {
             return isReached && manager instanceof ConfigurableTransactionManager ? Sight.GUARDED : Sight.UNSEEN;
-        } else if (target instanceof ConfigurableTransactionManager) {
+        } else if (target instanceof AbstractPlatformTransactionManager
+                || target instanceof AbstractReactiveTransactionManager) {
             return isReached ? Sight.GUARDED : Sight.UNGUARDED;
         } else if (!seen.add(target)) {
             return Sight.GUARDED;
         }
+        // Others may take listeners, and pass transactions on to another one without a call of theirs.
+        boolean takesListeners = isReached && target instanceof ConfigurableTransactionManager;
         List<Object> delegates = delegates(target);
-        if (delegates.isEmpty()) {
+        if (delegates.isEmpty() && takesListeners) {
+            return FINDERS.stream().allMatch(type -> inFields(target, type).isEmpty()) ? Sight.GUARDED : Sight.UNSEEN;
+        } else if (delegates.isEmpty()) {
             return mayFindAnother(target.getClass()) ? Sight.UNSEEN : Sight.UNGUARDED;
         }
         return delegates.stream()
-                .map(each -> sight(each, isBean(each), seen))
+                .map(each -> sight(each, takesListeners || isBean(each), seen))
                 .max(Comparator.naturalOrder())
                 .orElseThrow();
     }

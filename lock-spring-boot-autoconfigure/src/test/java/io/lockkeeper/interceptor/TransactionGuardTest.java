@@ -263,13 +263,75 @@ class TransactionGuardTest {
         }
     }
 
+    /** It takes listeners and calls none of them, and the guard does not find the one that it passes them on to. */
+    @Test
+    void aManagerThatTakesListenersAndFindsAnotherWhenItIsCalledIsNamed() {
+        runner.withUserConfiguration(TakenAndFound.class).withBean(Shop.class).run(context -> {
+            assertThat(context).hasNotFailed();
+            assertThat(log.lines())
+                    .singleElement()
+                    .asString()
+                    .startsWith("WARN Transactions of " + TakingAndFinding.class.getName())
+                    .contains("which the start cannot see", "ensureHeld()");
+        });
+    }
+
+    static class TakenAndFound {
+        @Bean
+        @Primary
+        PlatformTransactionManager taking(DataSource dataSource) {
+            PlatformTransactionManager manager = new DataSourceTransactionManager(dataSource);
+            return new TakingAndFinding(() -> manager);
+        }
+    }
+
+    static class TakingAndFinding extends Taking {
+
+        TakingAndFinding(Supplier<PlatformTransactionManager> managers) {
+            super(managers);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void theManagersInsideOfCollectionsOfOneThatTakesListenersAreGuarded(boolean isNested) {
+        runner.withUserConfiguration(TakenInside.class)
+                .withPropertyValues("nested=" + isNested)
+                .withBean(Shop.class)
+                .run(context -> {
+                    assertThat(context).hasNotFailed();
+                    assertRollback(context.getBean(Shop.class), context.getBean(Sales.class));
+                    assertThat(log.lines()).isEmpty();
+                });
+    }
+
+    static class TakenInside {
+        @Bean
+        @Primary
+        PlatformTransactionManager taking(DataSource dataSource, @Value("${nested}") boolean isNested) {
+            PlatformTransactionManager manager = new DataSourceTransactionManager(dataSource);
+            return new Taking(
+                    isNested ? Map.of("tenant", List.of(manager)) : new PlatformTransactionManager[] {manager});
+        }
+    }
+
     static class Taking implements PlatformTransactionManager, ConfigurableTransactionManager {
 
-        private final PlatformTransactionManager manager;
+        private final Object managers;
         private Collection<TransactionExecutionListener> listeners = List.of();
 
-        Taking(PlatformTransactionManager manager) {
-            this.manager = manager;
+        Taking(Object managers) {
+            this.managers = managers;
+        }
+
+        private PlatformTransactionManager manager() {
+            return managers instanceof Supplier<?> supplier
+                    ? (PlatformTransactionManager) supplier.get()
+                    : managers instanceof PlatformTransactionManager[] array
+                            ? array[0]
+                            : managers instanceof Map<?, ?> map
+                                    ? (PlatformTransactionManager) ((List<?>) map.get("tenant")).get(0)
+                                    : (PlatformTransactionManager) managers;
         }
 
         @Override
@@ -284,17 +346,17 @@ class TransactionGuardTest {
 
         @Override
         public TransactionStatus getTransaction(TransactionDefinition definition) {
-            return manager.getTransaction(definition);
+            return manager().getTransaction(definition);
         }
 
         @Override
         public void commit(TransactionStatus status) {
-            manager.commit(status);
+            manager().commit(status);
         }
 
         @Override
         public void rollback(TransactionStatus status) {
-            manager.rollback(status);
+            manager().rollback(status);
         }
     }
 
