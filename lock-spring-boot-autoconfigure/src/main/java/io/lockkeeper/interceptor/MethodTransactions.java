@@ -163,7 +163,10 @@ final class MethodTransactions {
     /** The guard is added to beans, and to those inside of one that takes listeners. The worst of those to which a manager may pass transactions on counts. */
     private Sight sight(Object manager, boolean isReached, Set<Object> seen) {
         Object target = target(manager);
-        if (target == null) {
+        if (new ProxyCheck(beans).isMock(manager)) {
+            // It commits nothing.
+            return Sight.GUARDED;
+        } else if (target == null) {
             return isReached && manager instanceof ConfigurableTransactionManager ? Sight.GUARDED : Sight.UNSEEN;
         } else if (target instanceof AbstractPlatformTransactionManager
                 || target instanceof AbstractReactiveTransactionManager) {

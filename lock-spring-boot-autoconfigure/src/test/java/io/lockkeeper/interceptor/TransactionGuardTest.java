@@ -25,6 +25,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.mockito.Mockito;
 import org.springframework.aop.config.AopConfigUtils;
 import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.beans.BeansException;
@@ -459,6 +460,21 @@ class TransactionGuardTest {
         PlatformTransactionManager choosing(BeanFactory beans) {
             return new Choosing<>("transactions", name -> beans.getBean(name, PlatformTransactionManager.class));
         }
+    }
+
+    /** As @MockitoBean does. It commits nothing. */
+    @Test
+    void aMockOfAManagerIsNotRefused() {
+        runner.withBean(
+                        "mocked",
+                        PlatformTransactionManager.class,
+                        () -> Mockito.mock(PlatformTransactionManager.class),
+                        definition -> definition.setPrimary(true))
+                .withBean(Shop.class)
+                .run(context -> {
+                    assertThat(context).hasNotFailed();
+                    assertThat(log.lines()).isEmpty();
+                });
     }
 
     @Test
