@@ -339,6 +339,7 @@ final class TransactionLocks implements TransactionSynchronization {
             if (target != null && !(bean instanceof ConfigurableTransactionManager)) {
                 guard(target);
             } else if (bean instanceof ConfigurableTransactionManager manager
+                    && CommitGuard.takesListeners(manager)
                     && manager.getTransactionExecutionListeners().stream()
                             .noneMatch(TransactionGuard.class::isInstance)) {
                 List<TransactionExecutionListener> listeners =

@@ -73,6 +73,16 @@ public final class CommitGuard {
         return MethodTransactions.delegates(manager);
     }
 
+    /**
+     * Returns whether a guard can be added to a transaction manager.
+     *
+     * @param manager a transaction manager, or anything else, which takes none
+     * @return whether it lets its listeners be set
+     */
+    public static boolean takesListeners(Object manager) {
+        return MethodTransactions.takesListeners(manager);
+    }
+
     /** A call asks for its lock on this thread; null: it has its lock, or none. Others have no purpose. */
     static void asks(MethodLockSpec spec, @Nullable LockedCall call) {
         if (spec.onLost() == LossPolicy.REPORT && !spec.suspendsTransaction()) {

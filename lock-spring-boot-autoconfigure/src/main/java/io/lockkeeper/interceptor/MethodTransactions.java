@@ -108,7 +108,7 @@ final class MethodTransactions {
                     "onLost",
                     onLost + " promises that a transaction rolls back when the lock is lost, but "
                             + manager.getClass().getName() + " would commit it, because it is no"
-                            + " ConfigurableTransactionManager, and delegates to no bean that is one",
+                            + " ConfigurableTransactionManager that takes listeners, and delegates to no bean that is one",
                     "Let the transaction be one of a manager that extends AbstractPlatformTransactionManager and is a bean,"
                             + " or write onLost = REPORT and call LockContext.require().ensureHeld() at the end of it");
         } else if (manager instanceof ReactiveTransactionManager && onLost == LossPolicy.FAIL) {
@@ -152,7 +152,8 @@ final class MethodTransactions {
                     sight == Sight.UNSEEN
                             ? "unless what it finds when it is called is a ConfigurableTransactionManager and a bean, which"
                                     + " the start cannot see"
-                            : "because it is no ConfigurableTransactionManager, and delegates to no bean that is one");
+                            : "because it is no ConfigurableTransactionManager that takes listeners, and delegates to no bean"
+                                    + " that is one");
         }
     }
 
@@ -168,14 +169,15 @@ final class MethodTransactions {
             return Sight.GUARDED;
         } else if (target == null) {
             return isReached && manager instanceof ConfigurableTransactionManager ? Sight.GUARDED : Sight.UNSEEN;
-        } else if (target instanceof AbstractPlatformTransactionManager
+        }
+        boolean takesListeners = isReached && CommitGuard.takesListeners(target);
+        if (target instanceof AbstractPlatformTransactionManager
                 || target instanceof AbstractReactiveTransactionManager) {
-            return isReached ? Sight.GUARDED : Sight.UNGUARDED;
+            return takesListeners ? Sight.GUARDED : Sight.UNGUARDED;
         } else if (!seen.add(target)) {
             return Sight.GUARDED;
         }
         // Others may take listeners, and pass transactions on to another one without a call of theirs.
-        boolean takesListeners = isReached && target instanceof ConfigurableTransactionManager;
         List<Object> delegates = delegates(target);
         if (delegates.isEmpty() && takesListeners) {
             return FINDERS.stream().allMatch(type -> inFields(target, type).isEmpty()) ? Sight.GUARDED : Sight.UNSEEN;
@@ -186,6 +188,19 @@ final class MethodTransactions {
                 .map(each -> sight(each, takesListeners || isBean(each), seen))
                 .max(Comparator.naturalOrder())
                 .orElseThrow();
+    }
+
+    static boolean takesListeners(Object manager) {
+        if (!(manager instanceof ConfigurableTransactionManager configurable)) {
+            return false;
+        }
+        try {
+            configurable.setTransactionExecutionListeners(
+                    new ArrayList<>(configurable.getTransactionExecutionListeners()));
+            return true;
+        } catch (UnsupportedOperationException refused) {
+            return false;
+        }
     }
 
     private boolean isBean(Object manager) {

@@ -478,6 +478,43 @@ class TransactionGuardTest {
     }
 
     @Test
+    void aManagerThatRefusesListenersIsNotGuarded() {
+        runner.withUserConfiguration(Refusing.class)
+                .withBean(BeginningShop.class)
+                .run(context -> {
+                    assertThat(context).hasNotFailed();
+                    assertThat(log.lines())
+                            .singleElement()
+                            .asString()
+                            .startsWith("WARN Transactions of " + RefusingManager.class.getName());
+                });
+        runner.withUserConfiguration(Refusing.class).withBean(Shop.class).run(context -> assertThat(
+                        context.getStartupFailure())
+                .hasMessageContaining("onLost: FAIL promises that a transaction rolls back")
+                .hasMessageContaining(RefusingManager.class.getName()));
+    }
+
+    static class Refusing {
+        @Bean
+        @Primary
+        PlatformTransactionManager refusing(DataSource dataSource) {
+            return new RefusingManager(new DataSourceTransactionManager(dataSource));
+        }
+    }
+
+    static class RefusingManager extends Taking {
+
+        RefusingManager(PlatformTransactionManager manager) {
+            super(manager);
+        }
+
+        @Override
+        public void setTransactionExecutionListeners(Collection<TransactionExecutionListener> all) {
+            throw new UnsupportedOperationException("listeners are fixed");
+        }
+    }
+
+    @Test
     void aManagerThatCommitsByItselfIsRefused() {
         runner.withBean("own", Own.class, Own::new, definition -> definition.setPrimary(true))
                 .withBean(Shop.class)
