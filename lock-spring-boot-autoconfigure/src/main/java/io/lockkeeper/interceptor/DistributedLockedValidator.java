@@ -78,8 +78,11 @@ public final class DistributedLockedValidator
     /** Beans that were made before that could be checked, and that the start does not see. */
     private final Collection<Beans> unchecked = new ConcurrentLinkedQueue<>();
 
-    /** Classes of which objects were named that are no beans, or need not be, because the factory makes them itself. */
-    private final Set<Class<?>> bare = ConcurrentHashMap.newKeySet();
+    /** Classes of which the factory makes an object that is no bean, and locks it. */
+    private final Set<Class<?>> made = ConcurrentHashMap.newKeySet();
+
+    /** Classes of which objects were named that are no beans, each with the reason. */
+    private final Set<List<Object>> bare = ConcurrentHashMap.newKeySet();
 
     /** Classes of the beans that are being made, as long as nothing can have been put around them. */
     private final Map<String, Class<?>> instantiated = new ConcurrentHashMap<>();
@@ -367,8 +370,8 @@ public final class DistributedLockedValidator
 
     @Override
     public @Nullable Object postProcessBeforeInstantiation(Class<?> type, String name) {
-        if (name.equals(type.getName()) && advisor.isCandidate(type)) {
-            bare.add(type);
+        if (name.equals(type.getName()) && !isBean(name) && advisor.isCandidate(type)) {
+            made.add(type);
         }
         return null;
     }
@@ -376,14 +379,20 @@ public final class DistributedLockedValidator
     /** An object of which only the fields are set has the name of its class, and was not announced before. */
     @Override
     public boolean postProcessAfterInstantiation(Object bean, String name) {
-        if (beans.containsBeanDefinition(name)) {
+        boolean hasNameOfClass = name.equals(bean.getClass().getName());
+        if (hasNameOfClass ? isBean(name) : beans.containsBeanDefinition(name)) {
             if (!woven && advisor.isCandidate(bean.getClass())) {
                 instantiated.put(name, bean.getClass());
             }
-        } else if (name.equals(bean.getClass().getName()) && isBare(bean)) {
+        } else if (hasNameOfClass && !made.contains(bean.getClass()) && isBare(bean)) {
             warnOfBare(bean.getClass(), "an object of it was autowired, and is itself no bean");
         }
         return true;
+    }
+
+    /** Returns whether it is a bean that is being made: others, too, may have the name of their class. */
+    private boolean isBean(String name) {
+        return beans.containsBeanDefinition(name) && beans.isCurrentlyInCreation(name);
     }
 
     private boolean isBare(@Nullable Object object) {
@@ -395,10 +404,10 @@ public final class DistributedLockedValidator
     }
 
     private void warnOfBare(Class<?> type, String reason) {
-        if (bare.add(type)) {
+        if (bare.add(List.of(type, reason))) {
             log.warn(
                     "The methods with @DistributedLocked of {} are not locked: {}. Define a bean for it, or let"
-                            + " AutowireCapableBeanFactory.createBean make it. Said once for each class",
+                            + " AutowireCapableBeanFactory.createBean make it. Said once for each class and reason",
                     type.getName(),
                     reason);
         }
@@ -434,6 +443,7 @@ public final class DistributedLockedValidator
                         "the bean '" + beanName + "' has an object of it inside, which is itself no bean");
             }
         }
+        made.removeIf(each -> each.getName().equals(beanName));
         List<DistributedLockedFault> faults = new ArrayList<>(0);
         Class<?> type = instantiated.remove(beanName);
         if (type != null && !type.isInstance(bean)) {

@@ -145,7 +145,7 @@ class UnlockedBeansTest {
                     .containsExactly("WARN The methods with @DistributedLocked of " + Shop.class.getName()
                             + " are not locked: the bean 'made' is a proxy by interfaces that gets its target from "
                             + MakingLater.class.getName() + ", unless that is a bean. Define a bean for it, or let"
-                            + " AutowireCapableBeanFactory.createBean make it. Said once for each class");
+                            + " AutowireCapableBeanFactory.createBean make it. Said once for each class and reason");
         });
     }
 
@@ -348,7 +348,7 @@ class UnlockedBeansTest {
                     .containsExactly("WARN The methods with @DistributedLocked of " + Shop.class.getName()
                             + " are not locked: the bean '" + name + "' has an object of it inside, which is itself no"
                             + " bean. Define a bean for it, or let AutowireCapableBeanFactory.createBean make it."
-                            + " Said once for each class");
+                            + " Said once for each class and reason");
         });
         runner.withPropertyValues("lockkeeper.enabled=false").run(context -> {
             context.getBean(name);
@@ -372,6 +372,34 @@ class UnlockedBeansTest {
             Shop made = context.getAutowireCapableBeanFactory().createBean(Shop.class);
             assertThat(made.held()).containsExactly("shop");
             assertThat(log.lines()).hasSize(1);
+        });
+    }
+
+    /** As imported classes have, and what a FullyQualifiedAnnotationBeanNameGenerator names. */
+    @Test
+    void aBeanThatHasTheNameOfItsClassHidesNoObjects() {
+        ApplicationContextRunner runner = runner().withBean(Shop.class.getName(), Shop.class);
+        runner.withBean("list", Object.class, () -> List.of(new Shop())).run(context -> {
+            assertThat(context.getBean(Shop.class).held()).containsExactly("shop");
+            assertThat(log.lines()).singleElement().asString().contains("the bean 'list' has an object of it inside");
+        });
+        runner.run(context -> {
+            AutowireCapableBeanFactory beans = context.getAutowireCapableBeanFactory();
+            assertThat(beans.createBean(Shop.class).held()).containsExactly("shop");
+            assertThat(log.lines()).hasSize(1);
+            beans.autowireBean(new Shop());
+            assertThat(log.lines()).hasSize(2).last().asString().contains("an object of it was autowired");
+        });
+    }
+
+    @Test
+    void anObjectThatIsOnlyAutowiredIsNamedAfterOneThatTheFactoryMade() {
+        runner().run(context -> {
+            AutowireCapableBeanFactory beans = context.getAutowireCapableBeanFactory();
+            assertThat(beans.createBean(Shop.class).held()).containsExactly("shop");
+            assertThat(log.lines()).isEmpty();
+            beans.autowireBean(new Shop());
+            assertThat(log.lines()).singleElement().asString().contains("an object of it was autowired");
         });
     }
 
