@@ -7,7 +7,6 @@ import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
-import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -300,7 +299,7 @@ public final class DistributedLockedValidator
     private List<DistributedLockedFault> checkAnnotations(Beans same, boolean isOff) {
         BeanType bean = same.type();
         List<DistributedLockedFault> found = new ArrayList<>(0);
-        Set<String> callbacks = callbacks(same.names());
+        Set<String> callbacks = callbacks(same);
         for (AnnotatedMethod method : same.methods()) {
             Faults faults = new Faults(method);
             check.warnOfCallback(method, callbacks);
@@ -331,9 +330,9 @@ public final class DistributedLockedValidator
     }
 
     /** Returns the methods that definitions of beans let the container call when it makes or destroys them. */
-    private Set<String> callbacks(List<String> names) {
+    private Set<String> callbacks(Beans same) {
         Set<String> callbacks = new HashSet<>();
-        for (String name : names) {
+        for (String name : same.names()) {
             if (beans.containsBeanDefinition(name)
                     && beans.getMergedBeanDefinition(name) instanceof AbstractBeanDefinition definition) {
                 CollectionUtils.mergeArrayIntoCollection(definition.getInitMethodNames(), callbacks);
@@ -341,7 +340,7 @@ public final class DistributedLockedValidator
             }
         }
         if (callbacks.remove(AbstractBeanDefinition.INFER_METHOD)) {
-            Collections.addAll(callbacks, "close", "shutdown");
+            callbacks.add(ClassUtils.hasMethod(same.type().type(), "close") ? "close" : "shutdown");
         }
         return callbacks;
     }

@@ -420,11 +420,12 @@ class UnlockedBeansTest {
         runner().withUserConfiguration(Initialized.class).run(context -> {
             assertThat(context).hasNotFailed();
             assertThat(log.lines())
-                    .hasSize(3)
+                    .hasSize(4)
                     .allMatch(line -> line.contains(" runs without its lock when the container calls it"))
                     .anyMatch(line -> line.contains("Lifecycle.begin()"))
                     .anyMatch(line -> line.contains("Lifecycle.end()"))
-                    .anyMatch(line -> line.contains("Closing.close()"));
+                    .anyMatch(line -> line.contains("Closing.close()"))
+                    .anyMatch(line -> line.contains("Ending.shutdown()"));
         });
     }
 
@@ -463,6 +464,16 @@ class UnlockedBeansTest {
         Closing closing() {
             return new Closing();
         }
+
+        @Bean
+        Ending ending() {
+            return new Ending();
+        }
+
+        @Bean
+        ClosingFirst closingFirst() {
+            return new ClosingFirst();
+        }
     }
 
     static class Lifecycle {
@@ -474,6 +485,19 @@ class UnlockedBeansTest {
 
         @DistributedLocked("lifecycle")
         public void close() {}
+    }
+
+    public static class Ending {
+        @DistributedLocked("ending")
+        public void shutdown() {}
+    }
+
+    /** Spring looks for shutdown() only where there is no close(). */
+    public static class ClosingFirst {
+        public void close() {}
+
+        @DistributedLocked("ending")
+        public void shutdown() {}
     }
 
     static class Closing {
