@@ -2,13 +2,15 @@
 package io.lockkeeper.interceptor;
 
 import java.lang.reflect.Method;
+import java.util.AbstractMap;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
-import java.util.EnumMap;
-import java.util.EnumSet;
-import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Hashtable;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -16,9 +18,11 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
+import java.util.Properties;
 import java.util.Set;
-import java.util.SortedMap;
-import java.util.SortedSet;
+import java.util.Spliterator;
+import java.util.WeakHashMap;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import java.util.regex.Pattern;
@@ -43,6 +47,19 @@ record LockNames(AnnotatedMethod owner, List<List<NamePart>> templates, Evaluati
     /** What may be the text of an object without one of its own, also of a lambda; its class is the group. */
     private static final Pattern OBJECT = Pattern.compile("(?<![\\p{javaJavaIdentifierPart}.])"
             + "([\\p{javaJavaIdentifierPart}.]+)(?:/0x[0-9a-f]+)?@[0-9a-f]{1,8}\\b(?!\\.\\w)");
+
+    /** Those that have no order of their own, exactly, or may have none. */
+    private static final Set<Class<?>> UNORDERED = Set.of(
+            HashMap.class,
+            HashSet.class,
+            ConcurrentHashMap.class,
+            Hashtable.class,
+            Properties.class,
+            IdentityHashMap.class,
+            WeakHashMap.class,
+            AbstractMap.class,
+            Collections.class,
+            Map.of().getClass().getNestHost());
 
     /**
      * What expressions see as {@code #root}: the method and the class are those of the bean, not of its proxy. Public
@@ -163,14 +180,11 @@ record LockNames(AnnotatedMethod owner, List<List<NamePart>> templates, Evaluati
 
     /** The texts of those that cannot be modified differ in each JVM, those of others with the hash codes of parts. */
     private static boolean hasNoOrder(Object value) {
-        int parts = value instanceof Map<?, ?> map ? map.size() : value instanceof Set<?> set ? set.size() : 0;
-        return parts > 1
-                && !(value instanceof SortedMap
-                        || value instanceof EnumMap
-                        || value instanceof LinkedHashMap
-                        || value instanceof SortedSet
-                        || value instanceof EnumSet
-                        || value instanceof LinkedHashSet);
+        Set<?> parts = value instanceof Map<?, ?> map ? map.keySet() : value instanceof Set<?> set ? set : Set.of();
+        // Views of maps, and wrappers, are nested in the classes that make them; what is in these tells its order.
+        return parts.size() > 1
+                && UNORDERED.contains(value.getClass().getNestHost())
+                && !parts.spliterator().hasCharacteristics(Spliterator.ORDERED);
     }
 
     /** Returns whether a class with a hash code is in a text; what looks like one may be the address of a user. */

@@ -8,8 +8,13 @@ import io.lockkeeper.annotation.DistributedLocked;
 import java.lang.reflect.Proxy;
 import java.net.URI;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.EnumMap;
 import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Hashtable;
+import java.util.IdentityHashMap;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -17,9 +22,13 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
+import java.util.Properties;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.WeakHashMap;
 import java.util.concurrent.Callable;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArraySet;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
@@ -27,6 +36,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.springframework.aop.framework.ProxyFactory;
+import org.springframework.util.LinkedCaseInsensitiveMap;
+import org.springframework.util.LinkedMultiValueMap;
 import org.springframework.util.ObjectUtils;
 
 class LockNamesTest {
@@ -211,7 +222,32 @@ class LockNamesTest {
     }
 
     static List<Object> partsInNoOrder() {
-        return List.of(Map.of("a", 1, "b", 2), new HashMap<>(Map.of("a", 1, "b", 2)), List.of(Set.of("a", "b")));
+        Map<String, Integer> map = Map.of("a", 1, "b", 2);
+        return List.of(
+                map,
+                new HashMap<>(map),
+                new ConcurrentHashMap<>(map),
+                new Hashtable<>(map),
+                new WeakHashMap<>(map),
+                properties(map),
+                new IdentityHashMap<>(map),
+                Collections.unmodifiableMap(new HashMap<>(map)),
+                Collections.synchronizedMap(new WeakHashMap<>(map)),
+                Collections.unmodifiableMap(Collections.synchronizedMap(new ConcurrentHashMap<>(map))),
+                List.of(Set.of("a", "b")),
+                List.of(new HashSet<>(map.keySet())),
+                List.of(map.keySet()),
+                List.of(new HashMap<>(map).keySet()),
+                List.of(new HashMap<>(map).entrySet()),
+                List.of(new ConcurrentHashMap<>(map).keySet()),
+                List.of(Collections.unmodifiableSet(new HashSet<>(map.keySet()))),
+                List.of(setFrom(new WeakHashMap<>())));
+    }
+
+    private static Properties properties(Map<String, Integer> map) {
+        Properties properties = new Properties();
+        properties.putAll(map);
+        return properties;
     }
 
     /** The order of an unmodifiable set or map is another one in each JVM. */
@@ -222,6 +258,37 @@ class LockNamesTest {
                 .isThrownBy(() -> fixture.names(shop, "text", value))
                 .withMessageContaining("has its parts in no order that all machines share: name them one by one, or"
                         + " let it be sorted");
+    }
+
+    static List<Object> partsInAnOrder() {
+        Map<String, Integer> map = new LinkedHashMap<>();
+        map.put("b", 2);
+        map.put("a", 1);
+        LinkedCaseInsensitiveMap<Integer> insensitive = new LinkedCaseInsensitiveMap<>();
+        insensitive.putAll(map);
+        return List.of(
+                map,
+                Collections.unmodifiableMap(map),
+                Collections.synchronizedMap(Collections.unmodifiableMap(map)),
+                new LinkedMultiValueMap<>(Map.of("a", List.of("1"))),
+                insensitive,
+                List.of(new CopyOnWriteArraySet<>(List.of("b", "a"))),
+                List.of(map.keySet()),
+                List.of(Collections.unmodifiableSet(new LinkedHashSet<>(List.of("b", "a")))),
+                List.of(setFrom(new LinkedHashMap<>())));
+    }
+
+    private static Set<String> setFrom(Map<String, Boolean> empty) {
+        Set<String> set = Collections.newSetFromMap(empty);
+        Collections.addAll(set, "b", "a");
+        return set;
+    }
+
+    @ParameterizedTest
+    @MethodSource("partsInAnOrder")
+    void aMapOrASetThatKeepsAnOrderIsAText(Object value) {
+        assertThat(fixture.names(shop, "text", value))
+                .containsExactly(value instanceof List<?> list ? list.get(0).toString() : value.toString());
     }
 
     @Test
