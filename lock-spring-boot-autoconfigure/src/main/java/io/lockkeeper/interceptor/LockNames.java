@@ -48,7 +48,7 @@ record LockNames(AnnotatedMethod owner, List<List<NamePart>> templates, Evaluati
     private static final Pattern OBJECT = Pattern.compile("(?<![\\p{javaJavaIdentifierPart}.])"
             + "([\\p{javaJavaIdentifierPart}.]+)(?:/0x[0-9a-f]+)?@[0-9a-f]{1,8}\\b(?!\\.\\w)");
 
-    /** Those that have no order of their own, exactly, or may have none. */
+    /** Those that have no order of their own, or may have none, and what makes such ones. */
     private static final Set<Class<?>> UNORDERED = Set.of(
             HashMap.class,
             HashSet.class,
@@ -183,7 +183,11 @@ record LockNames(AnnotatedMethod owner, List<List<NamePart>> templates, Evaluati
         Set<?> parts = value instanceof Map<?, ?> map ? map.keySet() : value instanceof Set<?> set ? set : Set.of();
         // Views of maps, and wrappers, are nested in the classes that make them; what is in these tells its order.
         return parts.size() > 1
-                && UNORDERED.contains(value.getClass().getNestHost())
+                && (UNORDERED.contains(value.getClass().getNestHost())
+                        || value instanceof HashMap
+                        || value instanceof HashSet
+                        || value instanceof Hashtable
+                        || value instanceof ConcurrentHashMap)
                 && !parts.spliterator().hasCharacteristics(Spliterator.ORDERED);
     }
 

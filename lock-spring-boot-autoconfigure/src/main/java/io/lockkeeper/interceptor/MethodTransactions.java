@@ -3,7 +3,6 @@ package io.lockkeeper.interceptor;
 
 import io.lockkeeper.annotation.DistributedLocked;
 import io.lockkeeper.annotation.LossPolicy;
-import java.lang.reflect.Field;
 import java.lang.reflect.Modifier;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -27,12 +26,12 @@ import org.springframework.aop.ProxyMethodInvocation;
 import org.springframework.aop.framework.Advised;
 import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.aop.support.AopUtils;
-import org.springframework.beans.BeanUtils;
 import org.springframework.beans.BeansException;
 import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.ObjectFactory;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.core.ResolvableType;
 import org.springframework.transaction.ConfigurableTransactionManager;
 import org.springframework.transaction.ReactiveTransactionManager;
 import org.springframework.transaction.TransactionManager;
@@ -161,7 +160,10 @@ final class MethodTransactions {
         return sight(manager, true, Collections.newSetFromMap(new IdentityHashMap<>()));
     }
 
-    /** The guard is added to beans, and to those inside of one that takes listeners. The worst of those to which a manager may pass transactions on counts. */
+    /**
+     * The guard is added to beans, and to those inside of one that takes listeners. The worst of those to which a manager
+     * may pass transactions on counts.
+     */
     private Sight sight(Object manager, boolean isReached, Set<Object> seen) {
         Object target = target(manager);
         if (new ProxyCheck(beans).isMock(manager)) {
@@ -180,9 +182,9 @@ final class MethodTransactions {
         // Others may take listeners, and pass transactions on to another one without a call of theirs.
         List<Object> delegates = delegates(target);
         if (delegates.isEmpty() && takesListeners) {
-            return FINDERS.stream().allMatch(type -> inFields(target, type).isEmpty()) ? Sight.GUARDED : Sight.UNSEEN;
+            return hasFinder(target) ? Sight.UNSEEN : Sight.GUARDED;
         } else if (delegates.isEmpty()) {
-            return mayFindAnother(target.getClass()) ? Sight.UNSEEN : Sight.UNGUARDED;
+            return mayFindAnother(target) ? Sight.UNSEEN : Sight.UNGUARDED;
         }
         return delegates.stream()
                 .map(each -> sight(each, takesListeners || isBean(each), seen))
@@ -207,13 +209,21 @@ final class MethodTransactions {
         return made().anyMatch(known -> known == manager || target(known) == manager);
     }
 
-    /** Whether a manager has something of which it may ask another one when it is called. */
-    private static boolean mayFindAnother(Class<?> type) {
-        List<Field> fields = new ArrayList<>();
-        ReflectionUtils.doWithFields(type, fields::add);
-        return fields.stream()
-                .anyMatch(field ->
-                        !Modifier.isStatic(field.getModifiers()) && !BeanUtils.isSimpleValueType(field.getType()));
+    private static boolean hasFinder(Object manager) {
+        return FINDERS.stream().anyMatch(type -> !inFields(manager, type).isEmpty());
+    }
+
+    /** Whether a manager has something of which it may ask another one when it is called, or room for one. */
+    private static boolean mayFindAnother(Object manager) {
+        List<ResolvableType> fields = new ArrayList<>();
+        ReflectionUtils.doWithFields(manager.getClass(), field -> fields.add(ResolvableType.forField(field)));
+        return hasFinder(manager) || fields.stream().anyMatch(MethodTransactions::isOfManagers);
+    }
+
+    private static boolean isOfManagers(ResolvableType type) {
+        ResolvableType part = type.isArray() ? type.getComponentType() : type;
+        return TransactionManager.class.isAssignableFrom(part.resolve(Object.class))
+                || Arrays.stream(part.getGenerics()).anyMatch(MethodTransactions::isOfManagers);
     }
 
     private static @Nullable Object target(Object manager) {

@@ -226,6 +226,7 @@ class LockNamesTest {
         return List.of(
                 map,
                 new HashMap<>(map),
+                new HashMap<>(map) {},
                 new ConcurrentHashMap<>(map),
                 new Hashtable<>(map),
                 new WeakHashMap<>(map),

@@ -748,6 +748,11 @@ class TransactionGuardTest {
     }
 
     static class Own implements PlatformTransactionManager {
+
+        // It finds no other manager by these.
+        final Object resource = new Object();
+        final List<String> names = List.of();
+
         @Override
         public TransactionStatus getTransaction(TransactionDefinition definition) {
             return new SimpleTransactionStatus();
