@@ -262,10 +262,17 @@ function forceRelease(name) {
     `${holders.map(holder => holder.name).join(', ') || 'Nobody'} holds ${name}. Until the holder hears of it, it works on while the next one begins.`);
   const dialog = byId('confirm');
   dialog.returnValue = '';
-  dialog.onclose = () => dialog.returnValue === 'release' && attempt(async () => {
-    const {ok, body, problem} = await ask('DELETE', `locks?name=${encodeURIComponent(name)}`);
-    say(ok ? `${name}: ${body.released ? 'released by force' : 'it was free already'}.` : `${problem}.`);
-  });
+  dialog.onclose = () => {
+    const sure = dialog.returnValue === 'release';
+    // The event of an earlier end may come only now: one yes is one release.
+    dialog.returnValue = '';
+    if (sure) {
+      attempt(async () => {
+        const {ok, body, problem} = await ask('DELETE', `locks?name=${encodeURIComponent(name)}`);
+        say(ok ? `${name}: ${body.released ? 'released by force' : 'it was free already'}.` : `${problem}.`);
+      });
+    }
+  };
   dialog.showModal();
 }
 
