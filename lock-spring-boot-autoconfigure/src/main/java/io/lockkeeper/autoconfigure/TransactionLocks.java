@@ -91,7 +91,7 @@ final class TransactionLocks implements TransactionSynchronization {
         return all.contains(TOLD) ? !all.contains(COMMITTED) : !isAfterCommit(all);
     }
 
-    /** Returns whether one of these is called after the commit; of a manager that tells nothing, only the stack does. */
+    /** Returns whether one of these is called after the commit: only the stack tells, where the manager does not. */
     private static boolean isAfterCommit(List<TransactionSynchronization> all) {
         return StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE)
                 .walk(frames -> {

@@ -244,7 +244,10 @@ final class LockedCall {
             @Override
             public boolean cancel(boolean mayInterrupt) {
                 boolean cancelled = super.cancel(mayInterrupt);
-                LockedCall.cancel(work);
+                if (cancelled) {
+                    // Where a loss came first, it ends the work itself.
+                    LockedCall.cancel(work);
+                }
                 return cancelled;
             }
         };
@@ -261,10 +264,17 @@ final class LockedCall {
         });
         if (onLost == LossPolicy.INTERRUPT) {
             locked.lease().onLost(lost -> {
+                // Asked first: who hears of the loss may wait for the work from then on.
+                boolean isShared = isShared(work);
                 watched.completeExceptionally(new LockLostException(lost));
+                if (isShared) {
+                    return;
+                }
                 // The work itself hears of the loss where it looks at its own future.
-                if (work instanceof CompletableFuture<?> future && !isShared(future)) {
+                if (work instanceof CompletableFuture<?> future) {
                     end(() -> future.completeExceptionally(new LockLostException(lost)));
+                } else {
+                    cancel(work);
                 }
             });
         }
@@ -272,16 +282,14 @@ final class LockedCall {
     }
 
     private static void cancel(CompletionStage<?> stage) {
-        if (stage instanceof Future<?> work
-                && !work.isDone()
-                && !(stage instanceof CompletableFuture<?> future && isShared(future))) {
+        if (stage instanceof Future<?> work && !work.isDone() && !isShared(stage)) {
             end(() -> work.cancel(true));
         }
     }
 
     /** Returns whether others wait for a stage, too, which one call does not end. */
-    private static boolean isShared(CompletableFuture<?> stage) {
-        return stage.getNumberOfDependents() > 1;
+    private static boolean isShared(CompletionStage<?> stage) {
+        return stage instanceof CompletableFuture<?> future && future.getNumberOfDependents() > 1;
     }
 
     private static void end(Runnable ending) {

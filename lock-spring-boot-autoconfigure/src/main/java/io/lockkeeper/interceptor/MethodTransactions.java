@@ -161,8 +161,8 @@ final class MethodTransactions {
     }
 
     /**
-     * The guard is added to beans, and to those inside of one that takes listeners. The worst of those to which a manager
-     * may pass transactions on counts.
+     * The guard is added to beans, and to those inside of one that takes listeners. The worst of those to which a
+     * manager may pass transactions on counts.
      */
     private Sight sight(Object manager, boolean isReached, Set<Object> seen) {
         Object target = target(manager);

@@ -21,7 +21,7 @@ public final class WovenLocks {
 
     private static final Logger log = LoggerFactory.getLogger(DistributedLocked.class);
 
-    /** Methods that were called before the first application was attached: whether it weaves is not known until then. */
+    /** Methods that were called before an application was attached: whether it weaves is not known until then. */
     private static final Set<String> EARLY = ConcurrentHashMap.newKeySet();
 
     private static final Set<String> WARNED = ConcurrentHashMap.newKeySet();

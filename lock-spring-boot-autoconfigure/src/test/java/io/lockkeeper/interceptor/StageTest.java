@@ -17,6 +17,7 @@ import io.lockkeeper.store.LockStore;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicReference;
 import org.aspectj.lang.JoinPoint;
 import org.aspectj.lang.annotation.Aspect;
@@ -140,6 +141,20 @@ class StageTest {
             assertThat(only).failsWithin(SOON);
             assertThat(own).failsWithin(SOON).withThrowableThat().withCauseInstanceOf(LockLostException.class);
         });
+    }
+
+    /** What the caller hears first ends the stage on a thread of its own, which must not be faster. */
+    @Test
+    void aStageThatALossEndsHasTheLossAndNoCancellation() {
+        runner.withBean("lockkeeperExecutor", Executor.class, () -> Runnable::run)
+                .run(context -> {
+                    CompletableFuture<String> own = new CompletableFuture<>();
+                    CompletableFuture<String> only = context.getBean(Shop.class).readUntilLost(own);
+                    Awaitility.await().until(() -> own.getNumberOfDependents() == 1);
+                    LockedApplication.beginLoss(context.getBean(LockInspector.class), "shop");
+                    assertThat(only).failsWithin(SOON).withThrowableThat().withCauseInstanceOf(LockLostException.class);
+                    assertThat(own).failsWithin(SOON).withThrowableThat().withCauseInstanceOf(LockLostException.class);
+                });
     }
 
     static class Shop {
