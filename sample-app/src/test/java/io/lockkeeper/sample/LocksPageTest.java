@@ -189,6 +189,32 @@ class LocksPageTest {
         }
     }
 
+    /** The event of a question that Escape has ended may come after the next one is answered. */
+    @Test
+    void oneYesReleasesALockOnceAlthoughItsDialogTellsItsEndTwice() throws Exception {
+        try (LockTemplate stock = another("stock");
+                LockTemplate billing = another("billing")) {
+            hold(template, "order:/4711//", "Orders.pay");
+            await(stock, "order:/4711//", "Stock.take");
+            awaitWaiters(1);
+            await(billing, "order:/4711//", "Billing.book");
+            awaitWaiters(2);
+            page.evaluate("location.hash = '#lock?name=' + encodeURIComponent('order:/4711//')");
+            page.await("document.querySelectorAll('#queue li').length === 2");
+            page.evaluate("{ window.sent = 0; const real = window.fetch; window.fetch = (...all) => {"
+                    + " if (all[1]?.method === 'DELETE') window.sent++; return real(...all); }; }");
+            page.click("#force");
+            page.evaluate("{ const dialog = document.querySelector('dialog');"
+                    + " dialog.addEventListener('close', () => dialog.onclose(), {once: true}); }");
+            page.click("[value=release]");
+
+            awaitText("#result", "was taken away");
+            page.await("document.querySelector('#holders').innerText.includes('stock on')");
+            assertThat(page.evaluate("String(window.sent)").asString()).isEqualTo("1");
+            leases.add(waits.get(0).get(20, TimeUnit.SECONDS));
+        }
+    }
+
     private void awaitWaiters(int count) throws Exception {
         page.evaluate("location.hash = '#lock?name=' + encodeURIComponent('order:/4711//')");
         page.await("document.querySelectorAll('#queue li').length === " + count);
