@@ -2,6 +2,7 @@
 package io.lockkeeper.test;
 
 import io.lockkeeper.LockListener;
+import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.store.AcquireCommand;
 import io.lockkeeper.store.AcquireReply;
@@ -66,8 +67,8 @@ public final class LockFaults {
 
     /**
      * Takes a lock away from its holders, now, and returns when all holders of this application know that it is lost:
-     * {@code isHeld()} is false, and {@code onLost} callbacks have been handed to their threads. Who gets the lock while
-     * this runs, because it is passed on just then, may lose it, too, and know that a moment later.
+     * {@code isHeld()} is false, and {@code onLost} callbacks have been handed to their threads. Who gets the lock
+     * while this runs, because it is passed on just then, may lose it, too, and know that a moment later.
      *
      * @param name the lock's name
      * @throws IllegalStateException if it is free, or if the holders have not heard of it within 5 s
@@ -86,11 +87,12 @@ public final class LockFaults {
      *
      * @param name the lock's name
      * @return releases the lock
+     * @throws IllegalArgumentException if the name is blank or longer than 512 bytes in UTF-8
      * @throws IllegalStateException if it is held
      */
     public Outage hold(String name) {
         String attempt = stranger + String.format(Locale.ROOT, "%08d", attempts.incrementAndGet());
-        List<String> names = List.of(name);
+        List<String> names = LockRequest.of(name).names();
         LockStore real = store.real();
         long millis = store.longestHold().toMillis();
         AcquireReply reply =

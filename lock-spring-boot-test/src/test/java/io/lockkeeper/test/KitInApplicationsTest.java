@@ -3,6 +3,7 @@ package io.lockkeeper.test;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.mockito.Mockito.mock;
 import static org.mockito.Mockito.when;
@@ -123,6 +124,19 @@ class KitInApplicationsTest {
         runner.withPropertyValues("lockkeeper.enabled=false").run(context -> assertThatIllegalStateException()
                 .isThrownBy(context.getBean(LockFaults.class)::storeDown)
                 .withMessageContaining("watch no store"));
+    }
+
+    /** A store would take any name. */
+    @Test
+    void aNameThatNoRequestMayHaveIsRefused() {
+        LockFaults faults = new LockFaults();
+        faults.watch(new MemoryLockStore());
+        for (String name : List.of(" ", "x".repeat(1 << 20))) {
+            assertThatIllegalArgumentException().isThrownBy(() -> faults.hold(name));
+        }
+        try (Outage held = faults.hold("{braces}")) {
+            assertThatIllegalStateException().isThrownBy(() -> faults.hold("{braces}"));
+        }
     }
 
     @Test
