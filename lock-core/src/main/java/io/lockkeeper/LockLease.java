@@ -85,8 +85,8 @@ public interface LockLease extends AutoCloseable {
      * @param minHoldTime how long the lock stays taken from now on, also after a release; it replaces the minimum that
      *     the lease had, unless the extension fails; zero: none. A crash does not keep the lock beyond the latest end
      *     that the lease had.
-     * @throws IllegalArgumentException if the lease time is shorter than 100 ms, the minimum is negative, or one of them is
-     *     longer than the lease time of the template on a quorum
+     * @throws IllegalArgumentException if the lease time is shorter than 100 ms, the minimum is negative, or one of them
+     *     is longer than the lease time of the template on a quorum
      */
     boolean extend(Duration leaseTime, Duration minHoldTime);
 

@@ -110,7 +110,9 @@ public interface LockManager extends AutoCloseable {
         }
 
         /** Waits until an answer of the store is there. */
-        default void await(CompletableFuture<?> answer) throws InterruptedException {}
+        default void await(CompletableFuture<?> answer) throws InterruptedException {
+            join(answer);
+        }
 
         /** Waits for an answer of the store, uninterruptibly. */
         default <T extends @Nullable Object> T join(CompletableFuture<T> answer) {

@@ -21,8 +21,8 @@ public record RedisNames(String prefix) {
     }
 
     /**
-     * Returns the command that gives a user all rights that are needed, and no more than a client needs to connect. Redis
-     * adds no pattern to the rights of a user who has all keys or channels.
+     * Returns the command that gives a user all rights that are needed, and no more than a client needs to connect.
+     * Redis adds no pattern to the rights of a user who has all keys or channels.
      */
     String rights() {
         return "ACL SETUSER <user> resetkeys " + keys() + " resetchannels &" + escaped(prefix + CHANNEL)

@@ -78,7 +78,7 @@ final class JedisPipeline implements ScriptRunner {
 
     private volatile @Nullable Link link;
 
-    /** The number of times that a connection to the server, of this pipeline or another one, was found to be of no use. */
+    /** How often a connection to the server, of this pipeline or another one, was found to be of no use. */
     private final AtomicInteger found;
 
     /** The same number when the link was made: with another one it is no better. */
@@ -439,7 +439,7 @@ final class JedisPipeline implements ScriptRunner {
             return true;
         }
 
-        /** Has a command that was refused before it ran sent once more, over a new connection; false: it was already. */
+        /** Has a command that was refused before it ran sent over a new connection, once; false: it was already. */
         private boolean mayGoElsewhere() {
             boolean first = !goesElsewhere;
             goesElsewhere = true;
