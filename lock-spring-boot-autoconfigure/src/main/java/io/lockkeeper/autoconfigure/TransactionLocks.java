@@ -35,7 +35,7 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Role;
 import org.springframework.context.event.ContextRefreshedEvent;
-import org.springframework.core.Ordered;
+import org.springframework.core.PriorityOrdered;
 import org.springframework.transaction.ConfigurableTransactionManager;
 import org.springframework.transaction.TransactionExecution;
 import org.springframework.transaction.TransactionExecutionListener;
@@ -52,18 +52,28 @@ final class TransactionLocks implements TransactionSynchronization {
     /** Stands in a transaction that has committed, of which only what comes after that is left. */
     private static final TransactionSynchronization COMMITTED = new TransactionSynchronization() {};
 
+    /** Stands in a transaction whose locks have been asked, and asks those that the commit itself has taken. */
+    private static final TransactionSynchronization ASKED = new TransactionSynchronization() {
+        @Override
+        public void afterCommit() {
+            ensureHeld();
+        }
+    };
+
+    private static final TransactionSynchronization TOLD = new Told();
+
     /** Stands in a transaction from its beginning, and hears before all others that it has committed. */
-    private static final TransactionSynchronization TOLD = new TransactionSynchronization() {
+    private static final class Told implements TransactionSynchronization, PriorityOrdered {
         @Override
         public int getOrder() {
-            return Ordered.HIGHEST_PRECEDENCE;
+            return HIGHEST_PRECEDENCE;
         }
 
         @Override
         public void afterCommit() {
             TransactionSynchronizationManager.registerSynchronization(COMMITTED);
         }
-    };
+    }
 
     private final Deque<LockLease> leases = new ConcurrentLinkedDeque<>();
     private final Set<LockLease> guarded = ConcurrentHashMap.newKeySet();
@@ -118,10 +128,15 @@ final class TransactionLocks implements TransactionSynchronization {
     /** The transaction of this thread is about to commit; fails if it must not. More may be written in the commit. */
     static void beforeCommit() {
         if (TransactionSynchronizationManager.isSynchronizationActive()) {
-            TransactionLocks locks = find();
-            if (locks != null) {
-                locks.beforeCommit(false);
-            }
+            ensureHeld();
+            TransactionSynchronizationManager.registerSynchronization(ASKED);
+        }
+    }
+
+    private static void ensureHeld() {
+        TransactionLocks locks = find();
+        if (locks != null) {
+            locks.beforeCommit(false);
         }
     }
 

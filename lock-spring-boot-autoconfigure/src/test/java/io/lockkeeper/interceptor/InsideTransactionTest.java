@@ -2,14 +2,18 @@
 package io.lockkeeper.interceptor;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import io.lockkeeper.LockContext;
+import io.lockkeeper.LockInspector;
 import io.lockkeeper.LockLease;
+import io.lockkeeper.LockLostException;
 import io.lockkeeper.LockOperations;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.annotation.DistributedLocked;
+import io.lockkeeper.annotation.LossPolicy;
 import io.lockkeeper.interceptor.SalesDatabase.Sales;
 import io.lockkeeper.memory.MemoryLockStore;
 import java.time.Duration;
@@ -18,6 +22,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import javax.sql.DataSource;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -30,6 +35,7 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
 import org.springframework.context.annotation.Primary;
+import org.springframework.core.PriorityOrdered;
 import org.springframework.jdbc.datasource.DataSourceTransactionManager;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.TransactionDefinition;
@@ -279,6 +285,30 @@ class InsideTransactionTest {
         });
     }
 
+    @Test
+    void aCallbackAfterTheCommitThatComesBeforeAllOthersIsNotInside() {
+        runner.withPropertyValues("lockkeeper.inside-transaction=fail").run(context -> {
+            LockTemplate locks = context.getBean(LockTemplate.class);
+            List<String> inside = new ArrayList<>();
+            context.getBean(TransactionTemplate.class)
+                    .executeWithoutResult(status -> TransactionSynchronizationManager.registerSynchronization(
+                            new FirstOfAll(() -> inside.add(reactionTo(locks)))));
+            assertThat(inside).containsExactly("nothing");
+        });
+    }
+
+    record FirstOfAll(Runnable action) implements TransactionSynchronization, PriorityOrdered {
+        @Override
+        public int getOrder() {
+            return HIGHEST_PRECEDENCE;
+        }
+
+        @Override
+        public void afterCommit() {
+            action.run();
+        }
+    }
+
     /** As entity callbacks do, which JPA calls when it flushes what is still to be written. */
     @ParameterizedTest
     @ValueSource(strings = {"warn", "fail", "release-after-completion"})
@@ -299,6 +329,43 @@ class InsideTransactionTest {
                     assertThat(inside).containsExactly(isKept ? "nothing" : reaction, isKept ? "held" : "free");
                     assertThat(isFree(context)).isTrue();
                 });
+    }
+
+    /** What the lock was for is committed: as with a reactive transaction, the caller hears of it after that. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void theLossOfALockThatIsFirstTakenInTheCommitIsToldAfterIt(boolean isFirst) {
+        runner.withUserConfiguration(Flushing.class)
+                .withPropertyValues("lockkeeper.inside-transaction=release-after-completion")
+                .run(context -> {
+                    Shop shop = context.getBean(Shop.class);
+                    LockTemplate locks = context.getBean(LockTemplate.class);
+                    TransactionTemplate transactions = context.getBean(TransactionTemplate.class);
+                    context.getBean(FlushingManager.class).flush = () -> {
+                        shop.sellOrFail();
+                        lose(context, locks);
+                    };
+                    assertThatExceptionOfType(LockLostException.class)
+                            .isThrownBy(() -> transactions.executeWithoutResult(status -> {
+                                if (!isFirst) {
+                                    locks.run("other", lease -> {});
+                                }
+                            }))
+                            .satisfies(lost -> assertThat(lost.name()).isEqualTo("stock"));
+                    context.getBean(FlushingManager.class).flush = () -> {
+                        shop.sell();
+                        lose(context, locks);
+                    };
+                    transactions.executeWithoutResult(status -> {});
+                });
+    }
+
+    /** Takes the lock that the transaction holds on, and waits until its loss is known. */
+    private static void lose(ApplicationContext context, LockTemplate locks) {
+        try (LockLease again = locks.acquire("stock")) {
+            context.getBean(LockInspector.class).forceRelease("stock");
+            Awaitility.await().pollInterval(Duration.ofMillis(5)).until(() -> !again.isHeld());
+        }
     }
 
     static class Flushing {
@@ -625,6 +692,11 @@ class InsideTransactionTest {
 
         @DistributedLocked("stock")
         public void sell() {
+            sales.add();
+        }
+
+        @DistributedLocked(name = "stock", onLost = LossPolicy.FAIL)
+        public void sellOrFail() {
             sales.add();
         }
 
