@@ -43,6 +43,9 @@ final class MethodLockSpecs {
     /** The classes of annotated methods by their short labels; no class where there are several. */
     private final Map<String, Class<?>> labels = new ConcurrentHashMap<>();
 
+    /** The signatures of annotated methods by their long labels; empty where there are several. */
+    private final Map<String, String> signatures = new ConcurrentHashMap<>();
+
     private final AttributeReader attributes;
 
     /** Made for the first annotated method. */
@@ -146,14 +149,19 @@ final class MethodLockSpecs {
         return specs.get(method.key());
     }
 
-    /** Tells of a method, so that methods of other classes which look the same to a reader have longer labels. */
+    /** Tells of a method, so that others which look the same to a reader have longer labels. */
     void announce(AnnotatedMethod method) {
         labels.merge(method.label(), method.declaringClass(), (one, other) -> one == other ? one : void.class);
+        signatures.merge(method.defaultName(), method.signature(), (one, other) -> one.equals(other) ? one : "");
     }
 
     private String label(AnnotatedMethod method) {
         announce(method);
-        return labels.get(method.label()) == method.declaringClass() ? method.label() : method.defaultName();
+        String name = labels.get(method.label()) == method.declaringClass() ? method.label() : method.defaultName();
+        String signature = method.signature();
+        return signature.equals(signatures.get(method.defaultName()))
+                ? name
+                : name + signature.substring(signature.indexOf('('));
     }
 
     private @Nullable MethodLockSpec resolve(AnnotatedMethod method, Faults faults) {

@@ -149,6 +149,29 @@ class InsideTransactionTest {
         });
     }
 
+    @Test
+    void warnNamesEachOfSeveralMethodsOfOneName() {
+        runner.withBean(Overloads.class).run(context -> {
+            Overloads overloads = context.getBean(Overloads.class);
+            context.getBean(TransactionTemplate.class).executeWithoutResult(status -> {
+                overloads.sell(1);
+                overloads.sell("a");
+                overloads.sell("b");
+            });
+            assertThat(log.lines()).hasSize(2);
+            assertThat(log.lines().get(0)).contains("Overloads.sell(int) asks for lock");
+            assertThat(log.lines().get(1)).contains("Overloads.sell(String) asks for lock");
+        });
+    }
+
+    static class Overloads {
+        @DistributedLocked("stock")
+        public void sell(int count) {}
+
+        @DistributedLocked("stock")
+        public void sell(String item) {}
+    }
+
     @ParameterizedTest
     @EnumSource
     void failRefusesTheLock(Form form) {
