@@ -15,6 +15,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedDeque;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
@@ -22,12 +23,12 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.beans.factory.support.RootBeanDefinition;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.context.ApplicationListener;
 import org.springframework.context.ConfigurableApplicationContext;
@@ -41,7 +42,6 @@ import org.springframework.transaction.TransactionExecution;
 import org.springframework.transaction.TransactionExecutionListener;
 import org.springframework.transaction.TransactionManager;
 import org.springframework.transaction.interceptor.TransactionAspectSupport;
-import org.springframework.transaction.support.AbstractPlatformTransactionManager;
 import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.transaction.support.TransactionSynchronizationUtils;
@@ -194,15 +194,20 @@ final class TransactionLocks implements TransactionSynchronization {
 
         private final AtomicLong looks = new AtomicLong(System.nanoTime() - LOOKS_AT_ONCE * LOOK_NANOS);
         private final InsideTransaction reaction;
+        private final GuardPostProcessor guards;
         private final Set<String> warned = ConcurrentHashMap.newKeySet();
 
-        Surroundings(InsideTransaction reaction) {
+        Surroundings(InsideTransaction reaction, GuardPostProcessor guards) {
             this.reaction = reaction;
+            this.guards = guards;
         }
 
         @Override
         public @Nullable Consumer<LockLease> beforeAcquisition(LockRequest request, boolean reentry) {
             CommitGuard.Purpose purpose = CommitGuard.purpose();
+            if (purpose.isGuarded()) {
+                guards.listenAgain();
+            }
             if (reaction == InsideTransaction.ALLOW
                     || !TransactionLocks.isTransactionOpen()
                     || purpose.hasOwnTransaction()) {
@@ -272,23 +277,12 @@ final class TransactionLocks implements TransactionSynchronization {
         }
     }
 
-    /**
-     * Lets no transaction commit that must not without its lock. A bean, so that Boot adds it to its managers; adds
-     * itself to every other one: when it is made, or where it was made too early, or is no bean, at the start. Those of
-     * a child are used by beans that the advisor of this context locks.
-     */
-    // No record: Spring compares post-processors, and a record's equals is made when it is first called, at some cost.
-    static final class TransactionGuard
-            implements TransactionExecutionListener,
-                    BeanPostProcessor,
-                    SmartInitializingSingleton,
-                    ApplicationListener<ContextRefreshedEvent> {
+    /** Lets no transaction commit that must not without its lock. Stateless: a manager may outlive the context. */
+    static final class TransactionGuard implements TransactionExecutionListener {
 
-        private final ConfigurableListableBeanFactory beans;
+        static final TransactionGuard INSTANCE = new TransactionGuard();
 
-        TransactionGuard(ConfigurableListableBeanFactory beans) {
-            this.beans = beans;
-        }
+        private TransactionGuard() {}
 
         @Override
         public void afterBegin(TransactionExecution transaction, @Nullable Throwable failure) {
@@ -308,11 +302,47 @@ final class TransactionLocks implements TransactionSynchronization {
                 TransactionLocks.beforeCommit();
             }
         }
+    }
+
+    /**
+     * Guards every manager: when it is made, or where it was made too early, or is no bean, at the start. Those of a
+     * child are used by beans that the advisor of this context locks. Before other post-processors, which may need a
+     * manager.
+     */
+    // No record: Spring compares post-processors, and a record's equals is made when it is first called, at some cost.
+    static final class GuardPostProcessor
+            implements BeanPostProcessor,
+                    PriorityOrdered,
+                    SmartInitializingSingleton,
+                    ApplicationListener<ContextRefreshedEvent> {
+
+        private final ConfigurableListableBeanFactory beans;
+        private final List<ConfigurableTransactionManager> listening = new CopyOnWriteArrayList<>();
+
+        GuardPostProcessor(ConfigurableListableBeanFactory beans) {
+            this.beans = beans;
+        }
 
         @Override
-        public Object postProcessAfterInitialization(Object bean, String beanName) {
-            guard(bean);
-            return bean;
+        public int getOrder() {
+            return HIGHEST_PRECEDENCE;
+        }
+
+        @Override
+        public Object postProcessAfterInitialization(Object bean, String name) {
+            if (bean instanceof TransactionAspectSupport aspect) {
+                guardManager(aspect);
+            }
+            if (!(bean instanceof TransactionManager)) {
+                return bean;
+            }
+            boolean isKnown = beans.containsBeanDefinition(name);
+            return guarded(
+                    bean,
+                    isKnown && beans.getMergedBeanDefinition(name) instanceof RootBeanDefinition definition
+                            ? definition.getResolvableType().resolve(Object.class)
+                            : Object.class,
+                    isKnown && beans.getMergedBeanDefinition(name).isSingleton());
         }
 
         @Override
@@ -331,10 +361,10 @@ final class TransactionLocks implements TransactionSynchronization {
 
         private void guardAll(ConfigurableListableBeanFactory factory) {
             for (String name : made(factory, TransactionManager.class)) {
-                guard(factory.getBean(name));
+                guarded(factory.getBean(name), Object.class, factory == beans && factory.isSingleton(name));
             }
             for (String name : made(factory, TransactionAspectSupport.class)) {
-                guard(factory.getBean(name, TransactionAspectSupport.class).getTransactionManager());
+                guardManager(factory.getBean(name, TransactionAspectSupport.class));
             }
         }
 
@@ -348,23 +378,39 @@ final class TransactionLocks implements TransactionSynchronization {
             return names;
         }
 
-        /** The listeners of a manager may be a list that cannot be added to. A proxy may have one that is no bean. */
-        private void guard(@Nullable Object bean) {
-            Object target = bean == null ? null : AopProxyUtils.getSingletonTarget(bean);
-            if (target != null && !(bean instanceof ConfigurableTransactionManager)) {
-                guard(target);
-            } else if (bean instanceof ConfigurableTransactionManager manager
-                    && CommitGuard.takesListeners(manager)
-                    && manager.getTransactionExecutionListeners().stream()
-                            .noneMatch(TransactionGuard.class::isInstance)) {
+        /** Guards a manager that may be no bean. */
+        private void guardManager(TransactionAspectSupport aspect) {
+            TransactionManager manager = aspect.getTransactionManager();
+            if (manager != null) {
+                aspect.setTransactionManager((TransactionManager) guarded(manager, TransactionManager.class, false));
+            }
+        }
+
+        /** Returns the manager, or what stands before it; a manager of this context has its guard for ever. */
+        private Object guarded(Object manager, Class<?> declared, boolean isKept) {
+            Object guarded = CommitGuard.guarded(manager, declared, beans);
+            for (Object each : CommitGuard.telling(guarded)) {
+                ConfigurableTransactionManager telling = (ConfigurableTransactionManager) each;
+                listen(telling);
+                if (isKept && !listening.contains(telling)) {
+                    listening.add(telling);
+                }
+            }
+            return guarded;
+        }
+
+        /** Listens again to the managers whose listeners the application has set after the start. */
+        void listenAgain() {
+            listening.forEach(GuardPostProcessor::listen);
+        }
+
+        /** The listeners of a manager may be a list that cannot be added to. */
+        private static void listen(ConfigurableTransactionManager manager) {
+            if (!manager.getTransactionExecutionListeners().contains(TransactionGuard.INSTANCE)) {
                 List<TransactionExecutionListener> listeners =
                         new ArrayList<>(manager.getTransactionExecutionListeners());
-                listeners.add(this);
+                listeners.add(TransactionGuard.INSTANCE);
                 manager.setTransactionExecutionListeners(listeners);
-                if (!(manager instanceof AbstractPlatformTransactionManager)) {
-                    // It may take listeners, and pass transactions on to another one without a call of theirs.
-                    CommitGuard.delegates(target == null ? manager : target).forEach(this::guard);
-                }
             }
         }
     }
@@ -374,14 +420,22 @@ final class TransactionLocks implements TransactionSynchronization {
 
         @Bean
         @ConditionalOnMissingBean
-        AcquisitionInterceptor acquisitionInterceptor(LockkeeperProperties properties) {
-            return new Surroundings(properties.insideTransaction());
+        AcquisitionInterceptor acquisitionInterceptor(
+                LockkeeperProperties properties, GuardPostProcessor lockTransactionGuardPostProcessor) {
+            return new Surroundings(properties.insideTransaction(), lockTransactionGuardPostProcessor);
+        }
+
+        /** A bean, so that Boot adds it to its managers. */
+        @Bean
+        @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+        static TransactionGuard lockTransactionGuard() {
+            return TransactionGuard.INSTANCE;
         }
 
         @Bean
         @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
-        static TransactionGuard lockTransactionGuard(GivenObjects lockkeeperGivenObjects) {
-            return new TransactionGuard(lockkeeperGivenObjects.beans());
+        static GuardPostProcessor lockTransactionGuardPostProcessor(GivenObjects lockkeeperGivenObjects) {
+            return new GuardPostProcessor(lockkeeperGivenObjects.beans());
         }
     }
 }

@@ -15,6 +15,7 @@ import java.util.Objects;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 
 /** What the transactions of the current thread must know of the calls of annotated methods on it. */
 public final class CommitGuard {
@@ -64,23 +65,25 @@ public final class CommitGuard {
     }
 
     /**
-     * Returns the transaction managers in the fields of another one.
+     * Returns the configurable managers that tell listeners of each commit, at which transactions of one may end.
      *
-     * @param manager a transaction manager, no proxy of one
-     * @return those to which it may pass transactions on
+     * @param manager a transaction manager, or a proxy of one
+     * @return itself, or those in its fields
      */
-    public static List<Object> delegates(Object manager) {
-        return MethodTransactions.delegates(manager);
+    public static List<Object> telling(Object manager) {
+        return MethodTransactions.telling(manager);
     }
 
     /**
-     * Returns whether a guard can be added to a transaction manager.
+     * Returns a transaction manager that asks whether the locks of its thread are held before another one commits.
      *
-     * @param manager a transaction manager, or anything else, which takes none
-     * @return whether it lets its listeners be set
+     * @param manager which may pass transactions on to any other one
+     * @param declared the type by which it may be injected; any class stands for its own
+     * @param beans where it is a bean
+     * @return the manager itself where it asks already, or nothing can be put around it
      */
-    public static boolean takesListeners(Object manager) {
-        return MethodTransactions.takesListeners(manager);
+    public static Object guarded(Object manager, Class<?> declared, ConfigurableListableBeanFactory beans) {
+        return MethodTransactions.guarded(manager, declared, new ProxyCheck(beans));
     }
 
     /** A call asks for its lock on this thread; null: it has its lock, or none. Others have no purpose. */

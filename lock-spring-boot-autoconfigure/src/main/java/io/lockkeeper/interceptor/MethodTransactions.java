@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.interceptor;
 
+import io.lockkeeper.LockLostException;
 import io.lockkeeper.annotation.DistributedLocked;
 import io.lockkeeper.annotation.LossPolicy;
+import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.Collections;
-import java.util.Comparator;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
+import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -25,16 +28,19 @@ import org.springframework.aop.Advisor;
 import org.springframework.aop.ProxyMethodInvocation;
 import org.springframework.aop.framework.Advised;
 import org.springframework.aop.framework.AopProxyUtils;
-import org.springframework.aop.support.AopUtils;
+import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.beans.BeansException;
 import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.ObjectFactory;
+import org.springframework.beans.factory.annotation.BeanFactoryAnnotationUtils;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.core.NativeDetector;
 import org.springframework.core.ResolvableType;
-import org.springframework.transaction.ConfigurableTransactionManager;
+import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.ReactiveTransactionManager;
 import org.springframework.transaction.TransactionManager;
+import org.springframework.transaction.TransactionStatus;
 import org.springframework.transaction.annotation.AnnotationTransactionAttributeSource;
 import org.springframework.transaction.annotation.Propagation;
 import org.springframework.transaction.interceptor.TransactionAspectSupport;
@@ -42,8 +48,12 @@ import org.springframework.transaction.interceptor.TransactionAttribute;
 import org.springframework.transaction.interceptor.TransactionInterceptor;
 import org.springframework.transaction.reactive.AbstractReactiveTransactionManager;
 import org.springframework.transaction.support.AbstractPlatformTransactionManager;
+import org.springframework.transaction.support.CallbackPreferringPlatformTransactionManager;
+import org.springframework.transaction.support.TransactionSynchronization;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.util.ClassUtils;
 import org.springframework.util.ReflectionUtils;
+import org.springframework.util.StringUtils;
 
 /** The transactions that annotated methods begin, in applications that have transactions. */
 final class MethodTransactions {
@@ -57,19 +67,14 @@ final class MethodTransactions {
     private static final List<Class<?>> FINDERS =
             List.of(ObjectFactory.class, BeanFactory.class, Supplier.class, Function.class);
 
+    private static final String UNGUARDED = "it does not extend AbstractPlatformTransactionManager, passes transactions"
+            + " on to none that does and that the start can see, and no proxy that asks before the commit can be put around"
+            + " its class";
+    private static final String REMEDY = "declare its bean with the type PlatformTransactionManager";
+
     private final ConfigurableListableBeanFactory beans;
     private final Set<Class<?>> warned = ConcurrentHashMap.newKeySet();
     private volatile boolean promised;
-
-    /** What the start sees of a manager, from the best to the worst. */
-    private enum Sight {
-        /** It asks before it commits, or every one does to which it passes transactions on. */
-        GUARDED,
-        /** It may find another one when it is called. */
-        UNSEEN,
-        /** It commits whatever is lost. */
-        UNGUARDED
-    }
 
     MethodTransactions(ConfigurableListableBeanFactory beans) {
         this.beans = beans;
@@ -99,17 +104,13 @@ final class MethodTransactions {
         boolean begins =
                 Annotations.isPropagation(method, Propagation.REQUIRED, Propagation.REQUIRES_NEW, Propagation.NESTED);
         TransactionManager manager = begins ? manager(method) : null;
-        Sight sight = manager == null ? Sight.GUARDED : sight(manager);
-        if (manager != null && sight == Sight.UNSEEN) {
-            warnOf(manager);
-        } else if (manager != null && sight == Sight.UNGUARDED) {
+        if (manager != null && !unguarded(manager).stream().allMatch(this::mayFindAnother)) {
             faults.add(
                     "onLost",
                     onLost + " promises that a transaction rolls back when the lock is lost, but "
-                            + manager.getClass().getName() + " would commit it, because it is no"
-                            + " ConfigurableTransactionManager that takes listeners, and delegates to no bean that is one",
-                    "Let the transaction be one of a manager that extends AbstractPlatformTransactionManager and is a bean,"
-                            + " or write onLost = REPORT and call LockContext.require().ensureHeld() at the end of it");
+                            + manager.getClass().getName() + " would commit it: " + UNGUARDED,
+                    "To be guarded, " + REMEDY
+                            + ", or write onLost = REPORT and call LockContext.require().ensureHeld() at the end of it");
         } else if (manager instanceof ReactiveTransactionManager && onLost == LossPolicy.FAIL) {
             log.warn(
                     "{} has onLost = FAIL and a reactive transaction, which commits although the lock is lost: let its last"
@@ -141,97 +142,70 @@ final class MethodTransactions {
     }
 
     private void warnOf(TransactionManager manager) {
-        Sight sight = sight(manager);
-        if (sight != Sight.GUARDED && warned.add(manager.getClass())) {
+        if (!unguarded(manager).isEmpty() && warned.add(manager.getClass())) {
             log.warn(
-                    "Transactions of {} commit although a lock with onLost = FAIL or INTERRUPT is lost, {}. End such"
-                            + " transactions with LockContext.require().ensureHeld(), or define a bean for the manager to"
-                            + " which it delegates. Said once for each class",
+                    "Transactions of {} commit although a lock with onLost = FAIL or INTERRUPT is lost: {}. End such"
+                            + " transactions with LockContext.require().ensureHeld(), or {}. Said once for each class",
                     manager.getClass().getName(),
-                    sight == Sight.UNSEEN
-                            ? "unless what it finds when it is called is a ConfigurableTransactionManager and a bean, which"
-                                    + " the start cannot see"
-                            : "because it is no ConfigurableTransactionManager that takes listeners, and delegates to no bean"
-                                    + " that is one");
+                    UNGUARDED,
+                    REMEDY);
         }
     }
 
-    private Sight sight(Object manager) {
-        return sight(manager, true, Collections.newSetFromMap(new IdentityHashMap<>()));
+    /** Returns the managers that commit whatever is lost, and at which transactions of one may end. */
+    private List<Object> unguarded(Object manager) {
+        ProxyCheck proxies = new ProxyCheck(beans);
+        return ends(manager, Collections.newSetFromMap(new IdentityHashMap<>()))
+                .filter(end -> !isTelling(end) && !isAsking(end) && !proxies.isMock(end))
+                .toList();
     }
 
-    /**
-     * The guard is added to beans, and to those inside of one that takes listeners. The worst of those to which a
-     * manager may pass transactions on counts.
-     */
-    private Sight sight(Object manager, boolean isReached, Set<Object> seen) {
+    static List<Object> telling(Object manager) {
+        return ends(manager, Collections.newSetFromMap(new IdentityHashMap<>()))
+                .filter(MethodTransactions::isTelling)
+                .toList();
+    }
+
+    /** Returns the managers at which transactions end: one that is asked, or those in its fields, at any depth. */
+    private static Stream<Object> ends(Object manager, Set<Object> seen) {
         Object target = target(manager);
-        if (new ProxyCheck(beans).isMock(manager)) {
-            // It commits nothing.
-            return Sight.GUARDED;
-        } else if (target == null) {
-            return isReached && manager instanceof ConfigurableTransactionManager ? Sight.GUARDED : Sight.UNSEEN;
-        }
-        boolean takesListeners = isReached && CommitGuard.takesListeners(target);
-        if (target instanceof AbstractPlatformTransactionManager
-                || target instanceof AbstractReactiveTransactionManager) {
-            return takesListeners ? Sight.GUARDED : Sight.UNGUARDED;
+        if (isAsking(manager) || target == null) {
+            return Stream.of(manager);
+        } else if (isTelling(target)) {
+            return Stream.of(target);
         } else if (!seen.add(target)) {
-            return Sight.GUARDED;
+            return Stream.empty();
         }
-        // Others may take listeners, and pass transactions on to another one without a call of theirs.
-        List<Object> delegates = delegates(target);
-        if (delegates.isEmpty() && takesListeners) {
-            return hasFinder(target) ? Sight.UNSEEN : Sight.GUARDED;
-        } else if (delegates.isEmpty()) {
-            return mayFindAnother(target) ? Sight.UNSEEN : Sight.UNGUARDED;
-        }
-        return delegates.stream()
-                .map(each -> sight(each, takesListeners || isBean(each), seen))
-                .max(Comparator.naturalOrder())
-                .orElseThrow();
+        List<Object> delegates = inFields(target, TransactionManager.class);
+        return delegates.isEmpty() ? Stream.of(target) : delegates.stream().flatMap(each -> ends(each, seen));
     }
 
-    static boolean takesListeners(Object manager) {
-        if (!(manager instanceof ConfigurableTransactionManager configurable)) {
-            return false;
-        }
-        try {
-            configurable.setTransactionExecutionListeners(
-                    new ArrayList<>(configurable.getTransactionExecutionListeners()));
-            return true;
-        } catch (UnsupportedOperationException refused) {
-            return false;
-        }
+    private static boolean isTelling(Object manager) {
+        return manager instanceof AbstractPlatformTransactionManager
+                || manager instanceof AbstractReactiveTransactionManager;
     }
 
-    private boolean isBean(Object manager) {
-        return made().anyMatch(known -> known == manager || target(known) == manager);
-    }
-
-    private static boolean hasFinder(Object manager) {
-        return FINDERS.stream().anyMatch(type -> !inFields(manager, type).isEmpty());
+    private static @Nullable Object target(Object manager) {
+        Object target = manager;
+        while (target instanceof Advised) {
+            target = AopProxyUtils.getSingletonTarget(target);
+        }
+        return target;
     }
 
     /** Whether a manager has something of which it may ask another one when it is called, or room for one. */
-    private static boolean mayFindAnother(Object manager) {
+    private boolean mayFindAnother(Object manager) {
         List<ResolvableType> fields = new ArrayList<>();
         ReflectionUtils.doWithFields(manager.getClass(), field -> fields.add(ResolvableType.forField(field)));
-        return hasFinder(manager) || fields.stream().anyMatch(MethodTransactions::isOfManagers);
+        return manager instanceof Advised
+                || FINDERS.stream().anyMatch(type -> !inFields(manager, type).isEmpty())
+                || fields.stream().anyMatch(MethodTransactions::isOfManagers);
     }
 
     private static boolean isOfManagers(ResolvableType type) {
         ResolvableType part = type.isArray() ? type.getComponentType() : type;
         return TransactionManager.class.isAssignableFrom(part.resolve(Object.class))
                 || Arrays.stream(part.getGenerics()).anyMatch(MethodTransactions::isOfManagers);
-    }
-
-    private static @Nullable Object target(Object manager) {
-        return AopUtils.isAopProxy(manager) ? AopProxyUtils.getSingletonTarget(manager) : manager;
-    }
-
-    static List<Object> delegates(Object manager) {
-        return inFields(manager, TransactionManager.class);
     }
 
     private static List<Object> inFields(Object manager, Class<?> type) {
@@ -260,21 +234,123 @@ final class MethodTransactions {
         }
     }
 
+    private static boolean isAsking(Object manager) {
+        for (Object each = manager; each instanceof Advised proxy; each = AopProxyUtils.getSingletonTarget(each)) {
+            if (proxy.indexOf(CommitAdvice.INSTANCE) >= 0) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    static Object guarded(Object manager, Class<?> declared, ProxyCheck proxies) {
+        if (!(manager instanceof PlatformTransactionManager)
+                || manager instanceof CallbackPreferringPlatformTransactionManager
+                || isTelling(Objects.requireNonNullElse(target(manager), manager))
+                || isAsking(manager)
+                || proxies.isMock(manager)
+                || NativeDetector.inNativeImage()) {
+            return manager;
+        }
+        if (manager instanceof Advised proxy && !proxy.isFrozen()) {
+            proxy.addAdvice(0, CommitAdvice.INSTANCE);
+            return manager;
+        }
+        Class<?> type = manager.getClass();
+        boolean isByClass = !declared.isInterface() || !declared.isInstance(manager);
+        if (isByClass
+                && (!ProxyCheck.isExtensible(type)
+                        || Arrays.stream(ReflectionUtils.getAllDeclaredMethods(type))
+                                .anyMatch(MethodTransactions::isNotForProxies))) {
+            return manager;
+        }
+        ProxyFactory proxy = new ProxyFactory(manager);
+        proxy.setProxyTargetClass(isByClass);
+        proxy.addAdvice(CommitAdvice.INSTANCE);
+        return proxy.getProxy(type.getClassLoader());
+    }
+
+    /** A proxy, which has no values in its fields, would run such a method itself. */
+    private static boolean isNotForProxies(Method method) {
+        return Modifier.isFinal(method.getModifiers())
+                && (method.getModifiers() & (Modifier.STATIC | Modifier.PRIVATE)) == 0
+                && method.getDeclaringClass() != Object.class;
+    }
+
+    /** Asks whether the locks of the thread are held before a manager commits, by itself or by another one. */
+    private static final class CommitAdvice implements MethodInterceptor, TransactionSynchronization {
+
+        private static final CommitAdvice INSTANCE = new CommitAdvice();
+
+        @Override
+        public @Nullable Object invoke(MethodInvocation call) throws Throwable {
+            if (call.getMethod().getName().equals("commit")
+                    && call.getThis() instanceof PlatformTransactionManager manager
+                    && call.getArguments()[0] instanceof TransactionStatus status) {
+                try {
+                    CommitGuard.ensureHeld();
+                } catch (LockLostException lost) {
+                    rollback(manager, status, lost);
+                    throw lost;
+                }
+                if (TransactionSynchronizationManager.isSynchronizationActive()) {
+                    // Asked again after others have written what they have kept until the commit.
+                    TransactionSynchronizationManager.registerSynchronization(this);
+                }
+            }
+            return call.proceed();
+        }
+
+        @Override
+        public void beforeCommit(boolean readOnly) {
+            CommitGuard.ensureHeld();
+        }
+
+        private static void rollback(
+                PlatformTransactionManager manager, TransactionStatus status, LockLostException lost) {
+            try {
+                manager.rollback(status);
+            } catch (RuntimeException | Error failure) {
+                lost.addSuppressed(failure);
+            }
+        }
+    }
+
     /** Returns the manager of a method's own transaction; null where it cannot be known yet, or there is none. */
     private @Nullable TransactionManager manager(AnnotatedMethod method) {
-        if (!Arrays.stream(managers()).allMatch(this::isMade)) {
-            return null;
-        }
         try {
             return beans.getBeanProvider(TransactionInterceptor.class).stream()
                     .findFirst()
-                    .map(interceptor -> new Annotations(beans, interceptor).manager(method))
+                    .map(interceptor -> new Annotations(beans, interceptor))
+                    .filter(found -> isMade(method, found))
+                    .map(found -> found.manager(method))
                     .orElse(null);
         } catch (BeansException ambiguous) {
             // The first call says so.
             log.debug("The transaction manager of {} could not be found", method, ambiguous);
             return null;
         }
+    }
+
+    /** Returns whether no manager that is still to be made, as lazy ones are, can be that of a method. */
+    private boolean isMade(AnnotatedMethod method, Annotations found) {
+        List<String> later =
+                Arrays.stream(managers()).filter(name -> !isMade(name)).toList();
+        TransactionAttribute attribute = Annotations.attribute(method);
+        String qualifier = attribute == null ? null : attribute.getQualifier();
+        if (StringUtils.hasText(qualifier)) {
+            return later.stream()
+                    .noneMatch(name -> BeanFactoryAnnotationUtils.isQualifierMatch(qualifier::equals, name, beans));
+        }
+        return later.isEmpty()
+                || found.getTransactionManager() != null
+                || (Arrays.stream(managers()).anyMatch(this::isPrimary)
+                        && later.stream().noneMatch(this::isPrimary));
+    }
+
+    private boolean isPrimary(String name) {
+        return beans.containsBeanDefinition(name)
+                && beans.getMergedBeanDefinition(name).isPrimary();
     }
 
     /** Finds transactions as Spring does. Only loaded where they are there. */

@@ -122,7 +122,7 @@ record ProxyCheck(ConfigurableListableBeanFactory beans) {
     }
 
     /** Also where the class is abstract: a bean is of another one below it. */
-    private static boolean isExtensible(Class<?> beanClass) {
+    static boolean isExtensible(Class<?> beanClass) {
         return Modifier.isAbstract(beanClass.getModifiers())
                 || (!isFinal(beanClass)
                         && Arrays.stream(beanClass.getDeclaredConstructors())

@@ -9,7 +9,11 @@ import io.lockkeeper.LockLease;
 import io.lockkeeper.LockLostException;
 import io.lockkeeper.annotation.DistributedLocked;
 import io.lockkeeper.annotation.LossPolicy;
+import io.lockkeeper.autoconfigure.LockkeeperAutoConfiguration;
 import io.lockkeeper.interceptor.SalesDatabase.Sales;
+import java.lang.ref.WeakReference;
+import java.sql.Connection;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
@@ -39,6 +43,8 @@ import org.springframework.beans.factory.support.RootBeanDefinition;
 import org.springframework.boot.LazyInitializationBeanFactoryPostProcessor;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.boot.test.util.TestPropertyValues;
+import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
@@ -47,17 +53,22 @@ import org.springframework.context.annotation.Primary;
 import org.springframework.context.support.GenericApplicationContext;
 import org.springframework.core.Ordered;
 import org.springframework.core.PriorityOrdered;
+import org.springframework.jdbc.datasource.ConnectionHolder;
 import org.springframework.jdbc.datasource.DataSourceTransactionManager;
+import org.springframework.transaction.CannotCreateTransactionException;
 import org.springframework.transaction.ConfigurableTransactionManager;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.TransactionExecutionListener;
 import org.springframework.transaction.TransactionStatus;
+import org.springframework.transaction.TransactionSystemException;
 import org.springframework.transaction.annotation.EnableTransactionManagement;
 import org.springframework.transaction.annotation.TransactionManagementConfigurer;
 import org.springframework.transaction.annotation.Transactional;
 import org.springframework.transaction.support.AbstractPlatformTransactionManager;
 import org.springframework.transaction.support.SimpleTransactionStatus;
+import org.springframework.transaction.support.TransactionSynchronization;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.transaction.support.TransactionTemplate;
 import org.springframework.util.ClassUtils;
 
@@ -167,7 +178,7 @@ class TransactionGuardTest {
             runner.withUserConfiguration(Delegated.class).withBean(shop).run(context -> assertThat(
                             context.getStartupFailure())
                     .hasMessageContaining("onLost: FAIL promises that a transaction rolls back")
-                    .hasMessageContaining(Delegating.class.getName()));
+                    .hasMessageContaining(Hidden.class.getName()));
         }
     }
 
@@ -205,7 +216,7 @@ class TransactionGuardTest {
                     assertThat(log.lines())
                             .singleElement()
                             .asString()
-                            .startsWith("WARN Transactions of " + Delegating.class.getName());
+                            .startsWith("WARN Transactions of " + Hidden.class.getName());
                 });
     }
 
@@ -227,9 +238,11 @@ class TransactionGuardTest {
         public void sell() {}
     }
 
-    @Test
-    void aManagerThatDelegatesToAGuardedBeanIsGuarded() {
-        runner.withUserConfiguration(DelegatedToBean.class)
+    /** No proxy can be put around it, as it may be injected by its class, which is final. */
+    @ParameterizedTest
+    @ValueSource(classes = {DelegatedToBean.class, DelegatedToNoBean.class})
+    void theManagerInsideOfOneOfAFinalClassIsGuarded(Class<?> managers) {
+        runner.withUserConfiguration(managers)
                 .withBean(Shop.class)
                 .withBean(BeginningShop.class)
                 .run(context -> {
@@ -264,33 +277,191 @@ class TransactionGuardTest {
         }
     }
 
-    /** It takes listeners and calls none of them, and the guard does not find the one that it passes them on to. */
-    @Test
-    void aManagerThatTakesListenersAndFindsAnotherWhenItIsCalledIsNamed() {
-        runner.withUserConfiguration(TakenAndFound.class).withBean(Shop.class).run(context -> {
-            assertThat(context).hasNotFailed();
-            assertThat(log.lines())
-                    .singleElement()
-                    .asString()
-                    .startsWith("WARN Transactions of " + TakingAndFinding.class.getName())
-                    .contains("which the start cannot see", "ensureHeld()");
-        });
+    /** It takes listeners and calls none of them, and nothing finds the one that it passes transactions on to. */
+    @ParameterizedTest
+    @ValueSource(classes = {TakenAndFound.class, FoundElsewhere.class, OfUnknownAnnotations.class})
+    void aManagerThatFindsAnotherThatIsNoBeanIsGuarded(Class<?> managers) {
+        runner.withUserConfiguration(managers)
+                .withBean(Shop.class)
+                .withBean(BeginningShop.class)
+                .run(context -> {
+                    assertThat(context).hasNotFailed();
+                    Sales sales = context.getBean(Sales.class);
+                    assertRollback(context.getBean(Shop.class), sales);
+                    TransactionTemplate transactions =
+                            new TransactionTemplate(context.getBean(PlatformTransactionManager.class));
+                    if (managers != OfUnknownAnnotations.class) {
+                        assertThatExceptionOfType(LockLostException.class)
+                                .isThrownBy(() -> context.getBean(BeginningShop.class)
+                                        .sell(() -> transactions.executeWithoutResult(status -> {
+                                            sales.add();
+                                            loseHere(context.getBean(LockInspector.class));
+                                        })));
+                        assertThat(sales.committed()).isZero();
+                    }
+                    context.getBean(Shop.class).sell();
+                    assertThat(sales.committed()).isEqualTo(1);
+                    assertThat(log.lines()).isEmpty();
+                });
     }
 
     static class TakenAndFound {
         @Bean
         @Primary
-        PlatformTransactionManager taking(DataSource dataSource) {
+        Taking taking(DataSource dataSource) {
             PlatformTransactionManager manager = new DataSourceTransactionManager(dataSource);
-            return new TakingAndFinding(() -> manager);
+            return new Taking((Supplier<PlatformTransactionManager>) () -> manager);
         }
     }
 
-    static class TakingAndFinding extends Taking {
-
-        TakingAndFinding(Supplier<PlatformTransactionManager> managers) {
-            super(managers);
+    static class FoundElsewhere {
+        @Bean
+        @Primary
+        PlatformTransactionManager choosing(DataSource dataSource) {
+            PlatformTransactionManager manager = new DataSourceTransactionManager(dataSource);
+            return new Choosing<>("tenant", name -> manager);
         }
+    }
+
+    record OfUnknownAnnotations(DataSource dataSource) implements TransactionManagementConfigurer {
+        @Override
+        public PlatformTransactionManager annotationDrivenTransactionManager() {
+            PlatformTransactionManager manager = new DataSourceTransactionManager(dataSource);
+            return new Choosing<>("tenant", name -> manager);
+        }
+    }
+
+    /** The loss comes after the body and after the first look, while the transaction is being committed. */
+    @Test
+    void aManagerThatFindsAnotherIsAskedAsLateAsCanBe() {
+        runner.withUserConfiguration(FoundElsewhere.class)
+                .withBean(BeginningShop.class)
+                .run(context -> {
+                    Sales sales = context.getBean(Sales.class);
+                    LockInspector inspector = context.getBean(LockInspector.class);
+                    TransactionTemplate transactions =
+                            new TransactionTemplate(context.getBean(PlatformTransactionManager.class));
+                    assertThatExceptionOfType(LockLostException.class)
+                            .isThrownBy(() -> context.getBean(BeginningShop.class)
+                                    .sell(() -> transactions.executeWithoutResult(status -> {
+                                        sales.add();
+                                        TransactionSynchronizationManager.registerSynchronization(
+                                                new TransactionSynchronization() {
+                                                    @Override
+                                                    public void beforeCommit(boolean readOnly) {
+                                                        loseHere(inspector);
+                                                    }
+                                                });
+                                    })));
+                    assertThat(sales.committed()).isZero();
+                });
+    }
+
+    private static void loseHere(LockInspector inspector) {
+        try {
+            LockedApplication.lose(inspector, "stock");
+        } catch (InterruptedException interrupt) {
+            throw new IllegalStateException(interrupt);
+        }
+    }
+
+    /** It is of a final class. */
+    @Test
+    void aManagerThatMayFindAnotherAndCannotBeGuardedIsNamedAndNotRefused() {
+        runner.withUserConfiguration(FoundByFinalClass.class)
+                .withBean(Shop.class)
+                .run(context -> {
+                    assertThat(context).hasNotFailed();
+                    assertThat(log.lines())
+                            .singleElement()
+                            .asString()
+                            .startsWith("WARN Transactions of " + Finding.class.getName())
+                            .contains("declare its bean with the type PlatformTransactionManager", "ensureHeld()");
+                });
+    }
+
+    static class FoundByFinalClass {
+        @Bean
+        @Primary
+        Finding finding(ObjectProvider<DataSourceTransactionManager> managers) {
+            return new Finding(managers);
+        }
+    }
+
+    @Test
+    void aManagerMayBeInjectedByItsClass() {
+        runner.withUserConfiguration(TakenAndFound.class).run(context -> assertThat(context.getBean(Taking.class))
+                .isSameAs(context.getBean(PlatformTransactionManager.class)));
+        runner.withUserConfiguration(Delegated.class).run(context -> assertThat(context.getBean(Hidden.class))
+                .isSameAs(context.getBean(PlatformTransactionManager.class)));
+    }
+
+    @Test
+    void listenersThatAreSetAfterTheStartDoNotTakeTheGuardAway() {
+        runner.withBean(Shop.class).run(context -> {
+            DataSourceTransactionManager manager = context.getBean(DataSourceTransactionManager.class);
+            manager.setTransactionExecutionListeners(List.of(new TransactionExecutionListener() {}));
+            assertRollback(context.getBean(Shop.class), context.getBean(Sales.class));
+            assertThat(manager.getTransactionExecutionListeners()).hasSize(2);
+        });
+    }
+
+    @Test
+    void theManagerOfAParentDoesNotKeepAClosedChild() {
+        new ApplicationContextRunner()
+                .withUserConfiguration(SalesDatabase.class)
+                .run(parent -> {
+                    WeakReference<?> child = closedChild(parent);
+                    assertGuardedOnce(parent.getBean(PlatformTransactionManager.class));
+                    Awaitility.await().until(() -> {
+                        System.gc();
+                        return child.refersTo(null);
+                    });
+                });
+    }
+
+    private static WeakReference<?> closedChild(ApplicationContext parent) {
+        AnnotationConfigApplicationContext child = new AnnotationConfigApplicationContext();
+        child.setParent(parent);
+        TestPropertyValues.of("lockkeeper.store=memory").applyTo(child);
+        child.register(LockkeeperAutoConfiguration.class, Transactions.class, Shop.class);
+        child.refresh();
+        assertRollback(child.getBean(Shop.class), child.getBean(Sales.class));
+        child.close();
+        return new WeakReference<>(child.getBeanFactory());
+    }
+
+    @Test
+    void aLazyManagerBesideOneThatWouldCommitDoesNotHideIt() {
+        runner.withUserConfiguration(Delegated.class, Late.class)
+                .withBean(Shop.class)
+                .run(context -> assertThat(context.getStartupFailure())
+                        .hasMessageContaining("onLost: FAIL promises that a transaction rolls back")
+                        .hasMessageContaining(Hidden.class.getName()));
+        runner.withUserConfiguration(Delegated.class, Late.class)
+                .withBean(NamingShop.class)
+                .run(context -> assertThat(context).hasNotFailed());
+        runner.withUserConfiguration(Late.class)
+                .withUserConfiguration(NotPrimary.class)
+                .withBean(NamingLateShop.class)
+                .run(context -> {
+                    assertThat(context).hasNotFailed();
+                    assertThat(context.getBeanFactory().containsSingleton("late"))
+                            .isFalse();
+                });
+    }
+
+    static class NotPrimary {
+        @Bean
+        Hidden hidden(DataSource dataSource) {
+            return Hidden.of(dataSource);
+        }
+    }
+
+    static class NamingLateShop {
+        @Transactional("late")
+        @DistributedLocked(name = "stock", onLost = LossPolicy.FAIL)
+        public void sell() {}
     }
 
     @ParameterizedTest
@@ -361,21 +532,9 @@ class TransactionGuardTest {
         }
     }
 
-    @Test
-    void aManagerThatFindsAnotherWhenItIsCalledIsNamed() {
-        runner.withUserConfiguration(Found.class).withBean(Shop.class).run(context -> {
-            assertThat(context).hasNotFailed();
-            assertThat(log.lines())
-                    .singleElement()
-                    .asString()
-                    .startsWith("WARN Transactions of " + Finding.class.getName())
-                    .contains("which the start cannot see", "ensureHeld()");
-            assertRollback(context.getBean(Shop.class), context.getBean(Sales.class));
-        });
-    }
-
     @ParameterizedTest
-    @ValueSource(classes = {TwoLevels.class, InArray.class, Nested.class})
+    @ValueSource(
+            classes = {TwoLevels.class, InArray.class, Nested.class, Found.class, LazyDelegate.class, ByFunction.class})
     void aManagerThatDelegatesToAGuardedBeanAtAnyDepthIsGuarded(Class<?> managers) {
         runner.withUserConfiguration(managers).withBean(Shop.class).run(context -> {
             assertThat(context).hasNotFailed();
@@ -432,20 +591,6 @@ class TransactionGuardTest {
         }
     }
 
-    @ParameterizedTest
-    @ValueSource(classes = {LazyDelegate.class, ByFunction.class})
-    void aManagerWhoseOtherOneCannotBeSeenIsNamedAndNotRefused(Class<?> managers) {
-        runner.withUserConfiguration(managers).withBean(Shop.class).run(context -> {
-            assertThat(context).hasNotFailed();
-            assertThat(log.lines())
-                    .singleElement()
-                    .asString()
-                    .startsWith("WARN Transactions of ")
-                    .contains("which the start cannot see", "ensureHeld()");
-            assertRollback(context.getBean(Shop.class), context.getBean(Sales.class));
-        });
-    }
-
     static class LazyDelegate {
         @Bean
         @Primary
@@ -477,21 +622,14 @@ class TransactionGuardTest {
                 });
     }
 
-    @Test
-    void aManagerThatRefusesListenersIsNotGuarded() {
-        runner.withUserConfiguration(Refusing.class)
-                .withBean(BeginningShop.class)
-                .run(context -> {
-                    assertThat(context).hasNotFailed();
-                    assertThat(log.lines())
-                            .singleElement()
-                            .asString()
-                            .startsWith("WARN Transactions of " + RefusingManager.class.getName());
-                });
-        runner.withUserConfiguration(Refusing.class).withBean(Shop.class).run(context -> assertThat(
-                        context.getStartupFailure())
-                .hasMessageContaining("onLost: FAIL promises that a transaction rolls back")
-                .hasMessageContaining(RefusingManager.class.getName()));
+    @ParameterizedTest
+    @ValueSource(classes = {Refusing.class, CommittingByItself.class})
+    void aManagerThatRefusesListenersIsGuarded(Class<?> managers) {
+        runner.withUserConfiguration(managers).withBean(Shop.class).run(context -> {
+            assertThat(context).hasNotFailed();
+            assertRollback(context.getBean(Shop.class), context.getBean(Sales.class));
+            assertThat(log.lines()).isEmpty();
+        });
     }
 
     static class Refusing {
@@ -515,22 +653,13 @@ class TransactionGuardTest {
     }
 
     @Test
-    void aManagerThatCommitsByItselfIsRefused() {
-        runner.withBean("own", Own.class, Own::new, definition -> definition.setPrimary(true))
-                .withBean(Shop.class)
-                .run(context -> assertThat(context.getStartupFailure())
-                        .hasMessageContaining("onLost: FAIL promises that a transaction rolls back")
-                        .hasMessageContaining(Own.class.getName()));
-    }
-
-    @Test
     void aMethodThatNamesAnotherManagerIsNot() {
         runner.withUserConfiguration(Delegated.class).withBean(NamingShop.class).run(context -> {
             assertThat(context).hasNotFailed();
             assertThat(log.lines())
                     .singleElement()
                     .asString()
-                    .startsWith("WARN Transactions of " + Delegating.class.getName())
+                    .startsWith("WARN Transactions of " + Hidden.class.getName())
                     .contains("ensureHeld()");
         });
     }
@@ -542,14 +671,14 @@ class TransactionGuardTest {
                 .run(context -> assertThat(log.lines())
                         .singleElement()
                         .asString()
-                        .startsWith("WARN Transactions of " + Delegating.class.getName()));
+                        .startsWith("WARN Transactions of " + Hidden.class.getName()));
         runner.withUserConfiguration(Delegated.class)
                 .withInitializer(context ->
                         context.addBeanFactoryPostProcessor(new LazyInitializationBeanFactoryPostProcessor()))
                 .withBean(BeginningShop.class)
                 .run(context -> {
                     assertThat(log.lines()).hasSize(1);
-                    context.getBean("delegating");
+                    context.getBean("hidden");
                     assertThat(log.lines()).hasSize(2);
                 });
     }
@@ -680,10 +809,19 @@ class TransactionGuardTest {
         }
     }
 
+    /** Nothing can be put around it: it may be injected by its class, which is final. */
     static class Delegated {
         @Bean
         @Primary
-        PlatformTransactionManager delegating(DataSource dataSource) {
+        Hidden hidden(DataSource dataSource) {
+            return Hidden.of(dataSource);
+        }
+    }
+
+    static class DelegatedToNoBean {
+        @Bean
+        @Primary
+        Delegating delegating(DataSource dataSource) {
             return new Delegating(new DataSourceTransactionManager(dataSource));
         }
     }
@@ -691,7 +829,7 @@ class TransactionGuardTest {
     static class DelegatedToBean {
         @Bean
         @Primary
-        PlatformTransactionManager delegating(DataSourceTransactionManager manager) {
+        Delegating delegating(DataSourceTransactionManager manager) {
             return new Delegating(manager);
         }
     }
@@ -747,22 +885,91 @@ class TransactionGuardTest {
         }
     }
 
+    static class CommittingByItself {
+        @Bean
+        @Primary
+        Own own(DataSource dataSource) {
+            return new Own(dataSource);
+        }
+    }
+
+    /** It knows no synchronizations. */
     static class Own implements PlatformTransactionManager {
 
-        // It finds no other manager by these.
-        final Object resource = new Object();
-        final List<String> names = List.of();
+        private final DataSource dataSource;
 
-        @Override
-        public TransactionStatus getTransaction(TransactionDefinition definition) {
-            return new SimpleTransactionStatus();
+        Own(DataSource dataSource) {
+            this.dataSource = dataSource;
         }
 
         @Override
-        public void commit(TransactionStatus status) {}
+        public TransactionStatus getTransaction(TransactionDefinition definition) {
+            try {
+                ConnectionHolder connection = new ConnectionHolder(dataSource.getConnection());
+                connection.getConnection().setAutoCommit(false);
+                TransactionSynchronizationManager.bindResource(dataSource, connection);
+                return new SimpleTransactionStatus();
+            } catch (SQLException failure) {
+                throw new CannotCreateTransactionException("no connection", failure);
+            }
+        }
 
         @Override
-        public void rollback(TransactionStatus status) {}
+        public void commit(TransactionStatus status) {
+            end(Connection::commit);
+        }
+
+        @Override
+        public void rollback(TransactionStatus status) {
+            end(Connection::rollback);
+        }
+
+        private void end(End end) {
+            ConnectionHolder connection =
+                    (ConnectionHolder) TransactionSynchronizationManager.unbindResource(dataSource);
+            try (Connection ending = connection.getConnection()) {
+                end.of(ending);
+            } catch (SQLException failure) {
+                throw new TransactionSystemException("not ended", failure);
+            }
+        }
+
+        private interface End {
+            void of(Connection connection) throws SQLException;
+        }
+    }
+
+    /** Nothing can see the manager that it passes transactions on to. */
+    record Hidden(TransactionOperation getting, Committing committing, Committing rollingBack)
+            implements PlatformTransactionManager {
+
+        static Hidden of(DataSource dataSource) {
+            PlatformTransactionManager manager = new DataSourceTransactionManager(dataSource);
+            return new Hidden(manager::getTransaction, manager::commit, manager::rollback);
+        }
+
+        @Override
+        public TransactionStatus getTransaction(TransactionDefinition definition) {
+            return getting.apply(definition);
+        }
+
+        @Override
+        public void commit(TransactionStatus status) {
+            committing.apply(status);
+        }
+
+        @Override
+        public void rollback(TransactionStatus status) {
+            rollingBack.apply(status);
+        }
+
+        interface TransactionOperation {
+            TransactionStatus apply(TransactionDefinition definition);
+        }
+
+        interface Committing {
+            void apply(TransactionStatus status);
+        }
     }
 
     record Delegating(PlatformTransactionManager manager) implements PlatformTransactionManager {
@@ -844,7 +1051,9 @@ class TransactionGuardTest {
 
     static class BeginningShop {
         @DistributedLocked(name = "stock", onLost = LossPolicy.FAIL)
-        public void sell() {}
+        public void sell(Runnable transaction) {
+            transaction.run();
+        }
 
         @DistributedLocked(name = "stock", onLost = LossPolicy.INTERRUPT)
         public void buy() {}
