@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.Executor;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -51,10 +52,10 @@ public final class LeaseManager implements LockManager {
     public static LockManager create(LockStore store, Settings settings) {
         Scheduler.OnThread scheduler = new Scheduler.OnThread("lockkeeper-timer");
         // Nothing that runs there waits for anything: callbacks, which may block, do not.
-        RetryingExecutor background =
-                new RetryingExecutor(DaemonThreads.limited("lockkeeper-command", 2), null, scheduler);
+        ThreadPoolExecutor commands = DaemonThreads.limited("lockkeeper-command", 2);
+        RetryingExecutor background = new RetryingExecutor(commands, null, scheduler);
         // Runs what a user's executor refuses; what blocks there may let the rest wait.
-        Executor refused = DaemonThreads.limited("lockkeeper-refused", 32);
+        ThreadPoolExecutor refused = DaemonThreads.limited("lockkeeper-refused", 32);
         RetryingExecutor callbacks = new RetryingExecutor(settings.urgent(), refused, scheduler);
         RetryingExecutor completions = new RetryingExecutor(settings.executor(), refused, scheduler);
         EngineContext context = new EngineContext(
@@ -81,6 +82,8 @@ public final class LeaseManager implements LockManager {
             background.close();
             callbacks.close();
             completions.close();
+            DaemonThreads.letGo(commands);
+            DaemonThreads.letGo(refused);
         });
     }
 

@@ -27,11 +27,16 @@ public final class DaemonThreads {
     }
 
     /** Returns an executor with so many threads at most, whose names begin with a given one; further work queues. */
-    public static ExecutorService limited(String name, int threads) {
+    public static ThreadPoolExecutor limited(String name, int threads) {
         ThreadPoolExecutor executor = new ThreadPoolExecutor(
                 threads, threads, IDLE_SECONDS, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), factory(name));
         executor.allowCoreThreadTimeOut(true);
         return executor;
+    }
+
+    /** Lets the threads of an executor end as soon as they are idle. What it is given from now on still runs. */
+    public static void letGo(ThreadPoolExecutor executor) {
+        executor.setKeepAliveTime(1, TimeUnit.MILLISECONDS);
     }
 
     /** Returns a factory of daemon threads whose names begin with a given one. */

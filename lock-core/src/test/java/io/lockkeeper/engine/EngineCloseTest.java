@@ -188,10 +188,10 @@ class EngineCloseTest {
                 throw new IllegalStateException("gone");
             }
         };
-        Set<Thread> before = timers();
+        Set<Thread> before = threads("lockkeeper-timer");
         LockTemplate closing = LockTemplate.builder(failing).build();
         closing.run("stock", lease -> {});
-        Set<Thread> started = timers();
+        Set<Thread> started = threads("lockkeeper-timer");
         started.removeAll(before);
         assertThat(started).isNotEmpty();
 
@@ -234,9 +234,27 @@ class EngineCloseTest {
         }
     }
 
-    private static Set<Thread> timers() {
+    @Test
+    void theThreadsOfCommandsEndWithTheTemplate() {
+        Set<Thread> before = threads("lockkeeper-command");
+        LockTemplate closing = template(new MemoryLockStore());
+        LockLease lease = closing.acquire("stock");
+        // A command in the background.
+        closing.inspector().forceRelease("stock");
+        Awaitility.await().until(() -> !lease.isHeld());
+        Set<Thread> started = threads("lockkeeper-command");
+        started.removeAll(before);
+        assertThat(started).isNotEmpty();
+
+        closing.close();
+
+        Awaitility.await().atMost(Duration.ofSeconds(5)).untilAsserted(() -> assertThat(started)
+                .noneMatch(Thread::isAlive));
+    }
+
+    private static Set<Thread> threads(String name) {
         return Thread.getAllStackTraces().keySet().stream()
-                .filter(thread -> thread.getName().startsWith("lockkeeper-timer"))
+                .filter(thread -> thread.getName().startsWith(name))
                 .collect(Collectors.toCollection(HashSet::new));
     }
 }
