@@ -16,8 +16,11 @@ import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.context.ApplicationContext;
+import org.springframework.context.ApplicationListener;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Role;
+import org.springframework.context.event.ContextClosedEvent;
 import org.springframework.util.ClassUtils;
 
 /** Puts {@link LockFaults} between the template of the application under test and its store. */
@@ -34,6 +37,17 @@ public final class LockFaultsAutoConfiguration {
     @Bean
     LockListener lockFaultsListener(LockFaults faults) {
         return faults.listener();
+    }
+
+    /** While the store can still be asked: it may be that of other applications, too. */
+    @Bean
+    @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+    static ApplicationListener<ContextClosedEvent> lockFaultsEnd(LockFaults faults, ApplicationContext application) {
+        return closed -> {
+            if (closed.getApplicationContext() == application) {
+                faults.clear();
+            }
+        };
     }
 
     @Bean

@@ -11,7 +11,9 @@ import org.junit.jupiter.api.extension.AfterAllCallback;
 import org.junit.jupiter.api.extension.AfterEachCallback;
 import org.junit.jupiter.api.extension.BeforeAllCallback;
 import org.junit.jupiter.api.extension.BeforeEachCallback;
+import org.junit.jupiter.api.extension.BeforeTestExecutionCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
+import org.junit.jupiter.api.extension.ExtensionContext.Namespace;
 import org.junit.jupiter.api.extension.ParameterContext;
 import org.junit.jupiter.api.extension.ParameterResolver;
 import org.springframework.beans.factory.NoSuchBeanDefinitionException;
@@ -33,7 +35,14 @@ import org.springframework.test.context.junit.jupiter.SpringExtension;
  * }</pre>
  */
 public final class LockFaultsExtension
-        implements ParameterResolver, BeforeAllCallback, BeforeEachCallback, AfterEachCallback, AfterAllCallback {
+        implements ParameterResolver,
+                BeforeAllCallback,
+                BeforeEachCallback,
+                BeforeTestExecutionCallback,
+                AfterEachCallback,
+                AfterAllCallback {
+
+    private static final Namespace FAULTS = Namespace.create(LockFaultsExtension.class);
 
     private final boolean inMemory;
 
@@ -116,12 +125,34 @@ public final class LockFaultsExtension
     @Override
     public void beforeEach(ExtensionContext test) {
         reopen();
-        faults(test).testBegins();
+        begin(test);
     }
 
+    /** Spring may have made another application meanwhile. */
+    @Override
+    public void beforeTestExecution(ExtensionContext test) {
+        begin(test);
+    }
+
+    private void begin(ExtensionContext test) {
+        LockFaults faults = faults(test);
+        LockFaults before = (LockFaults) test.getStore(FAULTS).get(this);
+        if (faults != before) {
+            if (before != null) {
+                before.testEnds();
+            }
+            faults.testBegins();
+            test.getStore(FAULTS).put(this, faults);
+        }
+    }
+
+    /** The application may be closed: Spring would make another one for whoever asks it. */
     @Override
     public void afterEach(ExtensionContext test) {
-        faults(test).testEnds();
+        LockFaults faults = (LockFaults) test.getStore(FAULTS).remove(this);
+        if (faults != null) {
+            faults.testEnds();
+        }
         if (classes.get() == 0) {
             close();
         }

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.mockito.ArgumentMatchers.any;
+import static org.mockito.Mockito.doAnswer;
 import static org.mockito.Mockito.mock;
 import static org.mockito.Mockito.when;
 
@@ -20,8 +22,11 @@ import io.lockkeeper.store.ReleaseReply;
 import io.lockkeeper.store.StoreException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtensionContext;
@@ -40,7 +45,7 @@ class KitInApplicationsTest {
                     AutoConfigurations.of(LockkeeperAutoConfiguration.class, LockFaultsAutoConfiguration.class))
             .withPropertyValues("lockkeeper.store=memory");
 
-    private final ExtensionContext test = mock(ExtensionContext.class);
+    private final ExtensionContext test = test();
 
     @Test
     void aStoreIsInjectedByItsClass() {
@@ -69,6 +74,20 @@ class KitInApplicationsTest {
                         .hasSize(1);
             }
         });
+    }
+
+    /** Others may use the same store after that. */
+    @Test
+    void whatIsHeldEndsWithTheApplication() {
+        AtomicReference<MemoryLockStore> peer = new AtomicReference<>();
+        runner.run(context -> {
+            context.getBean(LockFaults.class).hold("left over");
+            peer.set(context.getBean(MemoryLockStore.class).peer());
+        });
+        try (LockTemplate elsewhere = LockTemplate.builder(peer.get()).build()) {
+            assertThat(elsewhere.tryRun(LockRequest.of("left over").withWaitTime(Duration.ZERO), lease -> {}))
+                    .isTrue();
+        }
     }
 
     @Test
@@ -101,9 +120,10 @@ class KitInApplicationsTest {
         LockFaults faults = (LockFaults) extension.resolveParameter(parameter(), test);
         faults.storeDown();
         CompletableFuture.runAsync(() -> {
-                    extension.beforeEach(test);
+                    ExtensionContext other = test();
+                    extension.beforeEach(other);
                     faults.hold("left over");
-                    extension.afterEach(test);
+                    extension.afterEach(other);
                 })
                 .join();
         assertThat(isDown(extension.template())).isTrue();
@@ -200,6 +220,19 @@ class KitInApplicationsTest {
             down.close();
             assertThat(waiting).succeedsWithin(Duration.ofSeconds(20));
         }
+    }
+
+    private static ExtensionContext test() {
+        Map<Object, Object> values = new ConcurrentHashMap<>();
+        ExtensionContext.Store store = mock(ExtensionContext.Store.class);
+        when(store.get(any())).thenAnswer(call -> values.get(call.getArgument(0)));
+        when(store.remove(any())).thenAnswer(call -> values.remove(call.getArgument(0)));
+        doAnswer(call -> values.put(call.getArgument(0), call.getArgument(1)))
+                .when(store)
+                .put(any(), any());
+        ExtensionContext test = mock(ExtensionContext.class);
+        when(test.getStore(any())).thenReturn(store);
+        return test;
     }
 
     private static ParameterContext parameter() {
