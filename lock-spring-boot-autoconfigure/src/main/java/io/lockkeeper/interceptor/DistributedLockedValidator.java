@@ -37,6 +37,8 @@ import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.config.InstantiationAwareBeanPostProcessor;
 import org.springframework.beans.factory.support.AbstractBeanDefinition;
+import org.springframework.beans.factory.support.MergedBeanDefinitionPostProcessor;
+import org.springframework.beans.factory.support.RootBeanDefinition;
 import org.springframework.context.ApplicationListener;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.event.ContextRefreshedEvent;
@@ -54,6 +56,7 @@ import org.springframework.util.CollectionUtils;
 public final class DistributedLockedValidator
         implements SmartInitializingSingleton,
                 InstantiationAwareBeanPostProcessor,
+                MergedBeanDefinitionPostProcessor,
                 ApplicationListener<ContextRefreshedEvent> {
 
     private static final Logger log = LoggerFactory.getLogger(DistributedLocked.class);
@@ -365,6 +368,22 @@ public final class DistributedLockedValidator
         faults.add(
                 "is not locked, because Spring puts no proxy around the bean " + names,
                 "Write the annotation on a method of another bean, or use LockTemplate");
+    }
+
+    /** All that is told of a bean with a synthetic definition; those of this context were seen at the start. */
+    @Override
+    public void postProcessMergedBeanDefinition(RootBeanDefinition definition, Class<?> type, String name) {
+        if (definition.isSynthetic()
+                && definition.getDecoratedDefinition() == null
+                && (started || !beans.containsBeanDefinition(name))
+                && !woven
+                && hasAnnotatedMethods(type)
+                && !switchedOff.getAsBoolean()) {
+            warnOfBare(
+                    type,
+                    "a definition of it, which is inside of another one or came after the start, is synthetic, and Spring"
+                            + " puts no proxy around such a bean");
+        }
     }
 
     @Override

@@ -271,6 +271,60 @@ class UnlockedBeansTest {
                 });
     }
 
+    /** No post-processor sees them but one that is told of merged definitions. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void aSyntheticDefinitionThatTheStartDoesNotSeeIsWarnedOf(boolean isInner) {
+        runner().withInitializer(context -> {
+                    if (isInner) {
+                        RootBeanDefinition holder = new RootBeanDefinition(Holder.class);
+                        holder.getPropertyValues().add("shop", synthetic(Shop.class));
+                        ((GenericApplicationContext) context).registerBeanDefinition("holder", holder);
+                    }
+                })
+                .run(context -> {
+                    assertThat(context).hasNotFailed();
+                    GenericApplicationContext application =
+                            (GenericApplicationContext) context.getSourceApplicationContext();
+                    if (!isInner) {
+                        application.registerBeanDefinition("late", synthetic(Shop.class));
+                        application.registerBeanDefinition("again", synthetic(Shop.class));
+                        application.getBean("late");
+                        application.getBean("again");
+                    }
+                    assertThat(log.lines())
+                            .singleElement()
+                            .asString()
+                            .startsWith("WARN The methods with @DistributedLocked of " + Shop.class.getName())
+                            .contains("is synthetic, and Spring puts no proxy around such a bean");
+                });
+        runner().withPropertyValues("lockkeeper.enabled=false").run(context -> {
+            GenericApplicationContext application = (GenericApplicationContext) context.getSourceApplicationContext();
+            application.registerBeanDefinition("late", synthetic(Shop.class));
+            int before = log.lines().size();
+            application.getBean("late");
+            assertThat(log.lines()).hasSize(before);
+        });
+    }
+
+    private static RootBeanDefinition synthetic(Class<?> type) {
+        RootBeanDefinition definition = new RootBeanDefinition(type);
+        definition.setSynthetic(true);
+        return definition;
+    }
+
+    static class Holder {
+        private Shop shop;
+
+        public Shop getShop() {
+            return shop;
+        }
+
+        public void setShop(Shop shop) {
+            this.shop = shop;
+        }
+    }
+
     /** Spring Cloud makes it so for its refresh scope. */
     @Test
     void aScopedProxyOfASyntheticDefinitionIsNoAlarm() {
@@ -286,8 +340,7 @@ class UnlockedBeansTest {
     }
 
     private static void define(ConfigurableApplicationContext context, String kind, Class<?> type) {
-        RootBeanDefinition definition = new RootBeanDefinition(type);
-        definition.setSynthetic(true);
+        RootBeanDefinition definition = synthetic(type);
         definition.setLazyInit(kind.equals("lazy"));
         definition.setScope(kind.equals("prototype") ? "prototype" : "singleton");
         ((GenericApplicationContext) context).registerBeanDefinition("synthetic", definition);
