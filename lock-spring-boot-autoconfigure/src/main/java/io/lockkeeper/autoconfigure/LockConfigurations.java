@@ -92,9 +92,9 @@ final class LockConfigurations {
             if (bound(values, "store", StoreType.REDIS) == StoreType.MEMORY) {
                 return names(LockStoreConfiguration.Memory.class);
             }
-            boolean isQuorum = values.bind("lockkeeper.redis.quorum.nodes", Bindable.listOf(String.class))
-                    .map(nodes -> !nodes.isEmpty())
-                    .orElse(false);
+            boolean isQuorum = !values.bind("lockkeeper.redis.quorum.nodes", Bindable.listOf(String.class))
+                    .orElse(List.of())
+                    .isEmpty();
             if (isQuorum && !ClassUtils.isPresent("io.lockkeeper.quorum.QuorumLockStore", loader)) {
                 return names(LockStoreConfiguration.MissingQuorum.class);
             }
@@ -177,8 +177,13 @@ final class LockConfigurations {
                     .shutdownWait(properties.shutdown().waitTime())
                     .instanceName(Objects.requireNonNullElse(properties.instanceName(), application))
                     .serviceName(application);
-            listeners.orderedStream().forEach(builder::listener);
-            interceptor.ifAvailable(builder::interceptor);
+            for (LockListener each : listeners.orderedStream().toList()) {
+                builder.listener(each);
+            }
+            AcquisitionInterceptor around = interceptor.getIfAvailable();
+            if (around != null) {
+                builder.interceptor(around);
+            }
             if (beans.containsBean(EXECUTOR)) {
                 builder.executor(beans.getBean(EXECUTOR, Executor.class));
             }
@@ -189,7 +194,7 @@ final class LockConfigurations {
         private static UnaryOperator<Runnable> decorator(ObjectProvider<TaskDecorator> beans) {
             List<TaskDecorator> decorators = new ArrayList<>();
             boolean propagates = false;
-            for (TaskDecorator each : (Iterable<TaskDecorator>) beans.orderedStream()::iterator) {
+            for (TaskDecorator each : beans.orderedStream().toList()) {
                 decorators.add(each);
                 propagates |= each instanceof ContextPropagatingTaskDecorator;
             }

@@ -51,9 +51,10 @@ final class LockingSummary implements ApplicationListener<ContextRefreshedEvent>
         }
         warnOfCaches(context.getEnvironment());
         if (!LockConfigurations.isSwitchedOff(beans)) {
-            int count = beans.getBeanProvider(DistributedLockedValidator.class).stream()
-                    .mapToInt(DistributedLockedValidator::methods)
-                    .sum();
+            int count = 0;
+            for (DistributedLockedValidator each : beans.getBeanProvider(DistributedLockedValidator.class)) {
+                count += each.methods();
+            }
             String methods = count == 1 ? "1 method" : count + " methods";
             for (String name : beans.getBeanNamesForType(LockOperations.class, true, false)) {
                 Object operations = made(name);
@@ -96,7 +97,8 @@ final class LockingSummary implements ApplicationListener<ContextRefreshedEvent>
         }
         Optional<LockStore> store =
                 operations instanceof LockTemplate template ? template.store() : Optional.<LockStore>empty();
-        String where = store.map(Object::toString).orElse(operations == null ? "what its first use opens" : "no store");
+        String where = operations == null ? "what its first use opens" : "no store";
+        where = store.isPresent() ? store.get().toString() : where;
         if (operations instanceof LockTemplate && store.isEmpty()) {
             log.warn(
                     "The bean '{}' of the application runs everything unlocked: {} with @DistributedLocked run at the"

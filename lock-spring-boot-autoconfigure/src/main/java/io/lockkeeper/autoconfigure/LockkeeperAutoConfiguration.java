@@ -5,7 +5,8 @@ import io.lockkeeper.LockInspector;
 import io.lockkeeper.LockOperations;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.store.LockStore;
-import java.util.stream.Stream;
+import java.util.Iterator;
+import java.util.Objects;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
@@ -54,11 +55,13 @@ public final class LockkeeperAutoConfiguration {
     @ConditionalOnSingleCandidate(LockTemplate.class)
     LockInspector lockInspector(ObjectProvider<LockTemplate> templates) {
         // A later auto-configuration may have added templates behind the one that was the only candidate.
-        LockTemplate unique = templates.getIfUnique();
+        LockTemplate template = templates.getIfUnique();
+        if (template == null) {
+            Iterator<LockTemplate> all = templates.iterator();
+            template = all.hasNext() ? all.next() : null;
+        }
         // A mock in the place of the template has none, or is no template; the application starts with it.
-        return Stream.concat(Stream.ofNullable(unique), templates.stream())
-                .findFirst()
-                .map(LockTemplate::inspector)
-                .orElseGet(LockInspector::withoutLocking);
+        LockInspector inspector = template == null ? null : template.inspector();
+        return Objects.requireNonNullElse(inspector, LockInspector.withoutLocking());
     }
 }

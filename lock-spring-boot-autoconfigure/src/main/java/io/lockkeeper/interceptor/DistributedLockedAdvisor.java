@@ -52,8 +52,12 @@ public final class DistributedLockedAdvisor extends StaticMethodMatcherPointcutA
 
     @Override
     public boolean matches(Method method, Class<?> targetClass) {
-        boolean isAnnotated = methods.computeIfAbsent(
-                new MethodClassKey(method, targetClass), unknown -> AnnotatedMethod.find(method, targetClass) != null);
+        MethodClassKey key = new MethodClassKey(method, targetClass);
+        Boolean isAnnotated = methods.get(key);
+        if (isAnnotated == null) {
+            isAnnotated = AnnotatedMethod.find(method, targetClass) != null;
+            methods.put(key, isAnnotated);
+        }
         // A class that cannot be proxied would stop the start here; the validator says so together with all the rest.
         return isAnnotated && proxies.isPossible(targetClass);
     }
@@ -83,9 +87,11 @@ public final class DistributedLockedAdvisor extends StaticMethodMatcherPointcutA
         Boolean known = candidates.get(type);
         if (known == null) {
             Class<?> parent = type.getSuperclass();
-            known = isDeclaredIn(type)
-                    || (parent != null && isCandidate(parent))
-                    || Arrays.stream(type.getInterfaces()).anyMatch(this::isCandidate);
+            known = isDeclaredIn(type) || (parent != null && isCandidate(parent));
+            // A loop: each lambda costs the start a class.
+            for (Class<?> each : type.getInterfaces()) {
+                known |= isCandidate(each);
+            }
             candidates.put(type, known);
         }
         return known;

@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.BooleanSupplier;
@@ -80,8 +81,8 @@ public final class DistributedLockedValidator
     /** Beans that were made before that could be checked, and that the start does not see. */
     private final Collection<Beans> unchecked = new ConcurrentLinkedQueue<>();
 
-    /** Classes of which the factory makes an object that is no bean, and locks it. */
-    private final Set<Class<?>> made = ConcurrentHashMap.newKeySet();
+    /** Classes, by name, of which the factory makes an object that is no bean, and locks it. */
+    private final Map<String, Class<?>> made = new ConcurrentHashMap<>();
 
     /** Classes of which objects were named that are no beans, each with the reason. */
     private final Set<List<Object>> bare = ConcurrentHashMap.newKeySet();
@@ -136,17 +137,26 @@ public final class DistributedLockedValidator
                         .add(name);
             }
         }
-        types.keySet().forEach(each -> addOfClass(each.type(), wrong));
-        Collection<Beans> all = types.values();
-        all.removeIf(each -> each.methods().isEmpty());
-        all.forEach(each -> each.methods().forEach(advisor.specs()::announce));
-        methods = all.stream().mapToInt(each -> each.methods().size()).sum();
+        // Loops, here and below: each lambda costs the start a class.
+        Collection<Beans> all = new ArrayList<>();
+        int count = 0;
+        for (Beans each : types.values()) {
+            addOfClass(each.type().type(), wrong);
+            if (!each.methods().isEmpty()) {
+                all.add(each);
+                count += each.methods().size();
+                each.methods().forEach(advisor.specs()::announce);
+            }
+        }
+        methods = count;
         boolean isOff = switchedOff.getAsBoolean();
         if (!isOff) {
             requireParts(all);
         }
         started = true;
-        all.forEach(each -> check(each, isOff));
+        for (Beans each : all) {
+            check(each, isOff);
+        }
         for (Beans each : unchecked) {
             if (!checked.contains(each.type().type())) {
                 wrong.addAll(checkAnnotations(each, isOff));
@@ -389,7 +399,7 @@ public final class DistributedLockedValidator
     @Override
     public @Nullable Object postProcessBeforeInstantiation(Class<?> type, String name) {
         if (name.equals(type.getName()) && !isBean(name) && advisor.isCandidate(type)) {
-            made.add(type);
+            made.put(name, type);
         }
         return null;
     }
@@ -402,7 +412,7 @@ public final class DistributedLockedValidator
             if (!woven && advisor.isCandidate(bean.getClass())) {
                 instantiated.put(name, bean.getClass());
             }
-        } else if (hasNameOfClass && !made.contains(bean.getClass()) && isBare(bean)) {
+        } else if (hasNameOfClass && made.get(name) != bean.getClass() && isBare(bean)) {
             warnOfBare(bean.getClass(), "an object of it was autowired, and is itself no bean");
         }
         return true;
@@ -461,7 +471,7 @@ public final class DistributedLockedValidator
                         "the bean '" + beanName + "' has an object of it inside, which is itself no bean");
             }
         }
-        made.removeIf(each -> each.getName().equals(beanName));
+        made.remove(beanName);
         List<DistributedLockedFault> faults = new ArrayList<>(0);
         Class<?> type = instantiated.remove(beanName);
         if (type != null && !type.isInstance(bean)) {
@@ -638,12 +648,15 @@ public final class DistributedLockedValidator
         if (woven) {
             return;
         }
-        List<String> unlocked = Arrays.stream(beans.getSingletonNames())
-                .filter(name -> given.contains(name) || !beans.containsBeanDefinition(name))
-                .filter(name -> hasAnnotatedMethods(beans.getType(name, false)))
-                .filter(name -> proxies.isMissing(name) && !proxies.isMock(beans.getSingleton(name)))
-                .sorted()
-                .toList();
+        Set<String> unlocked = new TreeSet<>();
+        for (String name : beans.getSingletonNames()) {
+            if ((given.contains(name) || !beans.containsBeanDefinition(name))
+                    && hasAnnotatedMethods(beans.getType(name, false))
+                    && proxies.isMissing(name)
+                    && !proxies.isMock(beans.getSingleton(name))) {
+                unlocked.add(name);
+            }
+        }
         if (!unlocked.isEmpty()) {
             log.warn(
                     "The methods with @DistributedLocked of {} are not locked: these objects were handed to the"
