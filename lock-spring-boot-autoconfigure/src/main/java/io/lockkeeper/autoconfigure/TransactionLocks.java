@@ -36,6 +36,7 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Role;
 import org.springframework.context.event.ContextRefreshedEvent;
+import org.springframework.core.Ordered;
 import org.springframework.core.PriorityOrdered;
 import org.springframework.transaction.ConfigurableTransactionManager;
 import org.springframework.transaction.TransactionExecution;
@@ -306,13 +307,13 @@ final class TransactionLocks implements TransactionSynchronization {
 
     /**
      * Guards every manager: when it is made, or where it was made too early, or is no bean, at the start. Those of a
-     * child are used by beans that the advisor of this context locks. Before other post-processors, which may need a
-     * manager.
+     * child are used by beans that the advisor of this context locks. Comes right after the auto-proxy creator, which
+     * sees the manager itself, and before other post-processors, which may need it.
      */
     // No record: Spring compares post-processors, and a record's equals is made when it is first called, at some cost.
     static final class GuardPostProcessor
             implements BeanPostProcessor,
-                    PriorityOrdered,
+                    Ordered,
                     SmartInitializingSingleton,
                     ApplicationListener<ContextRefreshedEvent> {
 
@@ -325,7 +326,7 @@ final class TransactionLocks implements TransactionSynchronization {
 
         @Override
         public int getOrder() {
-            return HIGHEST_PRECEDENCE;
+            return HIGHEST_PRECEDENCE + 1;
         }
 
         @Override

@@ -18,6 +18,7 @@ import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
@@ -30,8 +31,13 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.mockito.Mockito;
+import org.springframework.aop.Advisor;
+import org.springframework.aop.ClassFilter;
+import org.springframework.aop.MethodBeforeAdvice;
 import org.springframework.aop.config.AopConfigUtils;
 import org.springframework.aop.framework.ProxyFactory;
+import org.springframework.aop.support.ComposablePointcut;
+import org.springframework.aop.support.DefaultPointcutAdvisor;
 import org.springframework.beans.BeansException;
 import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
@@ -314,6 +320,14 @@ class TransactionGuardTest {
         }
     }
 
+    static class TakenByInterface {
+        @Bean
+        @Primary
+        PlatformTransactionManager taking(DataSource dataSource) {
+            return new TakenAndFound().taking(dataSource);
+        }
+    }
+
     static class FoundElsewhere {
         @Bean
         @Primary
@@ -354,6 +368,30 @@ class TransactionGuardTest {
                                                 });
                                     })));
                     assertThat(sales.committed()).isZero();
+                });
+    }
+
+    /** It sees the class of the manager, and not a proxy by interfaces before it. */
+    @Test
+    void adviceOfTheApplicationForTheClassOfAManagerRuns() {
+        AtomicInteger commits = new AtomicInteger();
+        DefaultPointcutAdvisor counting = new DefaultPointcutAdvisor(
+                new ComposablePointcut((ClassFilter) Taking.class::isAssignableFrom),
+                (MethodBeforeAdvice) (method, arguments, target) -> {
+                    if (method.getName().equals("commit")) {
+                        commits.incrementAndGet();
+                    }
+                });
+        runner.withUserConfiguration(TakenByInterface.class)
+                .withBean("counting", Advisor.class, () -> counting)
+                .withBean(Shop.class)
+                .run(context -> {
+                    assertThat(context).hasNotFailed();
+                    context.getBean(Shop.class).sell();
+                    assertThat(commits).hasValue(1);
+                    assertThatExceptionOfType(LockLostException.class)
+                            .isThrownBy(context.getBean(Shop.class)::sellAndLose);
+                    assertThat(context.getBean(Sales.class).committed()).isEqualTo(1);
                 });
     }
 
