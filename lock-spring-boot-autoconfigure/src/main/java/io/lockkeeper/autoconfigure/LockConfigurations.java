@@ -300,13 +300,7 @@ final class LockConfigurations {
     }
 
     /** Spring Boot registers an auto-proxy creator only with {@code spring.aop.auto}. */
-    static final class AutoProxyCreatorRegistrar implements ImportBeanDefinitionRegistrar {
-
-        private final Environment environment;
-
-        AutoProxyCreatorRegistrar(Environment environment) {
-            this.environment = environment;
-        }
+    record AutoProxyCreatorRegistrar(Environment environment) implements ImportBeanDefinitionRegistrar {
 
         @Override
         public void registerBeanDefinitions(AnnotationMetadata importing, BeanDefinitionRegistry registry) {
