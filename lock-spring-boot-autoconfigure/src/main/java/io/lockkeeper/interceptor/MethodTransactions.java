@@ -257,11 +257,11 @@ final class MethodTransactions {
             return manager;
         }
         Class<?> type = manager.getClass();
-        boolean isByClass = !declared.isInterface() || !declared.isInstance(manager);
-        if (isByClass
-                && (!ProxyCheck.isExtensible(type)
-                        || Arrays.stream(ReflectionUtils.getAllDeclaredMethods(type))
-                                .anyMatch(MethodTransactions::isNotForProxies))) {
+        // It may be injected by its class, whatever its bean is declared as.
+        boolean isByClass = ProxyCheck.isExtensible(type)
+                && Arrays.stream(ReflectionUtils.getAllDeclaredMethods(type))
+                        .noneMatch(MethodTransactions::isNotForProxies);
+        if (!isByClass && !(declared.isInterface() && declared.isInstance(manager))) {
             return manager;
         }
         ProxyFactory proxy = new ProxyFactory(manager);

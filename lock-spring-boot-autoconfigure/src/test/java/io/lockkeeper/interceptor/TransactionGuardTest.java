@@ -430,6 +430,8 @@ class TransactionGuardTest {
     void aManagerMayBeInjectedByItsClass() {
         runner.withUserConfiguration(TakenAndFound.class).run(context -> assertThat(context.getBean(Taking.class))
                 .isSameAs(context.getBean(PlatformTransactionManager.class)));
+        runner.withUserConfiguration(TakenByInterface.class).run(context -> assertThat(context.getBean(Taking.class))
+                .isSameAs(context.getBean(PlatformTransactionManager.class)));
         runner.withUserConfiguration(Delegated.class).run(context -> assertThat(context.getBean(Hidden.class))
                 .isSameAs(context.getBean(PlatformTransactionManager.class)));
     }
