@@ -59,6 +59,18 @@ class FaultProxyTest {
     }
 
     @Test
+    void aRefusalThatComesBeforeAnyRequestReachesTheClient() {
+        try (RespConnection control = server.connect()) {
+            control.command("CONFIG", "SET", "maxclients", "1");
+            try (RespConnection refused = connect(SOON)) {
+                assertThatThrownBy(refused::receive).hasMessageContaining("max number of clients");
+            } finally {
+                control.command("CONFIG", "SET", "maxclients", "10000");
+            }
+        }
+    }
+
+    @Test
     void onlyMatchingRequestsAreHitAndOnlySoOften() {
         Fault fault =
                 proxy.when(INCR.and(RedisRequest.containing("orders"))).times(2).delayReply(Duration.ZERO);

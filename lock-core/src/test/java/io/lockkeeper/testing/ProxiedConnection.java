@@ -124,7 +124,9 @@ final class ProxiedConnection {
     }
 
     private void reply(RespReader.Frame frame) throws InterruptedException {
-        Fault fault = isUnasked(frame) ? null : pending.remove().orElse(null);
+        // A server may refuse a client before any request of it has come, as one does that has too many clients.
+        Optional<Fault> asked = isUnasked(frame) ? null : pending.poll();
+        Fault fault = asked == null ? null : asked.orElse(null);
         if (fault == null) {
             send(frame);
             return;
