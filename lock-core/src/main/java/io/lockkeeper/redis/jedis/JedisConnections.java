@@ -9,7 +9,6 @@ import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
@@ -174,9 +173,9 @@ public final class JedisConnections {
     public static @Nullable ScriptRunner scripts(
             JedisConnectionFactory factory, Duration limit, ScheduledExecutorService timer) {
         boolean single = !factory.isRedisSentinelAware() && !factory.isRedisClusterAware();
-        AtomicInteger found = new AtomicInteger();
+        Reconnects reconnects = new Reconnects();
         return single && !isClientCustomized(factory.getClientConfiguration())
-                ? new JedisPipelines(() -> new JedisPipeline(limit, () -> link(factory, limit), found, timer))
+                ? new JedisPipelines(() -> new JedisPipeline(limit, () -> link(factory, limit), reconnects, timer))
                 : null;
     }
 

@@ -20,7 +20,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
@@ -78,10 +77,9 @@ final class JedisPipeline implements ScriptRunner {
 
     private volatile @Nullable Link link;
 
-    /** How often a connection to the server, of this pipeline or another one, was found to be of no use. */
-    private final AtomicInteger found;
+    private final Reconnects reconnects;
 
-    /** The same number when the link was made: with another one it is no better. */
+    /** How many connections had been found to be of no use when the link was made: with another number it is none. */
     private volatile int foundBefore;
 
     /** What is under way; without a leader, what an error left undone: the next leader begins with that. */
@@ -90,11 +88,11 @@ final class JedisPipeline implements ScriptRunner {
     private volatile boolean closed;
 
     /** Creates a pipeline whose connection is made when it is needed. */
-    JedisPipeline(Duration limit, Supplier<Link> connect, AtomicInteger found, ScheduledExecutorService timer) {
+    JedisPipeline(Duration limit, Supplier<Link> connect, Reconnects reconnects, ScheduledExecutorService timer) {
         this.limit = limit;
         this.shortestLead = Math.min(SHORTEST_LEAD_NANOS, limit.toNanos() / 2);
         this.connect = connect;
-        this.found = found;
+        this.reconnects = reconnects;
         this.timer = timer;
     }
 
@@ -119,7 +117,7 @@ final class JedisPipeline implements ScriptRunner {
     }
 
     boolean isOpen() {
-        return link != null && foundBefore == found.get();
+        return link != null && foundBefore == reconnects.found.get();
     }
 
     /** Sends a command; where its caller waits, the answer is there when this returns, or the caller's time is over. */
@@ -216,6 +214,10 @@ final class JedisPipeline implements ScriptRunner {
         boolean isOfNoUse = false;
         for (Command command = current.next(); command != null; command = current.next()) {
             Object reply = open.read();
+            if (!open.hasWorked && !(reply instanceof RuntimeException)) {
+                open.hasWorked = true;
+                reconnects.worked();
+            }
             boolean isRefused = Failures.isOfReplica(reply) || Failures.isOfPassword(reply);
             isOfNoUse |= isRefused;
             if (isRefused && command.mayGoElsewhere()) {
@@ -229,8 +231,8 @@ final class JedisPipeline implements ScriptRunner {
         if (isOfNoUse) {
             // Whatever has this address now, this connection leads to a server that was a master once; or has no
             // password. So do those that were made with it.
-            found.compareAndSet(foundBefore, foundBefore + 1);
-            drop();
+            reconnects.found.compareAndSet(foundBefore, foundBefore + 1);
+            end(open);
         }
     }
 
@@ -249,8 +251,9 @@ final class JedisPipeline implements ScriptRunner {
 
     /** What waits for a connection that cannot be made fails, and is not tried again at once. */
     private Link connect() {
+        reconnects.await(() -> closed);
         try {
-            int before = found.get();
+            int before = reconnects.found.get();
             Link made = connect.get();
             foundBefore = before;
             link = made;
@@ -260,6 +263,7 @@ final class JedisPipeline implements ScriptRunner {
             }
             return made;
         } catch (RuntimeException | Error failure) {
+            reconnects.failed();
             for (Command next = waiting.poll(); next != null; next = waiting.poll()) {
                 next.fail(failure);
             }
@@ -274,7 +278,11 @@ final class JedisPipeline implements ScriptRunner {
             return;
         }
         Link open = link;
-        drop();
+        if (open == null || left.wasAbandoned()) {
+            drop();
+        } else {
+            end(open);
+        }
         for (Command command = left.next(); command != null; command = left.next()) {
             if (left.wasAbandoned()) {
                 command.notAwaited();
@@ -287,6 +295,14 @@ final class JedisPipeline implements ScriptRunner {
             left.answered++;
         }
         batch = null;
+    }
+
+    /** Ends a connection that failed: the next one is made at once, unless this one never was of any use. */
+    private void end(Link failed) {
+        drop();
+        if (!failed.hasWorked) {
+            reconnects.failed();
+        }
     }
 
     private void drop() {
@@ -558,6 +574,9 @@ final class JedisPipeline implements ScriptRunner {
 
         private final Connection connection;
         private volatile @Nullable Socket socket;
+
+        /** Whether anything but an error was answered over it: a server may refuse a client by the first answer. */
+        boolean hasWorked;
 
         /** Connects; fails as Jedis does. */
         Link(HostAndPort server, JedisClientConfig config) {

@@ -51,7 +51,7 @@ class JedisPipelineTest {
     private final FaultProxy network = FaultProxy.inFrontOf(server);
     private final ScheduledExecutorService timer = Executors.newScheduledThreadPool(1, DaemonThreads.factory("timer"));
     private final ExecutorService callers = Executors.newCachedThreadPool(DaemonThreads.factory("caller"));
-    private JedisPipeline pipeline = new JedisPipeline(LIMIT, () -> link(network.port()), new AtomicInteger(), timer);
+    private JedisPipeline pipeline = new JedisPipeline(LIMIT, () -> link(network.port()), new Reconnects(), timer);
 
     private static RedisServer serverWithUser() {
         RedisServer server = RedisServer.start();
@@ -218,7 +218,7 @@ class JedisPipelineTest {
             }
         };
         try {
-            pipeline = new JedisPipeline(LIMIT, () -> link(network.port()), new AtomicInteger(), closing);
+            pipeline = new JedisPipeline(LIMIT, () -> link(network.port()), new Reconnects(), closing);
             ask("first");
             Awaitility.await().until(() -> closing.getCompletedTaskCount() == closing.getTaskCount());
             armed.set(true);
@@ -244,7 +244,7 @@ class JedisPipelineTest {
             }
         };
         try {
-            pipeline = new JedisPipeline(LIMIT, () -> link(network.port()), new AtomicInteger(), faulty);
+            pipeline = new JedisPipeline(LIMIT, () -> link(network.port()), new Reconnects(), faulty);
             assertThatExceptionOfType(StackOverflowError.class).isThrownBy(() -> pipeline.call(command("TIME")));
             Fault silent = network.when(RedisRequest.command("ECHO")).hold();
             CompletableFuture<Object> held = pipeline.call(command("ECHO", "text"));

@@ -4,6 +4,7 @@ package io.lockkeeper.redis.jedis;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lockkeeper.LockLease;
+import io.lockkeeper.LockStoreException;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.ReleaseResult;
 import io.lockkeeper.redis.RedisLockStore;
@@ -12,12 +13,14 @@ import io.lockkeeper.testing.Fault;
 import io.lockkeeper.testing.FaultProxy;
 import io.lockkeeper.testing.RedisRequest;
 import io.lockkeeper.testing.RedisServer;
+import io.lockkeeper.testing.RespConnection;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.IntStream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
@@ -73,6 +76,57 @@ class JedisPipelinesTest {
         server.command("CONFIG", "SET", "maxclients", "" + (clients("addr=") - 1));
         runTogether(3, 200);
         runTogether(1, 50);
+    }
+
+    /** Callers who ask again at once must not storm the server; when it takes clients again, they get through soon. */
+    @Test
+    void aServerThatRefusesConnectionsIsAskedNowAndThenAndUsedAsSoonAsItTakesThem() {
+        template.run("stock", lease -> {});
+        try (RespConnection control = server.connect()) {
+            control.command("CONFIG", "SET", "maxclients", "1");
+            control.command("CLIENT", "KILL", "TYPE", "normal");
+            long begin = System.nanoTime();
+            AtomicBoolean back = new AtomicBoolean();
+            List<CompletableFuture<Long>> callers = IntStream.range(0, 8)
+                    .mapToObj(i -> CompletableFuture.supplyAsync(() -> firstSuccess("stock:" + i, back), threads))
+                    .toList();
+            Awaitility.await()
+                    .pollInterval(Duration.ofMillis(50))
+                    .until(() ->
+                            System.nanoTime() - begin > Duration.ofSeconds(2).toNanos());
+            // Of these the subscription asks for a few, too.
+            long refused = statistic(control, "rejected_connections");
+            long seconds = Duration.ofNanos(System.nanoTime() - begin).toSeconds() + 1;
+            control.command("CONFIG", "SET", "maxclients", "1000");
+            long open = System.nanoTime();
+            back.set(true);
+            assertThat(callers).allSatisfy(success -> assertThat(Duration.ofNanos(success.join() - open))
+                    .isLessThan(Duration.ofMillis(600)));
+            assertThat(refused).isBetween(2L, 60 * seconds);
+        }
+    }
+
+    /** Asks for a lock again and again; returns when it was first given after the server was back. */
+    private long firstSuccess(String name, AtomicBoolean back) {
+        while (true) {
+            try {
+                template.run(name, lease -> {});
+                if (back.get()) {
+                    return System.nanoTime();
+                }
+            } catch (LockStoreException refused) {
+                assertThat(refused).hasMessageContaining("Redis");
+            }
+        }
+    }
+
+    private static long statistic(RespConnection control, String name) {
+        return String.valueOf(control.command("INFO", "stats"))
+                .lines()
+                .filter(line -> line.startsWith(name + ":"))
+                .mapToLong(
+                        line -> Long.parseLong(line.substring(name.length() + 1).strip()))
+                .sum();
     }
 
     private void runTogether(int callers, int times) {
