@@ -18,10 +18,11 @@
 -- Replies, each with the server time in us:
 --   ACQUIRED now lease_ms first_token...  the attempt holds the locks, for so long; the tokens are in the order of KEYS
 --   now                                   short for ACQUIRED now lease_ms now, with the lease that was asked for
---   QUEUED now holder remaining_ms        it waits; if for itself, then behind more waiters, dead ones or those to be served,
---                                         than one script goes through for all its locks, and it asks again at once
+--   QUEUED now holder remaining_ms        it waits; if for itself, then it asks again at once: there are more waiters, dead ones
+--                                         or those to be served, than one script goes through for all its locks, before it or
+--                                         before others who wait for a lock behind the one that it cannot have
 --   BUSY now holder remaining_ms          it does not wait, and another attempt holds a lock
---   AGAIN now                             it does not wait, and would come behind so many: the next try goes on
+--   AGAIN now                             it does not wait, and there are so many: the next try goes on
 --   LATE now                              the command came too late and took nothing
 --   ENDED now                             the attempt has released a lock before: a copy of an old command; did nothing
 --   YOUNG now run_id uptime_s             the server has another run id; did nothing
@@ -163,12 +164,11 @@ if doubtful and blocked > 1 then
   remaining_ms = math.min(remaining_ms, math.floor(lease_ms / 2))
 end
 local reply = (waits and 'QUEUED ' or 'BUSY ') .. clock .. ' ' .. holder(busy) .. ' ' .. whole(remaining_ms)
-if busy.unsettled and is_free_for(busy, mode) then
-  reply = waits and 'QUEUED ' .. clock .. ' ' .. me .. ' 0' or 'AGAIN ' .. clock
-end
+local goes_on = busy.unsettled and is_free_for(busy, mode)
 for i, record in ipairs(records) do
   if i > blocked then
     let_go(record)
+    goes_on = goes_on or (record.unsettled and record.owner == '')
   elseif waits and i < blocked then
     hold_while_waiting(record)
   elseif waits then
@@ -178,5 +178,8 @@ end
 save_changed()
 if not waits then
   must_take_writes(KEYS[1])
+end
+if goes_on then
+  return waits and 'QUEUED ' .. clock .. ' ' .. me .. ' 0' or 'AGAIN ' .. clock
 end
 return reply

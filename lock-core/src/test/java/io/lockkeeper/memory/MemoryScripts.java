@@ -70,16 +70,20 @@ final class MemoryScripts {
             return Optional.of(take(records, command, lease, micros));
         }
         MemoryRecord busy = records.get(blocked);
-        boolean again = busy.isToBeAskedAgain(command.mode());
-        String holder = again ? "" : busy.holder();
-        long remaining = again ? 0 : busy.holdEnd() - now;
+        boolean before = busy.isToBeAskedAgain(command.mode());
+        String holder = busy.holder();
+        long remaining = busy.holdEnd() - now;
         if (doubtful && blocked > 0) {
             remaining = Math.min(remaining, lease / 2);
         }
         long waitingLease = doubtful ? lease : Math.max(lease, sending.aliveMillis());
         waitFor(records, blocked, command, sending, waitingLease, micros);
+        boolean again = before || records.stream().skip(blocked + 1L).anyMatch(MemoryRecord::isToBeAskedAgain);
+        holder = again ? "" : holder;
         return Optional.of(
-                command.queue() ? new AcquireReply.Queued(holder, remaining, now) : new AcquireReply.Busy(holder));
+                command.queue()
+                        ? new AcquireReply.Queued(holder, again ? 0 : remaining, now)
+                        : new AcquireReply.Busy(holder));
     }
 
     /**

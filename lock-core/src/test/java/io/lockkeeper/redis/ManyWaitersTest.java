@@ -23,6 +23,8 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * What thousands of waiters of one lock cost Redis, which answers no other client while a script runs: no more than ten
@@ -352,6 +354,31 @@ class ManyWaitersTest {
         assertThat(connectionReply.get(0)).isEqualTo("AGAIN");
         runOver(keys, SCRIPTS.acquire(), asking(OTHER, "R", false));
         assertThat(connectionReply.get(0)).isEqualTo("ACQUIRED");
+    }
+
+    /** Whoever waits for a lock behind the one that an attempt cannot have must not wait until it is polled for. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void anAttemptThatLetsALockGoIsToldToGoOnUntilItIsServed(boolean waits) {
+        List<String> keys = severalKeys(2);
+        String live = attempt(MANY, 7);
+        runOver(List.of(keys.get(0)), SCRIPTS.acquire(), asking(HOLDER, "X", false));
+        runOver(List.of(keys.get(1)), SCRIPTS.acquire(), asking(OTHER, "X", false));
+        for (int i = 0; i < PASSED + 8; i++) {
+            LuaScript dead = ScriptCalls.scripts(1, LONG).acquire();
+            runOver(List.of(keys.get(1)), dead, asking(attempt(i, 1), "F", true));
+        }
+        runOver(List.of(keys.get(1)), SCRIPTS.acquire(), asking(live, "F", true));
+        letTimePass();
+
+        runOver(keys, SCRIPTS.acquire(), asking(OTHER, "X", waits));
+        assertThat(connectionReply.get(0)).isEqualTo(waits ? "QUEUED" : "AGAIN");
+        assertThat(connectionReply.subList(2, connectionReply.size()))
+                .isEqualTo(waits ? List.of(OTHER, "0") : List.of());
+        runOver(keys, SCRIPTS.acquire(), asking(OTHER, "X", waits));
+
+        assertThat(recordOf(keys.get(1)).owner()).isEqualTo(live);
+        assertThat(connectionReply).startsWith(waits ? "QUEUED" : "BUSY").contains(HOLDER);
     }
 
     private static List<String> severalKeys(int count) {
