@@ -3,6 +3,7 @@ package io.lockkeeper.redis.lettuce;
 
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.api.StatefulConnection;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.lettuce.core.codec.ByteArrayCodec;
 import io.lettuce.core.output.CommandOutput;
@@ -82,6 +83,12 @@ public final class LettuceConnections {
     public static DedicatedConnection dedicated(
             LettuceConnectionFactory original, RedisConfiguration servers, Duration limit) {
         return new DedicatedConnection(() -> like(original, servers, limit, false)) {
+            @Override
+            protected boolean isAlive(RedisConnection connection) {
+                StatefulConnection<?, ?> used = LettuceScripts.connectionOf(connection.getNativeConnection());
+                return used == null || used.isOpen();
+            }
+
             @Override
             @SuppressWarnings("unchecked") // The factory was made for byte arrays and one server.
             protected List<? extends @Nullable Object> exchange(RedisConnection connection, List<byte[][]> requests) {

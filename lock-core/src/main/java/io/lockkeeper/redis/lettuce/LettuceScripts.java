@@ -185,7 +185,7 @@ public final class LettuceScripts implements ScriptRunner {
     }
 
     @SuppressWarnings("deprecation") // Spring Data gives nothing else that knows it.
-    private static @Nullable StatefulConnection<?, ?> connectionOf(@Nullable Object commands) {
+    static @Nullable StatefulConnection<?, ?> connectionOf(@Nullable Object commands) {
         return commands instanceof RedisAdvancedClusterAsyncCommands<?, ?> cluster
                 ? cluster.getStatefulConnection()
                 : commands instanceof RedisAsyncCommands<?, ?> single ? single.getStatefulConnection() : null;

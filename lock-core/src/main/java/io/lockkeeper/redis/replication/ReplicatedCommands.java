@@ -174,13 +174,15 @@ public final class ReplicatedCommands implements ScriptRunner {
                 return;
             }
             try {
+                connection.connect();
                 run(batch);
             } catch (RuntimeException | Error failure) {
-                connectionFailed(batch, failure);
+                connectionFailed(batch, failure, connection.isConnected());
             }
         }
 
-        private void connectionFailed(List<Command> batch, Throwable failure) {
+        /** Sends commands once more, of which some server may have run a first copy. */
+        private void connectionFailed(List<Command> batch, Throwable failure, boolean mayHaveRun) {
             leave();
             if (Failures.isOfPassword(failure)) {
                 // The next factory has the password of now.
@@ -193,6 +195,7 @@ public final class ReplicatedCommands implements ScriptRunner {
                     // The connection may have been lost long before. A script that ran already does no harm a second
                     // time.
                     command.retried = true;
+                    command.mayHaveRun |= mayHaveRun;
                     add(command);
                 }
             }
@@ -261,7 +264,7 @@ public final class ReplicatedCommands implements ScriptRunner {
                 @Nullable Object reply = replies.get(position++);
                 if (reply instanceof Throwable refusal) {
                     refused(command, refusal);
-                } else if (command.retried && Failures.isNotHeld(reply)) {
+                } else if (command.mayHaveRun && Failures.isNotHeld(reply)) {
                     command.fail(Failures.mayHaveRunBefore());
                 } else if (command.counts && reply != null) {
                     written.put(command, reply);
@@ -277,7 +280,7 @@ public final class ReplicatedCommands implements ScriptRunner {
             Matcher redirection = REDIRECTION.matcher(Failures.rootMessage(refusal));
             if (Failures.isOfReplica(refusal) || Failures.isOfPassword(refusal)) {
                 // It was the master once, or the connection was made without a password.
-                connectionFailed(List.of(command), refusal);
+                connectionFailed(List.of(command), refusal, false);
             } else if (Failures.says(refusal, "NOSCRIPT")) {
                 command.words = ScriptRunner.toText(command.script, command.words);
                 if (command.maySend(refusal)) {
@@ -341,6 +344,9 @@ public final class ReplicatedCommands implements ScriptRunner {
 
         /** Whether a lost connection may have been there before the command was: a new one is worth a try. */
         boolean retried;
+
+        /** Whether it was sent before without an answer, and may have run then. */
+        boolean mayHaveRun;
 
         private int sends;
 
@@ -417,10 +423,31 @@ public final class ReplicatedCommands implements ScriptRunner {
             connection.close();
         }
 
-        final List<? extends @Nullable Object> exchange(List<byte[][]> commands) {
+        /** Returns whether a connection is not known to be lost. */
+        protected boolean isAlive(RedisConnection connection) {
+            return true;
+        }
+
+        /** Connects where there is no connection; as long as that fails, nothing is sent. */
+        final void connect() {
+            if (open != null && !isAlive(open)) {
+                disconnect();
+            }
             factory = factory == null ? factories.get() : factory;
             open = open == null ? factory.getConnection() : open;
-            return exchange(open, commands);
+        }
+
+        final boolean isConnected() {
+            return open != null;
+        }
+
+        /** Not on a new connection: what was sent over another one counts for none of its replicas there. */
+        final List<? extends @Nullable Object> exchange(List<byte[][]> commands) {
+            RedisConnection connection = open;
+            if (connection == null) {
+                throw new IllegalStateException("The connection was left meanwhile");
+            }
+            return exchange(connection, commands);
         }
 
         /** Ends the connection; the next command makes another one. */
