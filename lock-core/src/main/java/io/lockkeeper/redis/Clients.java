@@ -13,12 +13,15 @@ import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 import org.jspecify.annotations.Nullable;
 import org.springframework.data.redis.connection.RedisClusterConfiguration;
+import org.springframework.data.redis.connection.RedisClusterConnection;
+import org.springframework.data.redis.connection.RedisClusterNode;
 import org.springframework.data.redis.connection.RedisConfiguration;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.RedisNode;
 import org.springframework.data.redis.connection.RedisSentinelConfiguration;
 import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
 import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
+import org.springframework.data.redis.connection.lettuce.LettuceClusterConnection;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
 /** What the client behind the application's connection factory can do beside spring-data-redis. */
@@ -56,6 +59,13 @@ record Clients(RedisConnectionFactory factory, Duration limit) {
                         lettuce.getSocketConfiguration(),
                         lettuce.getStandaloneConfiguration())
                 : null;
+    }
+
+    /** Returns the nodes of a cluster, as the client knows them or a server tells them. */
+    static Iterable<RedisClusterNode> nodesOf(RedisClusterConnection connection) {
+        return connection instanceof LettuceClusterConnection
+                ? LettuceConnections.nodes(connection)
+                : connection.clusterGetNodes();
     }
 
     private static @Nullable RedisConfiguration first(@Nullable RedisConfiguration... configurations) {

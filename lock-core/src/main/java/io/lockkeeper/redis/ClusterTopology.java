@@ -41,7 +41,7 @@ final class ClusterTopology {
     List<Master> learn(RedisConnection connection) {
         learned.set(System.nanoTime());
         if (connection instanceof RedisClusterConnection cluster) {
-            masters = StreamSupport.stream(cluster.clusterGetNodes().spliterator(), false)
+            masters = StreamSupport.stream(Clients.nodesOf(cluster).spliterator(), false)
                     .filter(node ->
                             node.isMaster() && !node.getSlotRange().getSlots().isEmpty())
                     .map(node -> new Master(node.asString(), node))

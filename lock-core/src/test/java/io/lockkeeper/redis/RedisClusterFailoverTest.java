@@ -3,6 +3,8 @@ package io.lockkeeper.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lettuce.core.cluster.ClusterClientOptions;
+import io.lettuce.core.cluster.ClusterTopologyRefreshOptions;
 import io.lockkeeper.LockException;
 import io.lockkeeper.LockLease;
 import io.lockkeeper.LockListener;
@@ -17,11 +19,13 @@ import java.util.List;
 import java.util.stream.IntStream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.springframework.data.redis.connection.RedisClusterConfiguration;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.connection.lettuce.LettuceClientConfiguration;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
 /** A master dies for good, and its replica takes its place. */
 @Timeout(60)
@@ -94,11 +98,31 @@ class RedisClusterFailoverTest {
         }
     }
 
-    /** Lettuce looks for masters itself, and here only when its own commands fail. */
-    @Test
-    void connectionsOfReplicaAcksToAFormerMasterEnd() {
+    /** Lettuce looks for masters itself only where it is told to, which it is not here. */
+    private static RedisConnectionFactory withoutRefresh(Connections driver, List<Integer> ports) {
+        if (driver == Connections.JEDIS) {
+            return driver.toCluster(ports);
+        }
+        ClusterClientOptions options = ClusterClientOptions.builder()
+                .topologyRefreshOptions(ClusterTopologyRefreshOptions.builder()
+                        .enablePeriodicRefresh(false)
+                        .disableAllAdaptiveRefreshTriggers()
+                        .build())
+                .build();
+        LettuceConnectionFactory factory = new LettuceConnectionFactory(
+                new RedisClusterConfiguration(
+                        ports.stream().map(port -> "127.0.0.1:" + port).toList()),
+                LettuceClientConfiguration.builder().clientOptions(options).build());
+        factory.afterPropertiesSet();
+        factory.start();
+        return factory;
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void connectionsOfReplicaAcksToAFormerMasterEnd(Connections driver) {
         try (RedisCluster cluster = RedisCluster.start(1)) {
-            RedisConnectionFactory connections = Connections.JEDIS.toCluster(cluster.ports());
+            RedisConnectionFactory connections = withoutRefresh(driver, cluster.ports());
             RedisLockStore.Options acks = RedisLockStore.Options.defaults().withReplicaAcks("1", Duration.ofSeconds(1));
             try (LockTemplate acked = template(connections, acks, new RecordingListener())) {
                 RedisServer master = cluster.masters().get(1);

@@ -13,19 +13,26 @@ import io.lettuce.core.output.ValueOutput;
 import io.lettuce.core.protocol.CommandArgs;
 import io.lettuce.core.protocol.CommandType;
 import io.lockkeeper.redis.replication.ReplicatedCommands.DedicatedConnection;
+import io.lockkeeper.store.StoreException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.springframework.data.redis.connection.RedisClusterConnection;
+import org.springframework.data.redis.connection.RedisClusterNode;
 import org.springframework.data.redis.connection.RedisConfiguration;
 import org.springframework.data.redis.connection.RedisConnection;
 import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
+import org.springframework.data.redis.connection.convert.Converters;
 import org.springframework.data.redis.connection.lettuce.LettuceClientConfiguration;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 import org.springframework.data.redis.connection.lettuce.LettucePoolingClientConfiguration;
+import org.springframework.util.StringUtils;
 
 /**
  * Makes connections as an application makes its own, but outside of its pool.
@@ -42,6 +49,25 @@ public final class LettuceConnections {
         return pooled && !servers.equals(new RedisStandaloneConfiguration())
                 ? like(original, servers, limit, true)
                 : original;
+    }
+
+    /** Asks a server for the nodes of the cluster: the client may have looked for them only when it connected first. */
+    public static Iterable<RedisClusterNode> nodes(RedisClusterConnection connection) {
+        if (!(connection.getNativeConnection() instanceof RedisClusterAsyncCommands<?, ?> commands)) {
+            return connection.clusterGetNodes();
+        }
+        try {
+            Set<RedisClusterNode> told =
+                    Converters.toSetOfRedisClusterNodes(commands.clusterNodes().get());
+            // A server that has met no other one does not know its address, but the client does.
+            boolean addressed = told.stream().allMatch(node -> StringUtils.hasText(node.getHost()));
+            return addressed ? told : connection.clusterGetNodes();
+        } catch (ExecutionException failure) {
+            throw new StoreException("the cluster does not tell its nodes", failure.getCause());
+        } catch (InterruptedException tooLate) {
+            Thread.currentThread().interrupt();
+            throw new StoreException("the cluster did not tell its nodes in time", tooLate);
+        }
     }
 
     private static LettuceConnectionFactory like(
