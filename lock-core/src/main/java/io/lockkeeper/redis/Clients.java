@@ -87,6 +87,11 @@ record Clients(RedisConnectionFactory factory, Duration limit) {
                 : LettuceConnections.outsideOfThePool((LettuceConnectionFactory) factory, servers, limit);
     }
 
+    /** Returns how many connections a pool of Jedis may keep that no thread uses; 0: there is none. */
+    int mostIdle() {
+        return factory instanceof JedisConnectionFactory jedis ? JedisConnections.mostIdle(jedis) : 0;
+    }
+
     /** Checks that there can be dedicated connections. */
     void requireDedicated() {
         RedisConfiguration servers = serversOf(factory);

@@ -23,6 +23,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.function.LongConsumer;
@@ -66,6 +67,11 @@ final class RedisCommands implements AutoCloseable {
     /** Each server has its own, because not every client heeds an interrupt: a silent server keeps only these busy. */
     private final Map<String, ExecutorService> threads = new ConcurrentHashMap<>();
 
+    /** How many connections to a former master a pool may keep, and how many are left of them after a failover. */
+    private final int mostStale;
+
+    private final AtomicInteger stale;
+
     private volatile boolean closed;
 
     RedisCommands(
@@ -73,6 +79,8 @@ final class RedisCommands implements AutoCloseable {
         this.commandTimeout = commandTimeout;
         this.timer = timer;
         this.clients = new Clients(connections, commandTimeout);
+        this.mostStale = clients.mostIdle();
+        this.stale = new AtomicInteger(mostStale);
         if (acks.isWanted()) {
             clients.requireDedicated();
             this.scripts = new ReplicatedCommands(
@@ -292,7 +300,7 @@ final class RedisCommands implements AutoCloseable {
             String name = ("lockkeeper-redis " + server).strip();
             Future<?> running = threads.computeIfAbsent(
                             server, unknown -> DaemonThreads.limited(name, THREADS_OF_A_SERVER))
-                    .submit(() -> run(result, what, command, true));
+                    .submit(() -> run(result, what, command));
             Failures.after(limit, timer, result, what, () -> running.cancel(true));
         } catch (RejectedExecutionException refusal) {
             result.completeExceptionally(Failures.closed());
@@ -300,34 +308,44 @@ final class RedisCommands implements AutoCloseable {
         return result;
     }
 
-    @SuppressWarnings("NullAway") // A null reply is as good as any where it is not read.
-    private <T> void run(
-            CompletableFuture<T> result,
-            String what,
-            Function<RedisConnection, @Nullable T> command,
-            boolean mayFindReplica) {
-        if (result.isDone()) {
-            return;
-        }
-        try (RedisConnection connection = clients.factory().getConnection()) {
-            try {
-                result.complete(command.apply(connection));
-                scripts.used(connection);
-                return;
-            } catch (RuntimeException refusal) {
-                if (!Failures.isOfReplica(refusal)) {
-                    throw refusal;
-                }
-                leave(connection);
-                if (!mayFindReplica) {
-                    throw refusal;
-                }
+    /** Runs a command, after a failover more than once: refused before it wrote anything, it is safe to send again. */
+    private <T> void run(CompletableFuture<T> result, String what, Function<RedisConnection, @Nullable T> command) {
+        boolean goesOn = true;
+        for (int refusals = 0; goesOn && !result.isDone(); refusals++) {
+            try (RedisConnection connection = clients.factory().getConnection()) {
+                goesOn = !runs(result, command, connection, refusals);
+            } catch (RuntimeException | Error failure) {
+                goesOn = false;
+                result.completeExceptionally(Failures.at(what, failure));
             }
-        } catch (RuntimeException | Error failure) {
-            result.completeExceptionally(Failures.at(what, failure));
         }
-        // Refused before it wrote anything, so it is safe to send again, over another connection.
-        run(result, what, command, false);
+    }
+
+    /** Runs a command over a connection; false: it leads to a replica, and another one may not. */
+    @SuppressWarnings("NullAway") // A null reply is as good as any where it is not read.
+    private <T> boolean runs(
+            CompletableFuture<T> result,
+            Function<RedisConnection, @Nullable T> command,
+            RedisConnection connection,
+            int refusals) {
+        try {
+            result.complete(command.apply(connection));
+            scripts.used(connection);
+            if (stale.get() != mostStale) {
+                stale.set(mostStale);
+            }
+            return true;
+        } catch (RuntimeException refusal) {
+            if (!Failures.isOfReplica(refusal)) {
+                throw refusal;
+            }
+            leave(connection);
+            boolean mayBeOneMore = stale.getAndUpdate(count -> Math.max(0, count - 1)) > 0;
+            if (refusals > 0 && !mayBeOneMore) {
+                throw refusal;
+            }
+            return false;
+        }
     }
 
     private void leave(RedisConnection connection) {

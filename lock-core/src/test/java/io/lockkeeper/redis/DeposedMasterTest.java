@@ -8,6 +8,7 @@ import io.lockkeeper.LockTemplate;
 import io.lockkeeper.ReleaseResult;
 import io.lockkeeper.testing.Connections;
 import io.lockkeeper.testing.FaultProxy;
+import io.lockkeeper.testing.FixedSentinel;
 import io.lockkeeper.testing.RedisServer;
 import io.lockkeeper.testing.Replication;
 import java.time.Duration;
@@ -21,9 +22,11 @@ import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.springframework.data.redis.connection.RedisConnection;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
 import org.springframework.data.redis.connection.jedis.JedisClientConfiguration;
@@ -167,6 +170,7 @@ class DeposedMasterTest {
     void aHoldThatTheNextMasterDoesNotKnowIsLost(Client client) {
         RedisConnectionFactory connections = client.to(address.port());
         try (LockTemplate template = template(connections, client)) {
+            Awaitility.await().until(() -> lockTogether(template, "before").isEmpty());
             LockLease held = template.acquire("stock");
             Replication.await(master, 1);
             failOver();
@@ -174,6 +178,25 @@ class DeposedMasterTest {
             assertThat(held.release()).isEqualTo(ReleaseResult.LOST);
         } finally {
             Connections.close(connections);
+        }
+    }
+
+    /** What was idle in the pool leads to the former master, too: one call goes through as much of it as it meets. */
+    @Test
+    void noCallFailsAfterTheFailoverOverAPoolOfSentinel() {
+        try (FixedSentinel sentinel = FixedSentinel.naming(address.port())) {
+            RedisConnectionFactory connections = Connections.JEDIS.toSentinel(List.of(sentinel.port()));
+            try (LockTemplate template = template(connections, Client.JEDIS)) {
+                List<RedisConnection> idle =
+                        Stream.generate(connections::getConnection).limit(6).toList();
+                idle.forEach(RedisConnection::ping);
+                idle.forEach(RedisConnection::close);
+                failOver();
+                template.run("stock", lease -> {});
+                assertThat(lockTogether(template, "after")).isEmpty();
+            } finally {
+                Connections.close(connections);
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.redis.jedis;
 
+import io.lockkeeper.redis.RedisNames;
 import io.lockkeeper.redis.ScriptRunner;
 import io.lockkeeper.redis.replication.ReplicatedCommands.DedicatedConnection;
 import java.nio.charset.StandardCharsets;
@@ -27,8 +28,11 @@ import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.JedisClientConfig;
 import redis.clients.jedis.JedisCluster;
+import redis.clients.jedis.Pipeline;
 import redis.clients.jedis.RedisClient;
 import redis.clients.jedis.RedisClusterClient;
+import redis.clients.jedis.RedisSentinelClient;
+import redis.clients.jedis.exceptions.JedisConnectionException;
 
 /**
  * Makes connections as an application makes its own, but outside of its pool.
@@ -132,10 +136,34 @@ public final class JedisConnections {
                 jedis.getConnection().setBroken();
             } else if (client instanceof RedisClient pooled) {
                 pooled.getPool().clear();
+            } else if (client instanceof RedisSentinelClient pooled) {
+                dropOne(pooled);
             }
         } catch (NoClassDefFoundError olderJedis) {
-            // Its clients of clusters and Sentinel find the master by themselves.
+            // Its clients of clusters find the master by themselves.
         }
+    }
+
+    /** Has a server end one connection of a pool that cannot be reached, and the pool notice it. */
+    private static void dropOne(RedisSentinelClient client) {
+        try (Pipeline sent = client.pipelined()) {
+            for (String command : List.of("QUIT", "PING")) {
+                sent.sendCommand(() -> RedisNames.bytes(command), new byte[0][]);
+            }
+        } catch (JedisConnectionException ended) {
+            // By the first command, which the second one has found out.
+        }
+    }
+
+    /** Returns how many connections the pool of a factory may keep that no thread uses; 0: it has none. */
+    public static int mostIdle(JedisConnectionFactory factory) {
+        JedisClientConfiguration client = factory.getClientConfiguration();
+        int most = !client.isUsePooling()
+                ? 0
+                : client.getPoolConfig()
+                        .map(GenericObjectPoolConfig::getMaxIdle)
+                        .orElse(GenericObjectPoolConfig.DEFAULT_MAX_IDLE);
+        return most < 0 ? GenericObjectPoolConfig.DEFAULT_MAX_IDLE : most;
     }
 
     /** Returns a connection of its own. Pipelines of Jedis keep one connection, and nothing is sent twice. */
