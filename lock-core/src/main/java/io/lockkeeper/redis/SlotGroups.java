@@ -31,7 +31,7 @@ record SlotGroups(RedisSession session) {
     private static final int LARGEST = 250;
 
     /** So many readers of one lock are renewed together: a script takes longer the more of them the lock has. */
-    private static final int LARGEST_OF_ONE_LOCK = 64;
+    static final int LARGEST_OF_ONE_LOCK = 32;
 
     private static final BinaryOperator<ReleaseReply> WORST = BinaryOperator.maxBy(Comparator.naturalOrder());
 

@@ -6,7 +6,7 @@
 local attempts, all_asked, replies, left_out = ARGV[1], ARGV[2], {}, false
 do
   local keys, run = KEYS, redis.pcall
-  local asked, usual, lease, since, until_now, needed, longest, unusual
+  local asked, usual, lease, since, until_now, needed, longest, unusual, shared
   for i = 1, #keys do
     if i == 1 or #all_asked > 30 then
       asked = sub(all_asked, 30 * i - 29, 30 * i)
@@ -25,7 +25,9 @@ do
       unusual = unusual or sub(asked, 14) ~= '0' .. NO_TOKEN
     end
     local key, attempt, done = keys[i], sub(attempts, 20 * i - 19, 20 * i), false
-    local hold = run('HGET', key, 'hold')
+    -- Of those who hold a lock together, there is none to be read.
+    local hold = key ~= shared and run('HGET', key, 'hold')
+    shared = (hold == NO_HOLD or key == shared) and key
     if hold and #hold == 63 and not unusual and sub(hold, 3, 22) == attempt then
       local state, runs, lives = sub(hold, 1, 2), sub(hold, 23, 53), sub(hold, 55)
       local goes_on = since < runs and runs <= until_now

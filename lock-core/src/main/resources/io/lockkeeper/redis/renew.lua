@@ -13,11 +13,19 @@
 -- Of the readers of one lock, as many as there are, several may be in one batch. Each search for an attempt reads them all, and each
 -- new entry copies them all: so both are done once for the batch.
 
--- Returns the places of all readers, by their attempts.
+local wanted = {}
+for i = 1, #KEYS do
+  wanted[sub(attempts, 20 * i - 19, 20 * i)] = true
+end
+
+-- Returns the places of those readers who are in the batch, by their attempts.
 local function places_of(record)
   local places, readers = {}, record.readers
   for place = 1, #readers, READER do
-    places[sub(readers, place, place + 19)] = place
+    local attempt = sub(readers, place, place + 19)
+    if wanted[attempt] then
+      places[attempt] = place
+    end
   end
   return places
 end
@@ -38,6 +46,8 @@ local function replace_readers(record)
 end
 
 local records, renewed = {}, {}
+-- Many have the same end.
+local last_end, last_digits
 
 -- Returns the record of a key; nil: it is none. From the second time on, it has the places of its readers.
 local function record_of(key)
@@ -72,12 +82,18 @@ for i, key in ipairs(KEYS) do
     local ends = now + lease_ms
     if sub(all_asked, at + 13, at + 13) == '0' then
       ends = math.max(ends, end_of(record, attempt))
+    else
+      record.shortened = true
     end
+    record.latest_end = math.max(record.latest_end or 0, ends)
     if not record.changed then
       renewed[#renewed + 1] = record
     end
     if place then
-      record.entries[place] = attempt .. digits(ends) .. 'H'
+      if ends ~= last_end then
+        last_end, last_digits = ends, digits(ends)
+      end
+      record.entries[place] = attempt .. last_digits .. 'H'
       record.changed = true
     else
       prolong(record, attempt, ends)
@@ -95,6 +111,11 @@ end
 for _, record in ipairs(renewed) do
   if record.entries then
     replace_readers(record)
+  end
+  if record.readers ~= '' and not record.shortened then
+    -- The key lives long enough for the other readers: that need not be looked for among all of them again.
+    local until_now = now + redis.call('PTTL', record.key) - TOMBSTONE
+    record.ends_of, record.last_end = record.readers, math.max(record.latest_end, until_now)
   end
   save(record)
 end

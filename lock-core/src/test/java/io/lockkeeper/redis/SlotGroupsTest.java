@@ -33,7 +33,7 @@ class SlotGroupsTest {
 
         List<List<RenewCommand>> groups = SlotGroups.renewals(readers, command -> 0);
 
-        assertThat(groups).extracting(List::size).containsExactly(64 + 10, 64, 12);
+        assertThat(groups).extracting(List::size).containsExactly(32 + 10, 32, 32, 32, 12);
         assertThat(groups.stream().flatMap(List::stream)).containsExactlyInAnyOrderElementsOf(readers);
     }
 
