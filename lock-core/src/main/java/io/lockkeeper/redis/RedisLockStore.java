@@ -19,6 +19,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
@@ -125,6 +126,11 @@ public class RedisLockStore implements LockStore {
     @Override
     public long currentTimeMillis(String name) {
         return session().serverMillis(name);
+    }
+
+    @Override
+    public CompletableFuture<Set<String>> serverIds() {
+        return session().serverIds();
     }
 
     @Override

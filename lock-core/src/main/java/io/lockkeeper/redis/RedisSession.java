@@ -11,6 +11,7 @@ import io.lockkeeper.store.StoredInstance;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
@@ -18,6 +19,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.LongFunction;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -201,6 +203,16 @@ final class RedisSession {
         ClusterTopology topology = commands.topology;
         String server = topology.isSingle() ? ClusterTopology.ANY : topology.serverOf(names.lock(lockName));
         return TimeUnit.MICROSECONDS.toMillis(clocks.micros(server));
+    }
+
+    /** Returns the run ids of all servers; none before the first one has answered. */
+    CompletableFuture<Set<String>> serverIds() {
+        return !clocks.first().isKnown()
+                ? CompletableFuture.completedFuture(Set.of())
+                : commands.info().thenApply(servers -> servers.values().stream()
+                        .map(info -> info.getProperty("run_id", ""))
+                        .filter(id -> !id.isEmpty())
+                        .collect(Collectors.toSet()));
     }
 
     /** Returns the run id that the server of a lock must have to give it; 0: any. */

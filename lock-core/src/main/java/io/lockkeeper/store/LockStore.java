@@ -4,6 +4,7 @@ package io.lockkeeper.store;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 
 /**
@@ -75,6 +76,14 @@ public interface LockStore extends AutoCloseable {
      */
     default long currentTimeMillis(String name) {
         return 0;
+    }
+
+    /**
+     * Returns ids of the servers that keep the locks, by which two stores are told to share one; none where they are
+     * not known, because a server did not answer yet or does not tell.
+     */
+    default CompletableFuture<Set<String>> serverIds() {
+        return CompletableFuture.completedFuture(Set.of());
     }
 
     /**

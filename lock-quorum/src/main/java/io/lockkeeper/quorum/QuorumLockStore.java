@@ -17,6 +17,7 @@ import io.lockkeeper.store.StoreTraits;
 import io.lockkeeper.store.StoredInstance;
 import io.lockkeeper.store.StoredLock;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.Comparator;
@@ -32,7 +33,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -78,14 +78,17 @@ public class QuorumLockStore implements LockStore {
         if (masters.stream().distinct().count() < count) {
             throw new IllegalArgumentException("The masters of a quorum must be distinct, but one is named twice");
         }
-        this.nodes = IntStream.range(0, count)
-                .mapToObj(i -> new QuorumNode(i + 1, Objects.requireNonNull(masters.get(i), "master must not be null")))
-                .toList();
+        this.nodes = new ArrayList<>();
+        for (LockStore master : masters) {
+            nodes.add(
+                    new QuorumNode(nodes.size() + 1, Objects.requireNonNull(master, "master must not be null"), nodes));
+        }
     }
 
     /**
      * Opens all masters, or none, in parallel. One that is down does not prevent it.
      *
+     * @throws IllegalArgumentException if two of them are the same server
      * @throws IllegalStateException if the store was opened before
      */
     @Override
@@ -103,6 +106,7 @@ public class QuorumLockStore implements LockStore {
                             + " takes their place. Set replica acks to 0");
                 }
             });
+            inParallel(nodes, QuorumNode::compare);
         } catch (RuntimeException wrong) {
             inParallel(opened.keySet(), node -> node.store.close());
             throw wrong;

@@ -10,9 +10,11 @@ import java.util.ArrayDeque;
 import java.util.Collections;
 import java.util.Deque;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -20,6 +22,7 @@ import org.jspecify.annotations.Nullable;
 /** One of the independent stores: asks it, notes whether it answers, and tells it the releases that it missed. */
 final class QuorumNode {
 
+    private static final System.Logger log = System.getLogger(QuorumLockStore.class.getName());
     private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
     private static final int MOST_PENDING = 10_000;
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
@@ -43,11 +46,20 @@ final class QuorumNode {
      */
     private final Deque<Pending> pending = new ArrayDeque<>();
 
+    /** All nodes, this one among them; guards the servers of each. */
+    private final List<QuorumNode> nodes;
+
+    private Set<String> servers = Set.of();
+
+    /** What is completed when the servers were compared with those of the other nodes; null: they were not yet. */
+    private final AtomicReference<@Nullable CompletableFuture<?>> compared = new AtomicReference<>();
+
     private record Pending(Ending ending, Runnable settled) {}
 
-    QuorumNode(int number, LockStore store) {
+    QuorumNode(int number, LockStore store, List<QuorumNode> nodes) {
         this.number = number;
         this.store = store;
+        this.nodes = nodes;
     }
 
     /** Asks the store, on a thread that does not wait: the nodes are asked at the same time. */
@@ -67,7 +79,65 @@ final class QuorumNode {
         }
         return answers.stream()
                 .map(answer -> answer.whenComplete((reply, failure) -> note(failure, sent)))
+                .map(this::onceCompared)
                 .toList();
+    }
+
+    /**
+     * Compares the servers behind the store with those of the other nodes, if they are known.
+     *
+     * @throws IllegalArgumentException if one is behind another node, too
+     */
+    void compare() {
+        Set<String> ids = store.serverIds().join();
+        if (!ids.isEmpty()) {
+            String twin = twin(ids);
+            if (twin != null) {
+                throw new IllegalArgumentException(twin);
+            }
+            compared.set(CompletableFuture.completedFuture(null));
+        }
+    }
+
+    /** Returns what is wrong with servers of this node; null: none is behind another node. */
+    private @Nullable String twin(Set<String> ids) {
+        synchronized (nodes) {
+            servers = ids;
+            return nodes.stream()
+                    .filter(other -> other != this && !Collections.disjoint(other.servers, ids))
+                    .findFirst()
+                    .map(other -> "The masters of a quorum must be different servers, but master "
+                            + Math.min(number, other.number) + " (" + (number < other.number ? this : other).store
+                            + ") and master " + Math.max(number, other.number) + " ("
+                            + (number < other.number ? other : this).store + ") are the same one")
+                    .orElse(null);
+        }
+    }
+
+    /** A node that was not reached at the start is compared before its first answer counts; a twin has no vote. */
+    private <T> CompletableFuture<T> onceCompared(CompletableFuture<T> answer) {
+        CompletableFuture<?> known = compared.get();
+        return known != null && known.isDone() && !known.isCompletedExceptionally()
+                ? answer
+                : answer.thenCompose(reply -> comparison().thenApply(same -> reply));
+    }
+
+    private CompletableFuture<?> comparison() {
+        CompletableFuture<Object> mine = new CompletableFuture<>();
+        CompletableFuture<?> first = compared.compareAndExchange(null, mine);
+        if (first != null) {
+            return first;
+        }
+        store.serverIds().whenComplete((ids, failure) -> {
+            String twin = ids == null || ids.isEmpty() ? null : twin(ids);
+            if (twin == null) {
+                mine.complete(true);
+            } else {
+                log.log(System.Logger.Level.ERROR, twin + ". Master " + number + " has no vote.");
+                mine.completeExceptionally(new StoreException(twin, null));
+            }
+        });
+        return mine;
     }
 
     private void note(@Nullable Throwable failure, long sent) {
