@@ -6,9 +6,7 @@ import io.lockkeeper.redis.ScriptRunner;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 
@@ -21,15 +19,11 @@ final class JedisPipelines implements ScriptRunner {
     private static final int MOST = 4;
     private static final int OF_A_CROWD = 2;
     private static final int CROWD = 8;
-    private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
     private final List<JedisPipeline> pipelines;
 
     /** How many calls have no answer yet. */
     private final AtomicInteger callers = new AtomicInteger();
-
-    /** When the last further connection was asked for. */
-    private final AtomicLong connecting = new AtomicLong(System.nanoTime() - PAUSE_NANOS);
 
     JedisPipelines(Supplier<JedisPipeline> pipeline) {
         this.pipelines = Stream.generate(pipeline).limit(MOST).toList();
@@ -68,23 +62,15 @@ final class JedisPipelines implements ScriptRunner {
         if (open == null) {
             return pipelines.get(0);
         }
-        if (missing != null && (free == null || missing == pipelines.get(0))) {
-            connect(missing);
+        if (missing != null && missing.isFree() && (free == null || missing == pipelines.get(0))) {
+            // In the background: no caller waits for a further connection, nor fails where the server has none to give.
+            missing.keepAlive();
         }
         if (free != null) {
             return free;
         }
         JedisPipeline usual = pipelines.get(Math.floorMod(Arrays.hashCode(key), usable));
         return usual.isOpen() ? usual : open;
-    }
-
-    /** Asks in the background: no caller waits for a further connection, nor fails where the server has none to give. */
-    private void connect(JedisPipeline further) {
-        long now = System.nanoTime();
-        long before = connecting.get();
-        if (now - before >= PAUSE_NANOS && connecting.compareAndSet(before, now)) {
-            further.keepAlive();
-        }
     }
 
     @Override
