@@ -54,7 +54,7 @@ final class AsyncExecution<T extends @Nullable Object> {
         });
         returned = true;
         // A caller that ends the result gives up the place in the queue, too.
-        result.whenComplete((value, failure) -> acquisition.cancel(false));
+        manager.await(result, () -> !acquisition.isDone(), (value, failure) -> acquisition.cancel(false));
         return result;
     }
 
@@ -79,7 +79,6 @@ final class AsyncExecution<T extends @Nullable Object> {
     /** The lease ends once, with the stage or with the result, whichever is first; the result waits for the release. */
     private void work(LockLease lease) {
         CompletableFuture<T> ended = new CompletableFuture<>();
-        ended.whenComplete((value, failure) -> release(lease, () -> complete(result, value, failure)));
         CompletionStage<T> stage = null;
         try {
             Runnable ends = ((LockManager.Lease) lease).runHere();
@@ -88,24 +87,53 @@ final class AsyncExecution<T extends @Nullable Object> {
             } finally {
                 ends.run();
             }
-            @SuppressWarnings("NullAway") // A null stage counts as one that is completed with null.
-            CompletionStage<T> begun = stage == null ? CompletableFuture.completedFuture(null) : stage;
-            begun.whenComplete((value, failure) -> complete(ended, value, failure == null ? null : told(failure)));
+            follow(stage, ended);
         } catch (Throwable failure) {
             // From the work, or from a stage of the caller's own that cannot be followed.
             ended.completeExceptionally(told(failure));
         }
+        CompletionStage<T> followed = stage;
+        manager.await(
+                ended,
+                () -> {
+                    if (followed instanceof Future<?> future && isDone(future)) {
+                        // The thread that ended it had no room to tell so.
+                        manager.execute(() -> follow(followed, ended));
+                    }
+                    return lease.isHeld();
+                },
+                (value, failure) -> release(lease, () -> complete(result, value, failure)));
         if (endsWork) {
-            Object followed = stage;
-            result.whenComplete((value, failure) -> {
+            manager.await(result, lease::isHeld, (value, failure) -> {
                 ended.cancel(true);
-                // One caller does not end the work of others who wait for it too.
-                if (followed instanceof Future<?> future
-                        && !(future instanceof CompletableFuture<?> shared && shared.getNumberOfDependents() > 1)) {
-                    // Last, because there are stages that refuse it with an exception.
-                    future.cancel(true);
-                }
+                cancel(followed);
             });
+        }
+    }
+
+    private void follow(@Nullable CompletionStage<T> stage, CompletableFuture<T> ended) {
+        @SuppressWarnings("NullAway") // A null stage counts as one that is completed with null.
+        CompletionStage<T> begun = stage == null ? CompletableFuture.completedFuture(null) : stage;
+        begun.whenComplete((value, failure) -> complete(ended, value, failure == null ? null : told(failure)));
+    }
+
+    private static boolean isDone(Future<?> stage) {
+        try {
+            return stage.isDone();
+        } catch (RuntimeException refused) {
+            return false;
+        }
+    }
+
+    /** One caller does not end the work of others who wait for it too. */
+    private static void cancel(@Nullable Object stage) {
+        try {
+            if (stage instanceof Future<?> future
+                    && !(future instanceof CompletableFuture<?> shared && shared.getNumberOfDependents() > 1)) {
+                future.cancel(true);
+            }
+        } catch (RuntimeException refused) {
+            // There are stages that cannot be cancelled.
         }
     }
 
@@ -122,7 +150,7 @@ final class AsyncExecution<T extends @Nullable Object> {
             // The end is told, with an error or without.
             released = CompletableFuture.failedFuture(failure);
         }
-        released.whenComplete((done, never) -> manager.execute(then));
+        manager.await(released, () -> true, (done, never) -> manager.execute(then));
     }
 
     /** Returns what the caller is told of a failure: not that of a stage which only passes it on. */

@@ -4,6 +4,7 @@ package io.lockkeeper;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.function.BiConsumer;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -51,6 +52,17 @@ public interface LockManager extends AutoCloseable {
 
     /** Runs a task on the executor of asynchronous completions, at some time in any case. */
     void execute(Runnable task);
+
+    /**
+     * Tells once how something has ended: also where the thread that ends it finds no room on its stack, or an error
+     * comes into that.
+     *
+     * @param isAwaited asked now and then until the end; false: the end may be told by the thread that ends it alone
+     */
+    default <T extends @Nullable Object> void await(
+            CompletableFuture<T> end, BooleanSupplier isAwaited, BiConsumer<@Nullable T, @Nullable Throwable> then) {
+        end.whenComplete(then);
+    }
 
     /** Asks the store whether a name is held, as {@link DistributedLock#isLocked()} tells it of a view of the mode. */
     boolean isLocked(String name, LockMode mode);

@@ -21,6 +21,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ThreadPoolExecutor;
+import java.util.function.BiConsumer;
+import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -267,6 +269,13 @@ public final class LeaseManager implements LockManager {
     @Override
     public void execute(Runnable task) {
         context.completions().execute(task);
+    }
+
+    @Override
+    public <T extends @Nullable Object> void await(
+            CompletableFuture<T> end, BooleanSupplier isAwaited, BiConsumer<@Nullable T, @Nullable Throwable> then) {
+        locks.answers.await(end, isAwaited, then);
+        locks.armLook();
     }
 
     @Override

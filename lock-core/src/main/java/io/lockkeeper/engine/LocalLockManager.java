@@ -294,7 +294,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
 
     // ---- the periodic look ----
 
-    private void armLook() {
+    void armLook() {
         if (!looks.get() && looks.compareAndSet(false, true)) {
             try {
                 context.scheduler().schedule(this::look, LOOK_NANOS);

@@ -13,6 +13,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiConsumer;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -137,14 +138,20 @@ final class PendingAnswers {
         try {
             step.run();
         } catch (Throwable error) {
-            new Answer<>(DONE, (done, never) -> step.run()).repeat(error);
+            new Answer<>(DONE, () -> true, (done, never) -> step.run()).repeat(error);
         }
     }
 
     /** Tells an answer when it is there, once; again later where that throws something. */
     <T extends @Nullable Object> void await(
             CompletableFuture<T> answer, BiConsumer<@Nullable T, @Nullable Throwable> then) {
-        new Answer<>(answer, then).await();
+        await(answer, () -> true, then);
+    }
+
+    /** As the other, but looks after the answer only for as long as it is awaited. */
+    <T extends @Nullable Object> void await(
+            CompletableFuture<T> answer, BooleanSupplier isAwaited, BiConsumer<@Nullable T, @Nullable Throwable> then) {
+        new Answer<>(answer, isAwaited, then).await();
     }
 
     /** A store that throws instead of failing its answer must not leave a caller without one. */
@@ -186,14 +193,19 @@ final class PendingAnswers {
     private final class Answer<T extends @Nullable Object> extends AtomicBoolean {
 
         private final transient CompletableFuture<T> result;
+        private final transient BooleanSupplier isAwaited;
         private final transient BiConsumer<@Nullable T, @Nullable Throwable> then;
         private final int number = numbers.incrementAndGet();
         private long overdueNanos;
         private volatile boolean overdue;
         private volatile boolean failed;
 
-        private Answer(CompletableFuture<T> result, BiConsumer<@Nullable T, @Nullable Throwable> then) {
+        private Answer(
+                CompletableFuture<T> result,
+                BooleanSupplier isAwaited,
+                BiConsumer<@Nullable T, @Nullable Throwable> then) {
             this.result = result;
+            this.isAwaited = isAwaited;
             this.then = then;
         }
 
@@ -242,6 +254,8 @@ final class PendingAnswers {
         private void look() {
             if (result.isDone()) {
                 context.background().execute(this::tell);
+            } else if (!isAwaited.getAsBoolean()) {
+                open.remove(this);
             } else if (!overdue && context.nanoTime() - overdueNanos >= 0) {
                 overdue = true;
                 try {

@@ -23,6 +23,8 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BiConsumer;
+import java.util.function.Function;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.awaitility.Awaitility;
@@ -37,6 +39,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Errors in the middle of everything: whoever asks is answered, later callers get the lock or end at their wait, and in
@@ -387,6 +390,46 @@ public abstract class FaultContract {
             }
         }
         names().forEach(each -> isAnswered(template, waiting(each, LockMode.EXCLUSIVE)));
+        isFreeInTheEnd(template, names());
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void aStageMayEndWhereTheStackIsNearlyExhausted(boolean asynchronous) {
+        eachStageEndsWithLittleRoom(asynchronous, (stage, result) -> stage.complete("done"));
+    }
+
+    @Test
+    void theResultOfAStageMayBeEndedWhereTheStackIsNearlyExhausted() {
+        eachStageEndsWithLittleRoom(false, (stage, result) -> result.cancel(true));
+    }
+
+    /** What a stack without room does with a future is the platform's: it may have to be ended once more. */
+    private void eachStageEndsWithLittleRoom(
+            boolean asynchronous, BiConsumer<CompletableFuture<String>, CompletableFuture<String>> end) {
+        LockTemplate template = template(store());
+        warmUp(template);
+        List<CompletableFuture<String>> results = new ArrayList<>();
+        eachWithLittleRoom((each, room) -> {
+            CompletableFuture<String> stage = new CompletableFuture<>();
+            CountDownLatch begun = new CountDownLatch(1);
+            Function<LockLease, CompletableFuture<String>> work = lease -> {
+                begun.countDown();
+                return stage;
+            };
+            LockRequest request = LockRequest.of(each);
+            CompletableFuture<String> result =
+                    asynchronous ? template.executeAsync(request, work) : template.executeStage(request, work::apply);
+            results.add(result);
+            Awaitility.await().until(() -> begun.getCount() == 0 && stage.getNumberOfDependents() > 0);
+            return DeepThread.run(room, () -> end.accept(stage, result)).thenAccept(failure -> {
+                if (!stage.isDone() && !result.isDone()) {
+                    end.accept(stage, result);
+                }
+            });
+        });
+        results.forEach(
+                result -> assertThat(result.handle((done, failure) -> "ended")).succeedsWithin(BOUND));
         isFreeInTheEnd(template, names());
     }
 

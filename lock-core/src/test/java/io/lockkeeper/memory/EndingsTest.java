@@ -55,6 +55,14 @@ class EndingsTest {
     }
 
     @Test
+    void aStageThatNeverEndsIsForgottenWithItsLease() {
+        CompletableFuture<String> never = new CompletableFuture<>();
+        template.executeStage(LockRequest.of("x").withLeaseTime(Duration.ofMillis(100)), lease -> never);
+        Awaitility.await().until(() -> template.toString().contains("held=0, names=0"));
+        assertThat(never).isNotDone();
+    }
+
+    @Test
     void anAsynchronousCallerWhoGivesUpIsNotReportedAsAFailure() {
         LockLease held = other.acquire("x");
         assertThat(template.acquireAsync(LockRequest.of("x")).cancel(true)).isTrue();
