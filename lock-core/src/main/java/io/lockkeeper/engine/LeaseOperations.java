@@ -114,7 +114,18 @@ record LeaseOperations(
                 // A downgrade came between, and the lease belongs to another hold now.
                 result = release(hold(), waitNanos);
             }
-            return result == null ? CompletableFuture.completedFuture(ReleaseResult.LOST) : result;
+            return result != null
+                    ? result
+                    : hold().isReleased()
+                            ? releaseAgain(hold())
+                            : CompletableFuture.completedFuture(ReleaseResult.LOST);
+        }
+
+        /** An error came into the first release, of which the store may not have heard. */
+        private CompletableFuture<ReleaseResult> releaseAgain(StoreHold hold) {
+            registry.untrack(hold.id);
+            executor.cancel(hold, hold.attempt(), 0, hold.keepMillis(context.now()));
+            return CompletableFuture.completedFuture(ReleaseResult.UNKNOWN);
         }
 
         private @Nullable CompletableFuture<ReleaseResult> release(StoreHold hold, long waitNanos) {

@@ -337,12 +337,25 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
     }
 
     private void completeReleases() {
-        registry.owedReleases.any = false;
+        ManagedLease.OwedReleases owed = registry.owedReleases;
+        owed.any = false;
         try {
+            for (ManagedLease lease = owed.take(); lease != null; lease = owed.take()) {
+                completeRelease(lease);
+            }
             registry.held().stream().filter(ManagedLease::owesRelease).forEach(lease -> context.background()
                     .execute(() -> lease.closeAsync(true)));
         } catch (Throwable error) {
-            registry.owedReleases.any = true;
+            owed.any = true;
+            throw error;
+        }
+    }
+
+    private void completeRelease(ManagedLease lease) {
+        try {
+            context.background().execute(() -> lease.closeAsync(true));
+        } catch (Throwable error) {
+            registry.owedReleases.add(lease);
             throw error;
         }
     }

@@ -40,10 +40,27 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
         LOST_AND_RELEASED
     }
 
-    /** Whether any lease may owe its release: written without a call, where the stack may be at its end. */
+    /** The leases that owe their releases. */
     static final class OwedReleases {
 
+        /** Whether there may be any: written without a call, where the stack may be at its end. */
         volatile boolean any;
+
+        /** The first of those whose holds do not know them any more; linked, as there may be no memory. */
+        private @Nullable ManagedLease first;
+
+        synchronized void add(ManagedLease lease) {
+            lease.nextOwed = first;
+            first = lease;
+            any = true;
+        }
+
+        @Nullable
+        synchronized ManagedLease take() {
+            ManagedLease taken = first;
+            first = taken == null ? null : taken.nextOwed;
+            return taken;
+        }
     }
 
     final OwedReleases owedReleases;
@@ -80,6 +97,12 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     volatile @Nullable ClockReading ownEnd;
 
     private volatile boolean ownEndSeen;
+
+    /** Guarded by the owed releases. */
+    private @Nullable ManagedLease nextOwed;
+
+    /** Whether its release is known here to have ended. */
+    private volatile boolean over;
 
     ManagedLease(
             OwedReleases owedReleases,
@@ -341,11 +364,17 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
         if (!isReleased()) {
             return ended(ReleaseResult.LOST);
         }
-        ReleaseResult result = CallerThread.join(releaseOrOwe(CallerThread.waits(Long.MAX_VALUE)));
-        if (result == ReleaseResult.RELEASED && hold.isOver() && hold.contended) {
-            // The store tells the next holder when it answers. Where both share processors, this thread may want the
-            // lock again at once, and could only wait for it: it gives way.
-            context().giveWay().run();
+        ReleaseResult result;
+        try {
+            result = CallerThread.join(releaseHold(CallerThread.waits(Long.MAX_VALUE)));
+            if (result == ReleaseResult.RELEASED && hold.isOver() && hold.contended) {
+                // The store tells the next holder when it answers. Where both share processors, this thread may want
+                // the lock again at once, and could only wait for it: it gives way.
+                context().giveWay().run();
+            }
+        } catch (Throwable error) {
+            oweRelease();
+            throw error;
         }
         return ended(result);
     }
@@ -361,19 +390,22 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
         if (told != null) {
             return CompletableFuture.completedFuture(told);
         }
-        CompletableFuture<ReleaseResult> result =
-                isReleased() ? releaseOrOwe(0) : CompletableFuture.completedFuture(ReleaseResult.LOST);
-        return result.thenApply(this::ended).whenComplete((ended, never) -> report(ended));
+        try {
+            CompletableFuture<ReleaseResult> result =
+                    isReleased() ? releaseHold(0) : CompletableFuture.completedFuture(ReleaseResult.LOST);
+            return result.thenApply(this::ended).whenComplete((ended, never) -> report(ended));
+        } catch (Throwable error) {
+            oweRelease();
+            throw error;
+        }
     }
 
-    /** An error in the middle of a release must not leave a hold that is renewed for no one. */
-    private CompletableFuture<ReleaseResult> releaseOrOwe(long waitNanos) {
-        try {
-            return releaseHold(waitNanos);
-        } catch (Throwable error) {
+    /** An error in the middle of a release must leave no hold that is renewed for no one, and no lease that counts. */
+    private void oweRelease() {
+        if (isReleased() && !over) {
+            hold.remove(this);
             state = State.OWED;
-            owedReleases.any = true;
-            throw error;
+            owedReleases.add(this);
         }
     }
 
@@ -432,6 +464,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     private ReleaseResult ended(ReleaseResult result) {
         if (isReleased()) {
             // A loss was told to the engine when it came.
+            over = true;
             over();
             if (result == ReleaseResult.LOST) {
                 lost(State.RELEASED, State.RELEASED, "the store did not know of it any more when it was released");

@@ -339,8 +339,12 @@ final class StoreHold {
         return known != null && known.releasedTwice ? ReleaseResult.UNKNOWN : ReleaseResult.LOST;
     }
 
+    boolean isReleased() {
+        return RELEASED.equals(ended);
+    }
+
     boolean isLost() {
-        return isOver() && !RELEASED.equals(ended) && !isDowngraded();
+        return isOver() && !isReleased() && !isDowngraded();
     }
 
     /** Returns whether it has gone on as that of a reader. */

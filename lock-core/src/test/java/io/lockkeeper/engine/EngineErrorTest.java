@@ -15,6 +15,7 @@ import io.lockkeeper.LockRequest;
 import io.lockkeeper.ReleaseResult;
 import io.lockkeeper.store.AcquireCommand;
 import io.lockkeeper.store.AcquireReply;
+import io.lockkeeper.store.Grant;
 import io.lockkeeper.store.HandOverReply;
 import io.lockkeeper.store.ReleaseReply;
 import java.time.Duration;
@@ -391,6 +392,36 @@ class EngineErrorTest {
                 .isEqualTo(ReleaseResult.LOST));
         assertThat(lease.release()).isEqualTo(ReleaseResult.ALREADY_RELEASED);
         fixture.assertEmpty();
+    }
+
+    /** As where there is no memory for a moment. Closing waits until no lease is left. */
+    @Test
+    void aLeaseCountsNoMoreWhenAnErrorCameIntoItsReleaseAfterTheHoldHadEnded() {
+        RecordingStore store = new RecordingStore();
+        ManualTime time = new ManualTime();
+        Runnable failing = () -> {
+            throw new InternalError("as the test wants it");
+        };
+        Events events = new Events();
+        LocalLockManager manager = EngineFixture.manager(
+                store,
+                events,
+                new EngineContext(
+                        time, Runnable::run, Runnable::run, Runnable::run, events, EngineContext::random, failing));
+        PendingRequest caller = manager.begin(REQUEST, false, new CompletableFuture<>());
+        last(store.acquires).answer(new AcquireReply.Queued("other1", 20_000, storeMillis(time)));
+        manager.granted(new Grant(last(store.acquires).command().attempt(), "stock", 100, storeMillis(time) + 3_000));
+        ManagedLease lease = caller.join();
+        lease.received(caller.number, caller.asked, caller.tries, caller.path);
+        store.uponRelease = sent -> sent.answer(ReleaseReply.RELEASED);
+
+        assertThatThrownBy(lease::release).isInstanceOf(InternalError.class);
+        time.pass(Duration.ofSeconds(3));
+
+        assertThat(manager).hasToString("held=0, names=0");
+        assertThat(events.lost).isEmpty();
+        assertThat(events.released).hasSize(1);
+        assertThat(lease.release()).isEqualTo(ReleaseResult.ALREADY_RELEASED);
     }
 
     /** Goes to the end of the stack, and releases a lease as soon as there is room for the call. */
