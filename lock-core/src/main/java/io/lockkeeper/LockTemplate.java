@@ -171,6 +171,8 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
      */
     @Override
     public void close() {
+        // Not waited for: this thread is inside of them, however it came there, and cannot end them.
+        holds.known(holds.self()).levels().forEach(level -> level.leases().forEach(LockManager.Lease::receivedHere));
         holds.manager.close();
     }
 

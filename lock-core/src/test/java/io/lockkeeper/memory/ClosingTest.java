@@ -8,6 +8,7 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
+import io.lockkeeper.LockContext;
 import io.lockkeeper.LockLease;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockTemplate;
@@ -129,6 +130,50 @@ class ClosingTest {
                 })
                 .exceptionally(lost -> "lost")
                 .join());
+    }
+
+    @Test
+    void aThreadDoesNotWaitForAStageThatItIsInside() {
+        LockTemplate patient = patient();
+        CompletableFuture<LockLease> begun = new CompletableFuture<>();
+        CompletableFuture<String> result = patient.executeStage(LockRequest.of("stock"), lease -> {
+            begun.complete(lease);
+            return new CompletableFuture<>();
+        });
+        LockLease stage = begun.join();
+
+        CompletableFuture<Void> closed = CompletableFuture.runAsync(() -> {
+            Runnable leave = LockContext.enterThread(stage);
+            patient.close();
+            leave.run();
+        });
+
+        assertThat(closed).succeedsWithin(Duration.ofSeconds(20));
+        assertThat(stage.isHeld()).isFalse();
+        assertThat(result).isNotDone();
+    }
+
+    @Test
+    void aThreadDoesNotWaitForALockThatItEnteredInAStage() {
+        LockTemplate patient = patient();
+        CompletableFuture<LockLease> begun = new CompletableFuture<>();
+        CompletableFuture<String> work = new CompletableFuture<>();
+        CompletableFuture<String> result = patient.executeStage(LockRequest.of("stock"), lease -> {
+            begun.complete(lease);
+            return work;
+        });
+        LockLease stage = begun.join();
+
+        CompletableFuture<Void> closed = CompletableFuture.runAsync(() -> {
+            Runnable leave = LockContext.enterThread(stage);
+            patient.lock("stock").lock();
+            leave.run();
+            work.complete("done");
+            result.join();
+            patient.close();
+        });
+
+        assertThat(closed).succeedsWithin(Duration.ofSeconds(20));
     }
 
     private static void staysOpen(CompletableFuture<Void> closed) {
