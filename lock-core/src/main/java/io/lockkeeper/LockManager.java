@@ -32,9 +32,9 @@ public interface LockManager extends AutoCloseable {
     /**
      * Acquires a lease, blocking the thread; fails as {@link LockOperations#acquire(LockRequest)}. One who holds
      * another lock is {@code nested} and may go on while the manager closes; an interrupt that does not end the wait is
-     * set at its end.
+     * set at its end. So much of the time of the request is over as the caller has waited before.
      */
-    Lease acquire(LockRequest request, boolean nested, boolean interruptibly);
+    Lease acquire(LockRequest request, boolean nested, boolean interruptibly, long waitedNanos);
 
     /**
      * As {@link #acquire}, without blocking.
@@ -48,7 +48,8 @@ public interface LockManager extends AutoCloseable {
             boolean nested,
             CompletableFuture<T> result,
             Function<Lease, T> received,
-            boolean atOnce);
+            boolean atOnce,
+            long waitedNanos);
 
     /** Runs a task on the executor of asynchronous completions, at some time in any case. */
     void execute(Runnable task);
@@ -110,9 +111,10 @@ public interface LockManager extends AutoCloseable {
 
         /**
          * Asks the store to keep it for as long as a request wants that enters it again; the store has the time that
-         * the request waits. The result gives it that end, unless it has a later one, and tells whether it is held.
+         * the request waits, of which some may be over. The result gives it that end, unless it has a later one; false:
+         * it is not held, or goes on as that of a reader, and is to be extended once more.
          */
-        default CompletableFuture<BooleanSupplier> extendFor(LockRequest request) {
+        default CompletableFuture<BooleanSupplier> extendFor(LockRequest request, long waitedNanos) {
             return CompletableFuture.completedFuture(this::isHeld);
         }
 

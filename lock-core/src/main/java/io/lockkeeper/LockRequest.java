@@ -125,22 +125,11 @@ public record LockRequest(
         return new LockRequest(names, mode, Duration.ZERO, leaseTime, 0, null, minHoldTime, label);
     }
 
-    /** Returns the same request of a caller who has waited for some time; a wait of zero would be no wait. */
-    LockRequest afterWaiting(Duration waited) {
-        return waitTime == null || waitTime.isZero()
-                ? this
-                : withWaitTime(longer(waitTime.minus(waited), Duration.ofNanos(1)));
-    }
-
     /** Returns the same request for some of the names. */
     LockRequest withNames(List<String> some) {
         return some.equals(names)
                 ? this
                 : new LockRequest(some, mode, waitTime, leaseTime, retryCount, retryDelay, minHoldTime, label);
-    }
-
-    static Duration longer(Duration one, Duration other) {
-        return one.compareTo(other) < 0 ? other : one;
     }
 
     private static void checkName(String name) {

@@ -122,7 +122,7 @@ class ReentrantHolds {
         }
         manager.check(request);
         entry.refuseHeld();
-        return AcquiredLease.ofThisCaller(request).apply(manager.acquire(request, entry.isNested(), true));
+        return AcquiredLease.ofThisCaller(request).apply(manager.acquire(request, entry.isNested(), true, 0));
     }
 
     /**
@@ -136,7 +136,7 @@ class ReentrantHolds {
             Entry entry = new Entry(request, NestedLease.Kind.BODY, List.of());
             manager.check(request);
             if (entry.keeper == null) {
-                manager.acquireAsync(request, entry.isNested(), result, received, false);
+                manager.acquireAsync(request, entry.isNested(), result, received, false, 0);
                 return;
             }
             // Held on at once where the lock is there, so that this thread enters it again from now on.
@@ -190,12 +190,11 @@ class ReentrantHolds {
         /** Receives a lease that holds the lock on; null: nothing does. */
         private final @Nullable Consumer<LockLease> keeper;
 
-        /** The request, with the time that the extension of what is held already has left of its wait. */
-        private volatile LockRequest rest;
+        /** How much of the request's time the extension of what is held already has taken. */
+        private volatile long waitedNanos;
 
         Entry(LockRequest request, NestedLease.Kind kind, Collection<? extends LockLease> enclosing) {
             this.request = request;
-            this.rest = request;
             this.level = new NestedLease(ReentrantHolds.this, request, kind);
             LockOwner inside = known(owner);
             for (LockLease lease : enclosing) {
@@ -266,28 +265,43 @@ class ReentrantHolds {
          * Has the fixed ends extended of what is held that the request wants later: all of them, when the store has
          * answered for all. Null: there are none.
          */
-        private @Nullable CompletableFuture<?> extend() {
-            LockRequest asked = rest;
-            Duration leaseTime = asked.leaseTime();
+        private @Nullable CompletableFuture<BooleanSupplier> extend() {
+            Duration leaseTime = request.leaseTime();
             if (leaseTime == null || level.leases().isEmpty()) {
                 return null;
             }
+            long waitedBefore = waitedNanos;
             long begunNanos = manager.nanoTime();
             List<CompletableFuture<BooleanSupplier>> extensions = level.leases().stream()
                     .filter(lease -> lease.isFixed() && lease.remaining().compareTo(leaseTime) < 0)
-                    .map(lease -> lease.extendFor(asked))
+                    .map(lease -> lease.extendFor(request, waitedBefore))
                     .toList();
             return extensions.isEmpty()
                     ? null
                     : CompletableFuture.allOf(extensions.toArray(CompletableFuture<?>[]::new))
-                            .thenRun(() -> {
-                                rest = asked.afterWaiting(since(begunNanos));
-                                // None where one was lost, or the caller has gone.
-                                boolean held = level.isHeld();
-                                for (CompletableFuture<BooleanSupplier> extension : extensions) {
-                                    held = held && extension.join().getAsBoolean();
-                                }
+                            .thenApply(answered -> {
+                                waitedNanos = waitedBefore + manager.nanoTime() - begunNanos;
+                                return () -> giveEnds(extensions);
                             });
+        }
+
+        /** Gives what is extended its new ends: none where one was lost, or the caller has gone. */
+        private boolean giveEnds(List<CompletableFuture<BooleanSupplier>> extensions) {
+            boolean held = level.isHeld();
+            for (CompletableFuture<BooleanSupplier> extension : extensions) {
+                held = held && extension.join().getAsBoolean();
+            }
+            return held;
+        }
+
+        /**
+         * Returns whether something is to be extended again, as some of it ended meanwhile, or goes on as a reader's.
+         *
+         * @throws LockLostException as {@link #enterHeld}
+         */
+        private boolean isExtendedAgain(BooleanSupplier extension) {
+            boolean extended = extension.getAsBoolean();
+            return beginsAnew() || (!extended && level.isHeld());
         }
 
         /**
@@ -310,10 +324,6 @@ class ReentrantHolds {
             }
         }
 
-        private Duration since(long nanos) {
-            return Duration.ofNanos(manager.nanoTime() - nanos);
-        }
-
         /** Returns a request for what is not held yet; null: nothing is missing. */
         private @Nullable LockRequest missing() {
             if (request.leaseTime() != null) {
@@ -321,7 +331,7 @@ class ReentrantHolds {
                 level.ensureHeld();
             }
             List<String> names = level.missing();
-            return names.isEmpty() ? null : rest.withNames(names);
+            return names.isEmpty() ? null : request.withNames(names);
         }
 
         // ---- entering ----
@@ -331,18 +341,17 @@ class ReentrantHolds {
             manager.check(request);
             try {
                 enterHeld();
-                CompletableFuture<?> extended = extend();
+                CompletableFuture<BooleanSupplier> extended = extend();
                 while (extended != null) {
                     LockManager.Lease any = level.leases().get(0);
                     if (interruptibly) {
                         any.await(extended);
                     }
-                    any.join(extended);
-                    extended = beginsAnew() ? extend() : null;
+                    extended = isExtendedAgain(any.join(extended)) ? extend() : null;
                 }
                 LockRequest missing = missing();
                 if (missing != null) {
-                    level.begin(manager.acquire(missing, isNested(), interruptibly));
+                    level.begin(manager.acquire(missing, isNested(), interruptibly, waitedNanos));
                 }
                 level.bindTo(owner);
                 return keep();
@@ -378,19 +387,20 @@ class ReentrantHolds {
         }
 
         private void extendAndEnterRest(CompletableFuture<LockLease> result) {
-            CompletableFuture<?> extended = extend();
+            CompletableFuture<BooleanSupplier> extended = extend();
             if (extended == null) {
                 enterRest(result);
             } else {
-                extended.whenComplete((done, failure) -> manager.execute(() -> extended(result, failure)));
+                extended.whenComplete((done, failure) -> manager.execute(() -> extended(result, done, failure)));
             }
         }
 
-        private void extended(CompletableFuture<LockLease> result, @Nullable Throwable failure) {
+        private void extended(
+                CompletableFuture<LockLease> result, BooleanSupplier extension, @Nullable Throwable failure) {
             try {
                 if (failure != null) {
                     result.completeExceptionally(notExtended(failure));
-                } else if (beginsAnew()) {
+                } else if (isExtendedAgain(extension)) {
                     extendAndEnterRest(result);
                 } else {
                     enterRest(result);
@@ -408,7 +418,7 @@ class ReentrantHolds {
             try {
                 LockRequest missing = missing();
                 if (missing != null) {
-                    manager.acquireAsync(missing, isNested(), result, this::begin, true);
+                    manager.acquireAsync(missing, isNested(), result, this::begin, true, waitedNanos);
                 } else {
                     result.complete(keep());
                 }

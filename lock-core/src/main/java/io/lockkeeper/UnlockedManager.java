@@ -20,7 +20,7 @@ final class UnlockedManager implements LockManager, LockInspector {
 
     /** Tokens are strictly increasing within this process, and close to what a store would give. */
     @Override
-    public Lease acquire(LockRequest request, boolean nested, boolean interruptibly) {
+    public Lease acquire(LockRequest request, boolean nested, boolean interruptibly, long waitedNanos) {
         return new UnlockedLease(
                 request, TOKENS.updateAndGet(last -> Math.max(last + 1, System.currentTimeMillis() * 1_000)));
     }
@@ -31,8 +31,9 @@ final class UnlockedManager implements LockManager, LockInspector {
             boolean nested,
             CompletableFuture<T> result,
             Function<Lease, T> received,
-            boolean atOnce) {
-        result.complete(received.apply(acquire(request, nested, false)));
+            boolean atOnce,
+            long waitedNanos) {
+        result.complete(received.apply(acquire(request, nested, false, waitedNanos)));
     }
 
     @Override

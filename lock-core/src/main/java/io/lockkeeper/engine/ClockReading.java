@@ -14,6 +14,10 @@ record ClockReading(long nanos, long wallMillis) {
         return new ClockReading(nanos + TimeUnit.MILLISECONDS.toNanos(millis), wallMillis + millis);
     }
 
+    ClockReading minusNanos(long less) {
+        return new ClockReading(nanos - less, wallMillis - TimeUnit.NANOSECONDS.toMillis(less));
+    }
+
     /** Returns whether either clock says that this deadline has passed: the pessimistic answer. */
     boolean hasPassedAt(ClockReading now) {
         return now.nanos - nanos >= 0 || now.wallMillis >= wallMillis;

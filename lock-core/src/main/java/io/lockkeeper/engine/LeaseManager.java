@@ -119,8 +119,8 @@ public final class LeaseManager implements LockManager {
     // ---- callers who wait on their thread ----
 
     @Override
-    public Lease acquire(LockRequest request, boolean nested, boolean interruptibly) {
-        PendingRequest asked = locks.asked(request, nested, null);
+    public Lease acquire(LockRequest request, boolean nested, boolean interruptibly, long waitedNanos) {
+        PendingRequest asked = locks.asked(request, nested, null, waitedNanos);
         if (interruptibly && Thread.currentThread().isInterrupted()) {
             throw refused(asked, new LockInterruptedException(request.names(), null));
         }
@@ -213,8 +213,10 @@ public final class LeaseManager implements LockManager {
             boolean nested,
             CompletableFuture<T> result,
             Function<Lease, T> received,
-            boolean atOnce) {
-        PendingRequest asked = locks.begin(request, nested, result);
+            boolean atOnce,
+            long waitedNanos) {
+        PendingRequest asked = locks.asked(request, nested, result, waitedNanos);
+        locks.begin(asked, 0);
         Executor where = atOnce && asked.isDone() ? Runnable::run : context.completions();
         locks.answers.await(
                 asked, (lease, failure) -> where.execute(() -> answer(asked, result, lease, failure, received)));

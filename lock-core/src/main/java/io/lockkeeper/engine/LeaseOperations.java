@@ -64,6 +64,9 @@ record LeaseOperations(
         @SuppressWarnings("UnusedVariable") // To be reachable is all that it is for.
         private volatile @Nullable ForgottenLease forgotten;
 
+        /** Completed when the store has answered that the holder is a reader now, or has not. */
+        private volatile CompletableFuture<?> downgrade = PendingAnswers.DONE;
+
         Lease(PendingRequest waiter, StoreHold hold, LockAction.Grant grant) {
             super(
                     registry.owedReleases,
@@ -168,16 +171,32 @@ record LeaseOperations(
 
         @Override
         CompletableFuture<Boolean> extendAsync(Duration leaseTime, LockRequest asked) {
-            return extension(asked.withLeaseTime(leaseTime), false).thenApply(BooleanSupplier::getAsBoolean);
+            return extension(asked.withLeaseTime(leaseTime), false, 0)
+                    .thenCompose(end -> end.getAsBoolean() || !isHeld()
+                            ? CompletableFuture.completedFuture(isHeld())
+                            : extendAsync(leaseTime, asked));
         }
 
         @Override
-        public CompletableFuture<BooleanSupplier> extendFor(LockRequest asked) {
-            return extension(asked, true);
+        public CompletableFuture<BooleanSupplier> extendFor(LockRequest asked, long waitedNanos) {
+            return extension(asked, true, waitedNanos);
         }
 
-        /** Asks the store to keep the hold; the result ends it at the new end, or leaves a later one as it is. */
-        private CompletableFuture<BooleanSupplier> extension(LockRequest asked, boolean onlyLater) {
+        /**
+         * Asks the store to keep the hold, after a downgrade that is under way; the result ends it at the new end, or
+         * leaves a later one as it is.
+         */
+        private CompletableFuture<BooleanSupplier> extension(LockRequest asked, boolean onlyLater, long waitedNanos) {
+            CompletableFuture<?> before = downgrade;
+            return inTime(
+                    before.isDone()
+                            ? extensionNow(asked, onlyLater)
+                            : before.thenCompose(told -> extensionNow(asked, onlyLater)),
+                    asked,
+                    waitedNanos);
+        }
+
+        private CompletableFuture<BooleanSupplier> extensionNow(LockRequest asked, boolean onlyLater) {
             StoreHold hold = hold();
             boolean held = isHeld();
             if (held && hold.unconfirmed() != null) {
@@ -202,51 +221,55 @@ record LeaseOperations(
                 hold.limit(end, sent);
             }
             renewer.watch(hold);
-            CompletableFuture<Boolean> answer = renewer.renew(hold, millis).thenApply(told -> answered(hold, told));
-            return inTime(answer, asked).thenApply(yes -> () -> yes && extended(hold, end, sent, onlyLater));
+            return renewer.renew(hold, millis)
+                    .thenApply(told -> answered(hold, told))
+                    .thenApply(yes -> () -> yes && extended(hold, end, sent, onlyLater));
         }
 
         /**
          * A yes that comes after the wait of a request has no effect: its caller has gone. One who does not wait has
-         * the patience of one command.
+         * the patience of one command, and no other waits for longer than any answer is waited for.
          */
-        private CompletableFuture<Boolean> inTime(CompletableFuture<Boolean> answer, LockRequest asked) {
+        private <T> CompletableFuture<T> inTime(CompletableFuture<T> answer, LockRequest asked, long waitedNanos) {
             Duration wait = asked.retryCount() > 0 ? Duration.ZERO : asked.waitTime();
             if (wait == null || answer.isDone()) {
                 return answer;
             }
-            Duration patience = wait.isZero() ? executor.commandTimeout() : AcquireSpec.bounded(wait);
+            long patience = wait.isZero()
+                    ? executor.commandTimeout().toNanos()
+                    : Math.min(AcquireSpec.bounded(wait).toNanos(), calls.patienceNanos());
             return context.scheduler()
-                    .atMost(patience.toNanos() + PendingRequest.GRACE_NANOS, answer)
-                    .thenCompose(told -> answer.isDone() ? answer : silence());
-        }
-
-        private CompletableFuture<Boolean> silence() {
-            return CompletableFuture.failedFuture(
-                    new StoreException("the store has not answered before the wait was over", null));
+                    .atMost(patience - waitedNanos + PendingRequest.GRACE_NANOS, answer)
+                    .thenCompose(told -> answer.isDone()
+                            ? answer
+                            : CompletableFuture.failedFuture(
+                                    new StoreException("the store has not answered before the wait was over", null)));
         }
 
         private boolean answered(StoreHold hold, boolean held) {
-            if (hold() != hold) {
-                // The answer says nothing about the hold of the reader that the lease belongs to now.
-                throw new StoreException("the writer became a reader before the store answered", null);
-            }
-            if (!held) {
+            // Where the lease belongs to the hold of a reader by now, the answer says nothing about that.
+            if (!held && hold() == hold) {
                 executor.lose(hold, hold.endReasonByStore(context.now()));
             }
             return held;
         }
 
         private boolean extended(StoreHold hold, ClockReading end, ClockReading sent, boolean onlyLater) {
-            ClockReading before = hasOwnEnd(hold) ? ownEnd : hold.fixedEnd();
-            if (onlyLater && before != null && !end.isAfter(before)) {
-                return isHeld();
-            }
-            if (hasOwnEnd(hold)) {
-                ownEnd = end;
-                hold.renewed(end, sent, context.now());
-            } else {
-                hold.fix(end, context.now());
+            // A downgrade comes before, and the reader is extended then, or after, and the reader has the new end.
+            synchronized (hold) {
+                if (hold() != hold) {
+                    return false;
+                }
+                ClockReading before = hasOwnEnd(hold) ? ownEnd : hold.fixedEnd();
+                if (onlyLater && before != null && !end.isAfter(before)) {
+                    return isHeld();
+                }
+                if (hasOwnEnd(hold)) {
+                    ownEnd = end;
+                    hold.renewed(end, sent, context.now());
+                } else {
+                    hold.fix(end, context.now());
+                }
             }
             renewer.watch(hold);
             return isHeld();
@@ -266,25 +289,30 @@ record LeaseOperations(
         public CompletableFuture<?> downgrade() {
             StoreHold before = hold();
             LocalLock lock = registry.lockOf(before.id);
-            ClockReading now = context.now();
-            StoreHold reader =
-                    before.reader(reading(before, now), policy.attemptIds().get(), fencingToken(), now);
+            CompletableFuture<@Nullable Void> told = new CompletableFuture<>();
             if (lock != null) {
-                executor.on(lock, (known, present) -> {
+                executor.on(lock, (known, now) -> {
                     if (!isHeld() || known.hold() != before) {
                         return null;
                     }
-                    registry.track(reader.id, new LocalLock(reader, policy));
-                    moveTo(reader);
-                    return known.lost(before, StoreHold.DOWNGRADED, present);
+                    downgrade = told;
+                    synchronized (before) {
+                        StoreHold reader = before.reader(
+                                reading(before, now), policy.attemptIds().get(), fencingToken(), now);
+                        registry.track(reader.id, new LocalLock(reader, policy));
+                        moveTo(reader);
+                    }
+                    return known.lost(before, StoreHold.DOWNGRADED, now);
                 });
             }
-            if (hold() != reader) {
+            if (downgrade != told) {
                 return PendingAnswers.DONE;
             }
+            StoreHold reader = hold();
             downgraded();
             renewer.watch(reader);
-            return tell(before, reader);
+            tell(before, reader, told);
+            return told;
         }
     }
 
@@ -296,23 +324,21 @@ record LeaseOperations(
                 : AcquireSpec.fixed(ClaimMode.READ, TimeUnit.NANOSECONDS.toMillis(end.nanosToKeepFrom(now)) + 1);
     }
 
-    /** Tells the store of a downgrade, again and again; the result is completed with the first answer, or without. */
-    private CompletableFuture<?> tell(StoreHold before, StoreHold reader) {
+    /** Tells the store of a downgrade, again and again; completes something with the first answer, or without. */
+    private void tell(StoreHold before, StoreHold reader, CompletableFuture<@Nullable Void> told) {
         ClockReading sent = context.now();
         HandOverCommand command = new HandOverCommand(
                 before.attempt(), before.token(), reader.spec.command(reader.names, reader.id, true, 0, 0), true);
-        CompletableFuture<@Nullable Void> told = new CompletableFuture<>();
         calls.send(() -> store.handOver(command), (reply, failure) -> {
             told(before, reader, sent, reply);
             told.complete(null);
         });
-        return told;
     }
 
     private void told(StoreHold before, StoreHold reader, ClockReading sent, @Nullable HandOverReply reply) {
         ClockReading now = context.now();
         if (!reader.isOver() && reply == null) {
-            Runnable again = () -> calls.untilDone(() -> tell(before, reader));
+            Runnable again = () -> calls.untilDone(() -> tell(before, reader, new CompletableFuture<>()));
             context.scheduler().schedule(() -> context.background().execute(again), RETRY_NANOS);
             return;
         }

@@ -119,17 +119,18 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
 
     /** Begins to acquire a lock for a caller who goes on meanwhile, with a result in hand to end it. */
     PendingRequest begin(LockRequest request, boolean nested, CompletableFuture<?> result) {
-        PendingRequest asked = asked(request, nested, result);
+        PendingRequest asked = asked(request, nested, result, 0);
         begin(asked, 0);
         return asked;
     }
 
     /** Makes a request, of which listeners hear; without a result in hand, the caller waits on its thread. */
-    PendingRequest asked(LockRequest asked, boolean nested, @Nullable CompletableFuture<?> result) {
+    PendingRequest asked(LockRequest asked, boolean nested, @Nullable CompletableFuture<?> result, long waitedNanos) {
         LockRequest request = store.permitsWaiting() ? asked : asked.withoutWaiting();
         long number = NUMBERS.incrementAndGet();
         context.listener().onAsked(new LockListener.Asked(number, request));
-        return new PendingRequest(number, request, context.now(), nested, result, traits.commandTimeout());
+        ClockReading begun = context.now().minusNanos(waitedNanos);
+        return new PendingRequest(number, request, begun, nested, result, traits.commandTimeout());
     }
 
     /** Begins to acquire a lock for a thread that waits for so long; 0: not at all. */

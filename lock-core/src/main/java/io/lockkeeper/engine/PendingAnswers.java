@@ -56,6 +56,11 @@ final class PendingAnswers {
         patienceNanos = commandTimeout.multipliedBy(2).plusSeconds(1).toNanos();
     }
 
+    /** Returns how long an answer is waited for. */
+    long patienceNanos() {
+        return patienceNanos;
+    }
+
     Heard heard() {
         return new Heard(heardNanos, roundTripNanos);
     }

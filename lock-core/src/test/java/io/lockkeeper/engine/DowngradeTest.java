@@ -247,17 +247,36 @@ class DowngradeTest {
     }
 
     @Test
-    void anExtensionThatMeetsADowngradePromisesNothing() {
+    void anExtensionDuringADowngradeComesAfterIt() {
         ManagedLease lease = fixture.holds(100);
-        store.uponRenewal = sent -> {
-            lease.downgrade();
-            sent.answer(true);
-        };
+        store.uponRenewal = sent -> sent.answer(true);
+        lease.downgrade();
 
-        assertThatExceptionOfType(LockStoreException.class).isThrownBy(() -> lease.extend(Duration.ofSeconds(60)));
+        CompletableFuture<Boolean> extended = lease.extendAsync(Duration.ofSeconds(60), REQUEST.withoutWaiting());
+        assertThat(extended).isNotDone();
+        last(store.handOvers).answer(taken());
 
-        assertThat(lease.isHeld()).isTrue();
+        assertThat(extended).isCompletedWithValue(true);
+        assertThat(last(store.renewals).command().attempt())
+                .isEqualTo(lease.hold().attempt());
+        assertThat(lease.remaining()).isEqualTo(Duration.ofSeconds(60));
+    }
+
+    @Test
+    void anExtensionThatADowngradeOvertakesIsAskedForAgain() {
+        ManagedLease lease = fixture.holds(100);
+        store.uponHandOver = sent -> sent.answer(taken());
+        CompletableFuture<Boolean> extended = lease.extendAsync(Duration.ofSeconds(60), REQUEST.withoutWaiting());
+        lease.downgrade();
+
+        last(store.renewals).answer(true);
+        assertThat(extended).isNotDone();
         assertThat(lease.remaining()).isEqualTo(BELIEVED);
+        last(store.renewals).answer(true);
+
+        assertThat(extended).isCompletedWithValue(true);
+        assertThat(lease.remaining()).isEqualTo(Duration.ofSeconds(60));
+        assertThat(fixture.events.lost).isEmpty();
     }
 
     @Test

@@ -214,7 +214,7 @@ class EngineErrorTest {
 
         void begin(LockRequest request) {
             quietly(() -> {
-                PendingRequest caller = manager.asked(request, false, new CompletableFuture<>());
+                PendingRequest caller = manager.asked(request, false, new CompletableFuture<>(), 0);
                 manager.begin(caller, 0);
                 callers.add(caller);
             });

@@ -103,7 +103,7 @@ final class SimulatedCaller {
 
     /** Waits as a thread does. */
     private void block(LockRequest request) {
-        PendingRequest asked = instance.locks.asked(request, false, null);
+        PendingRequest asked = instance.locks.asked(request, false, null, 0);
         blocked = asked;
         instance.locks.begin(asked, asked.patienceNanos);
         asked.handle((given, failure) -> instance.after(WAKE_NANOS, () -> wake(request, asked, given, failure)));
