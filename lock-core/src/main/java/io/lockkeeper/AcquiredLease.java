@@ -89,6 +89,11 @@ final class AcquiredLease extends DelegatingLease {
     }
 
     @Override
+    public void giveBack() {
+        lease.giveBack();
+    }
+
+    @Override
     public ReleaseResult release() {
         try {
             return lease.release();

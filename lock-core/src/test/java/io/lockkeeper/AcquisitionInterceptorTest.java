@@ -191,6 +191,30 @@ class AcquisitionInterceptorTest {
         assertThat(kept).isEmpty();
     }
 
+    /** The surrounding work has the lock by then, and relies on it until it ends. */
+    @Test
+    void aCallerThatCancelsItsFutureWhileTheLockIsKeptDoesNotTakeItAway() {
+        AtomicReference<CompletableFuture<?>> future = new AtomicReference<>();
+        LockLease other = elsewhere.acquire("stock");
+        try (LockTemplate keeping = LockTemplate.builder(store.peer())
+                .shutdownWait(Duration.ZERO)
+                .interceptor((request, reentry) -> lease -> {
+                    future.get().cancel(true);
+                    kept.add(lease);
+                })
+                .build()) {
+            future.set(keeping.acquireAsync(LockRequest.of("stock")));
+            other.close();
+            Awaitility.await().until(() -> !kept.isEmpty());
+
+            Awaitility.await().during(Duration.ofMillis(200)).until(kept.get(0)::isHeld);
+            assertThat(elsewhere.tryAcquire("stock")).isEmpty();
+
+            kept.get(0).close();
+            assertThat(keeping).hasToString("LockTemplate[held=0, names=0]");
+        }
+    }
+
     @Test
     void aLockThatIsLostBeforeItIsKeptIsAFailureAndNotSilence() {
         MemoryLockStore other = store.peer();

@@ -247,6 +247,7 @@ public final class LeaseManager implements LockManager {
             return;
         }
         boolean got = false;
+        @Nullable Lease owned = lease;
         try {
             if (result.isDone()) {
                 // The caller has given up; nothing failed.
@@ -257,14 +258,17 @@ public final class LeaseManager implements LockManager {
             } else {
                 // Told first: the caller who receives the lease may release it at once.
                 lease.received(asked.number, asked.asked, asked.tries, asked.path);
-                got = result.complete(received.apply(lease));
+                T given = received.apply(lease);
+                // It has the lease now, perhaps with others.
+                owned = given instanceof Lease known ? known : lease;
+                got = result.complete(given);
             }
         } catch (Throwable error) {
             // Where the caller does not have the lease by now, it never will.
             got = !result.completeExceptionally(error) && !result.isCompletedExceptionally();
         }
-        if (lease != null && !got) {
-            lease.giveBack();
+        if (owned != null && !got) {
+            owned.giveBack();
         }
     }
 
