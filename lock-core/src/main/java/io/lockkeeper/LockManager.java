@@ -144,9 +144,6 @@ public interface LockManager extends AutoCloseable {
             return () -> {};
         }
 
-        /** No thread waits for the end of the lease any more: it belongs to what goes on elsewhere. */
-        default void leftByThread() {}
-
         /**
          * Says in the log where a caller drops what it was given of this lease, while the lease is held.
          *

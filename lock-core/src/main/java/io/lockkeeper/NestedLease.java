@@ -109,11 +109,6 @@ final class NestedLease extends DelegatingLease {
         return () -> ends.forEach(Runnable::run);
     }
 
-    /** Returns whether an owner is inside until it ends; false: it belongs to a stage. */
-    boolean isOfOwner() {
-        return owner != null;
-    }
-
     // ---- what it is ----
 
     /** Returns whether it goes on, and can be entered by those who ask there. */

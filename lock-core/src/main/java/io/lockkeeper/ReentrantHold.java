@@ -65,9 +65,6 @@ final class ReentrantHold {
             levels = LockOwner.minus(levels, level);
             last = levels.isEmpty();
             over |= last;
-            if (!last && levels.stream().noneMatch(NestedLease::isOfOwner)) {
-                lease.leftByThread();
-            }
             downgrades = !last && !reads && readsOn();
             reads |= downgrades;
         }

@@ -122,7 +122,10 @@ class ReentrantHolds {
         }
         manager.check(request);
         entry.refuseHeld();
-        return AcquiredLease.ofThisCaller(request).apply(manager.acquire(request, entry.isNested(), true, 0));
+        Function<LockManager.Lease, LockLease> received = AcquiredLease.ofThisCaller(request);
+        LockManager.Lease lease = manager.acquire(request, entry.isNested(), true, 0);
+        lease.receivedHere();
+        return received.apply(lease);
     }
 
     /**

@@ -76,7 +76,6 @@ record LeaseOperations(
                     grant.token(),
                     grantedMillis(waiter.request.names().get(0)),
                     context.scheduler());
-            ofThread = waiter.isOfThread();
         }
 
         @Override

@@ -268,11 +268,6 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     }
 
     @Override
-    public void leftByThread() {
-        ofThread = false;
-    }
-
-    @Override
     public boolean isReleased() {
         return state == State.RELEASED || state == State.OWED;
     }
