@@ -10,14 +10,16 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * Runs the callbacks of users on four threads, however many callbacks there are. Where none could begin for 50 ms, all
- * threads may be blocked, perhaps until another callback has run, and there is one more: callbacks wait for each other,
- * but never for ever.
+ * Runs the callbacks of users on four threads, however many callbacks there are. Where none could begin for 25 ms, all
+ * threads may be blocked, perhaps until another callback has run, and there are four times as many, as far as they are
+ * wanted, and from 64 on one more each time: callbacks wait for each other, but never for ever.
  */
 final class CallbackExecutor extends ThreadPoolExecutor {
 
     private static final int THREADS = 4;
-    private static final long PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+    private static final int GROWTH = 4;
+    private static final int MANY_THREADS = 64;
+    private static final long PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(25);
 
     private final LinkedBlockingDeque<Runnable> waiting;
     private final AtomicBoolean watched = new AtomicBoolean();
@@ -76,9 +78,11 @@ final class CallbackExecutor extends ThreadPoolExecutor {
             } else if (sinceNanos < PATIENCE_NANOS) {
                 left = PATIENCE_NANOS - sinceNanos;
             } else {
-                setCorePoolSize(Math.max(getCorePoolSize(), getPoolSize() + 1));
+                int size = getPoolSize();
+                int wanted = Math.min(size + waiting.size(), Math.min(GROWTH * size, MANY_THREADS));
+                setCorePoolSize(Math.max(getCorePoolSize(), Math.max(size + 1, wanted)));
                 // Where a thread could not be started before, the size is there already.
-                prestartCoreThread();
+                prestartAllCoreThreads();
             }
         } finally {
             watched.set(false);
