@@ -43,7 +43,7 @@ public interface LockInspector {
 
     /**
      * Finds locks by name, in no order. Looks at 100,000 names that match, or at as many as the limit, where that is
-     * more.
+     * more. What is no lock, or one of another version, is left out and logged.
      *
      * @param namePattern a glob in the syntax of Redis: {@code *}, {@code ?}, {@code [a-c]}
      * @param limit the largest number of locks to return, 1 or more

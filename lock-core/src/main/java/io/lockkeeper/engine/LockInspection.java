@@ -8,8 +8,10 @@ import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockStatus;
 import io.lockkeeper.LockWait;
 import io.lockkeeper.store.ClaimMode;
+import io.lockkeeper.store.ForeignRecordException;
 import io.lockkeeper.store.GrantChannel;
 import io.lockkeeper.store.LockStore;
+import io.lockkeeper.store.StoreException;
 import io.lockkeeper.store.StoredInstance;
 import io.lockkeeper.store.StoredLock;
 import java.time.Duration;
@@ -24,9 +26,13 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Looks at locks for operators, and knows which instances hold them or wait: those seen lately without the store. */
 final class LockInspection implements LockInspector {
+
+    private static final Logger log = LoggerFactory.getLogger(LockInspector.class);
 
     /** Most names may be of locks that were released a moment ago. */
     private static final int MOST_NAMES = 100_000;
@@ -253,11 +259,20 @@ final class LockInspection implements LockInspector {
         for (int from = 0; from < candidates.size() && found.size() < limit; from += AT_ONCE) {
             List<CompletableFuture<Optional<LockStatus>>> answers =
                     candidates.subList(from, Math.min(candidates.size(), from + AT_ONCE)).stream()
-                            .map(this::describe)
+                            .map(name -> describe(name).exceptionally(LockInspection::leaveOutForeign))
                             .toList();
             answers.forEach(answer -> PendingAnswers.answer(namePattern, answer).ifPresent(found::add));
         }
         return found.size() > limit ? List.copyOf(found.subList(0, limit)) : found;
+    }
+
+    private static Optional<LockStatus> leaveOutForeign(Throwable failure) {
+        StoreException known = PendingAnswers.storeFailure(failure);
+        if (known instanceof ForeignRecordException) {
+            log.warn("A lock is left out: {}", known.getMessage());
+            return Optional.empty();
+        }
+        throw known;
     }
 
     @Override

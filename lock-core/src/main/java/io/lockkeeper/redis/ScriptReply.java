@@ -3,6 +3,7 @@ package io.lockkeeper.redis;
 
 import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.ClaimMode;
+import io.lockkeeper.store.ForeignRecordException;
 import io.lockkeeper.store.ReleaseReply;
 import io.lockkeeper.store.StoreException;
 import io.lockkeeper.store.StoredLock;
@@ -65,11 +66,10 @@ final class ScriptReply {
     /** Throws where the key of a lock holds something that is not ours. */
     void refuseForeign() {
         if (is("FOREIGN")) {
-            throw new StoreException(
+            throw new ForeignRecordException(
                     "the key '" + String.join(" ", Arrays.asList(parts).subList(2, parts.length))
                             + "' holds something else, or a lock record of another version: choose another"
-                            + " lockkeeper.key-prefix, or remove the key",
-                    null);
+                            + " lockkeeper.key-prefix, or remove the key");
         }
     }
 

@@ -2,16 +2,19 @@
 package io.lockkeeper.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.lockkeeper.LockLease;
 import io.lockkeeper.LockMode;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockStatus;
+import io.lockkeeper.LockStoreException;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.ReleaseResult;
 import io.lockkeeper.testing.Connections;
 import io.lockkeeper.testing.LockRecord;
 import io.lockkeeper.testing.RedisServer;
+import io.lockkeeper.testing.RespConnection;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -55,6 +58,20 @@ class RedisHardCasesTest {
         assertThat(one.inspector().find("job:*", 5))
                 .extracting(LockStatus::name)
                 .hasSize(5);
+    }
+
+    /** As where two versions of the library run side by side. */
+    @Test
+    void locksAreFoundBesideWhatIsNoLock() {
+        LockTemplate one = instance(RedisLockStore.Options.defaults());
+        one.acquire("stock");
+        try (RespConnection control = server.connect()) {
+            control.command("SET", "lockkeeper:lock:cart", "of another library");
+        }
+        assertThat(one.inspector().find("*", 10)).extracting(LockStatus::name).containsExactly("stock");
+        assertThatExceptionOfType(LockStoreException.class)
+                .isThrownBy(() -> one.inspector().status("cart"))
+                .withMessageContaining("holds something else");
     }
 
     /** The record of b is ahead of the server's clock, as after a failover to a server whose clock is behind. */
