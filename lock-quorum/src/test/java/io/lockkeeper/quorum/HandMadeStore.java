@@ -24,7 +24,7 @@ import java.util.function.Predicate;
 /** A master whose every answer is in the hands of a test. */
 final class HandMadeStore implements LockStore {
 
-    static final Duration COMMAND_TIMEOUT = Duration.ofMillis(200);
+    static final Duration COMMAND_TIMEOUT = Duration.ofMillis(800);
 
     final List<Question<AcquireCommand, AcquireReply>> acquired = new CopyOnWriteArrayList<>();
     final List<Question<List<RenewCommand>, Boolean>> renewed = new CopyOnWriteArrayList<>();
