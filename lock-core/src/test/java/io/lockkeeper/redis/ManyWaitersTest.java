@@ -553,7 +553,7 @@ class ManyWaitersTest {
             one = Math.min(one, renewing(1));
             many = Math.min(many, renewing(SlotGroups.LARGEST_OF_ONE_LOCK));
         }
-        assertThat(many).as("%d us for one", one).isLessThan(4 * one).isLessThan(1_000);
+        assertThat(many).as("%d us for one", one).isLessThan(3 * one);
     }
 
     @Test
