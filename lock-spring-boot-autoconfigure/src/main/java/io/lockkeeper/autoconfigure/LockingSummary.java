@@ -89,17 +89,17 @@ final class LockingSummary implements ApplicationListener<ContextRefreshedEvent>
         if (operations != null && isMock(operations)) {
             log.warn(
                     "The bean '{}' is a mock that runs nothing: {} with @DistributedLocked return null without"
-                            + " running. Put LockTemplate.withoutLocking() in its place, which runs them unlocked, or set"
+                            + " running, and fail where a primitive, a future or a publisher is expected. Put LockTemplate.withoutLocking() in its place, which runs them unlocked, or set"
                             + " lockkeeper.store=memory",
                     name,
                     methods);
             return;
         }
-        Optional<LockStore> store =
-                operations instanceof LockTemplate template ? template.store() : Optional.<LockStore>empty();
+        // Null: no template of ours, or a mock with answers of its own.
+        Optional<LockStore> store = operations instanceof LockTemplate template ? template.store() : null;
         String where = operations == null ? "what its first use opens" : "no store";
-        where = store.isPresent() ? store.get().toString() : where;
-        if (operations instanceof LockTemplate && store.isEmpty()) {
+        where = store != null && store.isPresent() ? store.get().toString() : where;
+        if (store != null && store.isEmpty()) {
             log.warn(
                     "The bean '{}' of the application runs everything unlocked: {} with @DistributedLocked run at the"
                             + " same time as on other instances. Remove the bean, or build it over a LockStore, unless"
@@ -120,7 +120,10 @@ final class LockingSummary implements ApplicationListener<ContextRefreshedEvent>
                     print(properties.leaseTime()),
                     methods);
         }
-        if (store.orElse(null) instanceof MemoryLockStore && isRedisConfigured() && !isBesideOther(name)) {
+        if (store != null
+                && store.orElse(null) instanceof MemoryLockStore
+                && isRedisConfigured()
+                && !isBesideOther(name)) {
             warnOfMemory(name, own ? "LockTemplate" : "LockStore");
         }
     }
@@ -158,22 +161,18 @@ final class LockingSummary implements ApplicationListener<ContextRefreshedEvent>
                 kind);
     }
 
-    /** Mockito answers with null, and makes of an interface a class of this name; asking more would count as a call. */
-    @SuppressWarnings("NullAway") // A mock returns null where nothing else may.
-    private static boolean isMock(Object operations) {
-        return (operations.getClass().getName().contains("$MockitoMock$") && answersNothing(operations))
-                || (operations instanceof LockTemplate template && template.inspector() == null);
-    }
-
-    /** A mock may call the methods of something else, unless its answers are among the standard ones that do not. */
-    private static boolean answersNothing(Object mock) {
+    /** Returns whether a mock runs nothing, by its answers: what else it may have been told, only calls would say. */
+    private boolean isMock(Object operations) {
+        if (!isPresent("org.mockito.Mockito")) {
+            return false;
+        }
         try {
             Object answer = new SpelExpressionParser()
                     .parseExpression("T(org.mockito.Mockito).mockingDetails(#root).mockCreationSettings.defaultAnswer")
-                    .getValue(mock);
+                    .getValue(operations);
             return answer instanceof Enum<?> standard && !standard.name().equals("CALLS_REAL_METHODS");
-        } catch (EvaluationException unknown) {
-            return true;
+        } catch (EvaluationException noMock) {
+            return false;
         }
     }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.interceptor;
 
-import io.lockkeeper.LockOperations;
 import io.lockkeeper.annotation.DistributedLocked;
 import java.lang.reflect.Proxy;
 import java.util.ArrayList;
@@ -213,7 +212,7 @@ public final class DistributedLockedValidator
             return;
         }
         requirePart(
-                proxies.exists(LockOperations.class),
+                proxies.isLockingPossible(),
                 "there is no LockOperations bean.",
                 "Define a LockTemplate bean, or let the auto-configuration of Lockkeeper define it.");
         requirePart(

@@ -24,9 +24,13 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.aop.interceptor.ExposeInvocationInterceptor;
+import org.springframework.util.ClassUtils;
 
 /** One call of an annotated method. What fails once the body has started is the body's own failure. */
 final class LockedCall {
+
+    private static final boolean MOCKITO =
+            ClassUtils.isPresent("org.mockito.Mockito", LockedCall.class.getClassLoader());
 
     private final MethodLockSpec spec;
     private final MethodInvocation call;
@@ -70,7 +74,9 @@ final class LockedCall {
             LockedAction<@Nullable Object, Throwable> body,
             Function<@Nullable Object, CompletionStage<Object>> end) {
         try {
-            return ask((operations, request) -> operations.executeUntil(request, enclosing, body, end));
+            CompletableFuture<Object> held =
+                    ask((operations, request) -> operations.executeUntil(request, enclosing, body, end));
+            return ofMock(held) ? CompletableFuture.failedFuture(ranNothing()) : held;
         } catch (RuntimeException noRequest) {
             return CompletableFuture.failedFuture(noRequest);
         }
@@ -102,6 +108,20 @@ final class LockedCall {
         if (lost != null) {
             throw lost;
         }
+    }
+
+    /** A mock answers with null, with what is done although nothing ran, or with a mock that is never done. */
+    private boolean ofMock(@Nullable CompletableFuture<Object> held) {
+        return held == null
+                || (held.isDone() && !held.isCompletedExceptionally() && lease == null)
+                || (MOCKITO && ProxyCheck.isMock(held, LockedCall.class.getClassLoader()));
+    }
+
+    private IllegalStateException ranNothing() {
+        return new IllegalStateException("The LockTemplate is a mock that runs nothing: "
+                + spec.settings().label()
+                + " has not run, and returns what cannot be missing. Put LockTemplate.withoutLocking() in its place, which"
+                + " runs everything unlocked, or set lockkeeper.store=memory");
     }
 
     LockLease lease() {
@@ -165,6 +185,9 @@ final class LockedCall {
             try {
                 result = locked.ask((operations, request) -> {
                     operations.run(request, locked::runToEnd);
+                    if (locked.lease == null && isNeverNull(call)) {
+                        throw locked.ranNothing();
+                    }
                     return locked.returned;
                 });
             } catch (LockException failure) {
@@ -174,6 +197,11 @@ final class LockedCall {
                 open.look(result, spec);
             }
             return result;
+        }
+
+        private static boolean isNeverNull(MethodInvocation call) {
+            Class<?> type = call.getMethod().getReturnType();
+            return type.isPrimitive() && type != void.class;
         }
 
         private static boolean isOnEventLoop() {

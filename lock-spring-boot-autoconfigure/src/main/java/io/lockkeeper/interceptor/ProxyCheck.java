@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.interceptor;
 
+import io.lockkeeper.LockOperations;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.lang.reflect.Proxy;
@@ -283,10 +284,14 @@ record ProxyCheck(ConfigurableListableBeanFactory beans) {
 
     /** Returns whether an object is a mock, whose methods need no lock. Mockito is there in tests only. */
     boolean isMock(@Nullable Object bean) {
+        return isMock(bean, beans.getBeanClassLoader());
+    }
+
+    static boolean isMock(@Nullable Object object, @Nullable ClassLoader loader) {
         try {
-            Class<?> mockito = ClassUtils.forName("org.mockito.Mockito", beans.getBeanClassLoader());
+            Class<?> mockito = ClassUtils.forName("org.mockito.Mockito", loader);
             Method details = mockito.getMethod("mockingDetails", Object.class);
-            return (boolean) details.getReturnType().getMethod("isMock").invoke(details.invoke(null, bean));
+            return (boolean) details.getReturnType().getMethod("isMock").invoke(details.invoke(null, object));
         } catch (ReflectiveOperationException | LinkageError absent) {
             return false;
         }
@@ -295,6 +300,16 @@ record ProxyCheck(ConfigurableListableBeanFactory beans) {
     boolean isProxying() {
         return !(beans instanceof AbstractBeanFactory factory)
                 || factory.getBeanPostProcessors().stream().anyMatch(AbstractAdvisorAutoProxyCreator.class::isInstance);
+    }
+
+    /** Returns whether there is something to lock with; what a method has made may be null. */
+    boolean isLockingPossible() {
+        return Arrays.stream(beans.getBeanNamesForType(LockOperations.class, true, false))
+                        .anyMatch(name -> !beans.containsSingleton(name)
+                                || beans.isFactoryBean(name)
+                                || beans.getSingleton(name) instanceof LockOperations)
+                || (beans.getParentBeanFactory() instanceof ConfigurableListableBeanFactory above
+                        && new ProxyCheck(above).isLockingPossible());
     }
 
     boolean exists(Class<?> type) {

@@ -15,8 +15,10 @@ import java.util.List;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.mockito.AdditionalAnswers;
+import org.mockito.Answers;
 import org.mockito.Mockito;
 import org.springframework.beans.factory.FactoryBean;
 import org.springframework.beans.factory.config.BeanDefinitionCustomizer;
@@ -226,8 +228,28 @@ class LockingSummaryTest {
         assertThat(said(withMock(type)))
                 .containsExactly(
                         "WARN The bean 'own' is a mock that runs nothing: 2 methods with @DistributedLocked return"
-                                + " null without running. Put LockTemplate.withoutLocking() in its place, which runs them"
+                                + " null without running, and fail where a primitive, a future or a publisher is"
+                                + " expected. Put LockTemplate.withoutLocking() in its place, which runs them"
                                 + " unlocked, or set lockkeeper.store=memory");
+    }
+
+    @ParameterizedTest
+    @EnumSource(value = Answers.class, mode = EnumSource.Mode.EXCLUDE, names = "CALLS_REAL_METHODS")
+    void aMockIsAWarningWhateverItAnswers(Answers answers) {
+        LockTemplate mock = Mockito.mock(LockTemplate.class, answers);
+        assertThat(said(application.withBean("own", LockTemplate.class, () -> mock)))
+                .singleElement()
+                .asString()
+                .startsWith("WARN The bean 'own' is a mock that runs nothing");
+    }
+
+    @Test
+    void aMockWithAnswersOfItsOwnMayRunSomething() {
+        LockTemplate mock = Mockito.mock(LockTemplate.class, call -> null);
+        assertThat(said(application.withBean("own", LockTemplate.class, () -> mock)))
+                .singleElement()
+                .asString()
+                .startsWith(INSTEAD);
     }
 
     @Test

@@ -12,6 +12,7 @@ import io.lockkeeper.LockTemplate;
 import io.lockkeeper.annotation.DistributedLocked;
 import io.lockkeeper.memory.MemoryLockStore;
 import java.time.Duration;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -25,6 +26,7 @@ import org.springframework.boot.test.context.assertj.AssertableApplicationContex
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
+import org.springframework.context.annotation.Bean;
 
 /** Applications with annotated methods in which something is missing without which no method is locked. */
 class MissingPartsTest {
@@ -67,6 +69,15 @@ class MissingPartsTest {
     @ValueSource(strings = {ADVISOR, CREATOR})
     void whereLockingIsSwitchedOffNoPartIsMissed(String part) {
         without(application.withPropertyValues("lockkeeper.enabled=false"), part)
+                .run(context -> assertThat(context).hasNotFailed());
+    }
+
+    @Test
+    void aTemplateThatIsNullIsNone() {
+        application.withUserConfiguration(NoTemplate.class).run(context -> assertThat(
+                        analysis(context).getDescription())
+                .contains("@DistributedLocked", "there is no LockOperations bean"));
+        empty.withUserConfiguration(NoTemplate.class)
                 .run(context -> assertThat(context).hasNotFailed());
     }
 
@@ -162,6 +173,13 @@ class MissingPartsTest {
         return LockTemplate.builder(new MemoryLockStore())
                 .waitTime(Duration.ZERO)
                 .build();
+    }
+
+    static class NoTemplate {
+        @Bean
+        static @Nullable LockTemplate own() {
+            return null;
+        }
     }
 
     static class Shop {

@@ -2,6 +2,7 @@
 package io.lockkeeper.autoconfigure;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import io.lockkeeper.LockInspector;
 import io.lockkeeper.LockOperations;
@@ -11,8 +12,13 @@ import io.lockkeeper.annotation.DistributedLocked;
 import io.lockkeeper.autoconfigure.actuate.LockkeeperEndpointAutoConfiguration;
 import io.lockkeeper.autoconfigure.actuate.LockkeeperHealthAutoConfiguration;
 import io.lockkeeper.store.LockStore;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.mockito.Answers;
 import org.mockito.Mockito;
 import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.boot.autoconfigure.ImportAutoConfiguration;
@@ -25,6 +31,9 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
 import org.springframework.test.context.bean.override.mockito.MockitoBean;
 import org.springframework.test.context.bean.override.mockito.MockitoSpyBean;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+import reactor.test.StepVerifier;
 
 /**
  * Applications with the actuator in which a test puts something in the place of the template, as docs/testing.md says.
@@ -124,6 +133,35 @@ class MockedLocksTest {
         }
     }
 
+    @ParameterizedTest
+    @EnumSource(names = {"RETURNS_DEFAULTS", "RETURNS_DEEP_STUBS"})
+    void aResultThatCannotBeMissingFailsAndNamesTheMock(Answers answers) {
+        new ApplicationContextRunner()
+                .withUserConfiguration(Application.class)
+                .withBean(Till.class)
+                .withBean(LockTemplate.class, () -> Mockito.mock(LockTemplate.class, answers))
+                .run(context -> {
+                    Till till = context.getBean(Till.class);
+                    assertThatIllegalStateException()
+                            .isThrownBy(till::count)
+                            .withMessageStartingWith("The LockTemplate is a mock that runs nothing: Till.count");
+                    StepVerifier.create(till.one()).verifyErrorSatisfies(MockedLocksTest::namesTheMock);
+                    StepVerifier.create(till.all()).verifyErrorSatisfies(MockedLocksTest::namesTheMock);
+                    for (CompletableFuture<String> future : List.of(till.later(), till.laterOrInstead())) {
+                        assertThat(future).isCompletedExceptionally();
+                        namesTheMock(future.handle((value, failure) -> failure).join());
+                    }
+                    till.close();
+                    assertThat(till.name()).isNull();
+                });
+    }
+
+    private static void namesTheMock(Throwable failure) {
+        assertThat(failure)
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageStartingWith("The LockTemplate is a mock that runs nothing: ");
+    }
+
     @Test
     void aMockOfTheStoreFailsWithWhatToDo() {
         new ApplicationContextRunner()
@@ -151,6 +189,41 @@ class MockedLocksTest {
         @DistributedLocked("stock")
         public String sell() {
             return "sold";
+        }
+    }
+
+    static class Till {
+        @DistributedLocked("till")
+        public int count() {
+            return 1;
+        }
+
+        @DistributedLocked("till")
+        public Mono<String> one() {
+            return Mono.just("one");
+        }
+
+        @DistributedLocked("till")
+        public Flux<String> all() {
+            return Flux.just("all");
+        }
+
+        @DistributedLocked("till")
+        public CompletableFuture<String> later() {
+            return CompletableFuture.completedFuture("later");
+        }
+
+        @DistributedLocked(value = "till", skipWhenLocked = true)
+        public CompletableFuture<String> laterOrInstead() {
+            return CompletableFuture.completedFuture("later");
+        }
+
+        @DistributedLocked("till")
+        public void close() {}
+
+        @DistributedLocked("till")
+        public String name() {
+            return "till";
         }
     }
 }
