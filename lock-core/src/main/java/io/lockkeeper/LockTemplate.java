@@ -26,6 +26,7 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
     private final ReentrantHolds holds;
     private final @Nullable LockStore store;
     private final Duration waitTime;
+    private final Duration leaseTime;
     private final Duration retryDelay;
     private final UnaryOperator<Runnable> decorator;
 
@@ -33,6 +34,7 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
         this.holds = new ReentrantHolds(manager, builder.interceptor);
         this.store = builder.store;
         this.waitTime = builder.waitTime;
+        this.leaseTime = builder.leaseTime;
         this.retryDelay = builder.retryDelay;
         this.decorator = builder.decorator;
     }
@@ -69,6 +71,11 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
     /** Returns how long a request waits that does not say; zero: it tries once. */
     public Duration waitTime() {
         return waitTime;
+    }
+
+    /** Returns the lease of holds that are renewed. */
+    public Duration leaseTime() {
+        return leaseTime;
     }
 
     @Override

@@ -51,87 +51,133 @@ final class LockingSummary implements ApplicationListener<ContextRefreshedEvent>
         }
         warnOfCaches(context.getEnvironment());
         if (!LockConfigurations.isSwitchedOff(beans)) {
-            int count = 0;
-            for (DistributedLockedValidator each : beans.getBeanProvider(DistributedLockedValidator.class)) {
-                count += each.methods();
-            }
-            String methods = count == 1 ? "1 method" : count + " methods";
-            for (String name : beans.getBeanNamesForType(LockOperations.class, true, false)) {
+            for (String name : names()) {
                 Object operations = made(name);
-                describe(name, operations, methods);
                 if (operations == null) {
-                    describeLater(name, methods);
+                    describeLater(name);
+                }
+                if (operations == null || operations instanceof LockOperations) {
+                    describe(name, operations);
                 }
             }
         }
     }
 
-    private @Nullable Object made(String name) {
-        return beans.containsSingleton(name) && beans.isFactoryBean(name)
-                ? beans.getBean(name)
-                : beans.getSingleton(name);
+    /** Returns what may lock here: where this context has nothing, that of a parent does. */
+    private String[] names() {
+        String[] own = beans.getBeanNamesForType(LockOperations.class, true, false);
+        return own.length > 0
+                ? own
+                : BeanFactoryUtils.beanNamesForTypeIncludingAncestors(beans, LockOperations.class, true, false);
     }
 
-    private void describeLater(String name, String methods) {
-        beans.addBeanPostProcessor(new BeanPostProcessor() {
+    private ConfigurableListableBeanFactory owner(String name) {
+        ConfigurableListableBeanFactory owner = beans;
+        while (!owner.containsLocalBean(name)
+                && owner.getParentBeanFactory() instanceof ConfigurableListableBeanFactory above) {
+            owner = above;
+        }
+        return owner;
+    }
+
+    private @Nullable Object made(String name) {
+        ConfigurableListableBeanFactory owner = owner(name);
+        return owner.containsSingleton(name) && owner.isFactoryBean(name)
+                ? owner.getBean(name)
+                : owner.getSingleton(name);
+    }
+
+    private void describeLater(String name) {
+        owner(name).addBeanPostProcessor(new BeanPostProcessor() {
             @Override
             public Object postProcessAfterInitialization(Object bean, String beanName) {
                 if (beanName.equals(name) && bean instanceof LockOperations) {
-                    describe(name, bean, methods);
+                    describe(name, bean);
                 }
                 return bean;
             }
         });
     }
 
-    private void describe(String name, @Nullable Object operations, String methods) {
-        boolean own = !beans.containsLocalBean(Template.NAME);
+    /** Returns the number of methods that a bean locks; empty where that is not known yet. */
+    private String methods(@Nullable Object operations) {
+        String[] names = names();
+        boolean isOnly = names.length == 1;
+        if (!isOnly && !Arrays.stream(names).allMatch(beans::containsSingleton)) {
+            return "";
+        }
+        int count = 0;
+        for (DistributedLockedValidator each : beans.getBeanProvider(DistributedLockedValidator.class)) {
+            count += isOnly || operations == null ? each.methods() : each.methods(operations);
+        }
+        return count == 1 ? "1 method" : count + " methods";
+    }
+
+    private void describe(String name, @Nullable Object operations) {
+        String methods = methods(operations);
+        String all = methods.isEmpty() ? "methods" : methods;
         if (operations != null && isMock(operations)) {
             log.warn(
                     "The bean '{}' is a mock that runs nothing: {} with @DistributedLocked return null without"
-                            + " running, and fail where a primitive, a future or a publisher is expected. Put LockTemplate.withoutLocking() in its place, which runs them unlocked, or set"
+                            + " running, and fail where a primitive, a future or a publisher is expected. Put"
+                            + " LockTemplate.withoutLocking() in its place, which runs them unlocked, or set"
                             + " lockkeeper.store=memory",
                     name,
-                    methods);
+                    all);
             return;
         }
         // Null: no template of ours, or a mock with answers of its own.
         Optional<LockStore> store = operations instanceof LockTemplate template ? template.store() : null;
-        String where = operations == null ? "what its first use opens" : "no store";
-        where = store != null && store.isPresent() ? store.get().toString() : where;
         if (store != null && store.isEmpty()) {
             log.warn(
                     "The bean '{}' of the application runs everything unlocked: {} with @DistributedLocked run at the"
                             + " same time as on other instances. Remove the bean, or build it over a LockStore, unless"
                             + " this is meant",
                     name,
-                    methods);
-        } else if (own) {
-            log.info(
-                    "The bean '{}' of the application locks in the place of Lockkeeper's own LockTemplate: {}; {}"
-                            + " with @DistributedLocked",
-                    name,
-                    where,
-                    methods);
-        } else {
-            log.info(
-                    "Locks are kept in {}, lease {}; {} with @DistributedLocked",
-                    where,
-                    print(properties.leaseTime()),
-                    methods);
+                    all);
+            return;
         }
-        if (store != null
-                && store.orElse(null) instanceof MemoryLockStore
-                && isRedisConfigured()
-                && !isBesideOther(name)) {
-            warnOfMemory(name, own ? "LockTemplate" : "LockStore");
+        boolean isOurs = beans.containsLocalBean(Template.NAME) && (names().length == 1 || name.equals("lockTemplate"));
+        String where = operations == null
+                ? "a store that is opened at its first use, because the bean is lazy"
+                : store == null
+                        ? "no store"
+                        : store.get() + ", lease " + print(((LockTemplate) operations).leaseTime());
+        log.info(
+                "{}{}",
+                isOurs && operations == null ? opening(name) : keeping(name, isOurs) + where,
+                methods.isEmpty() ? "" : "; " + methods + " with @DistributedLocked");
+        if (store != null && store.get() instanceof MemoryLockStore && isRedisConfigured() && !isBesideOther(name)) {
+            warnOfMemory(name, isOurs ? "LockStore" : "LockTemplate");
         }
+    }
+
+    private String keeping(String name, boolean isOurs) {
+        String bean = "The bean '" + name + "'";
+        if (!beans.containsLocalBean(name)) {
+            return bean + " of a parent context locks in the place of a LockTemplate of this one: ";
+        } else if (isOurs) {
+            return names().length == 1 ? "Locks are kept in " : bean + " keeps locks in ";
+        }
+        return bean
+                + (beans.containsLocalBean(Template.NAME)
+                        ? " of the application keeps locks in "
+                        : " of the application locks in the place of Lockkeeper's own LockTemplate: ");
+    }
+
+    private String opening(String name) {
+        String own = beans.containsBean("lockkeeperStore")
+                ? " (lockkeeper.store=" + (properties.store() == StoreType.MEMORY ? "memory" : "redis")
+                        + ", key prefix '" + properties.keyPrefix() + "')"
+                : "";
+        return "The store of locks" + own + " is opened at its first use, because the bean '" + name
+                + "' is lazy, lease " + print(properties.leaseTime());
     }
 
     /** Returns whether a bean locks only where it is named, beside one that may lock in Redis and is not named. */
     private boolean isBesideOther(String name) {
         return !definition(name).isPrimary()
-                && Arrays.stream(beans.getBeanNamesForType(LockOperations.class, true, false))
+                && Arrays.stream(names())
                         .filter(other -> !other.equals(name) && isCandidate(definition(other)))
                         .map(this::made)
                         .anyMatch(other -> other == null
@@ -142,8 +188,9 @@ final class LockingSummary implements ApplicationListener<ContextRefreshedEvent>
     }
 
     private AbstractBeanDefinition definition(String name) {
-        return beans.containsBeanDefinition(name)
-                        && beans.getMergedBeanDefinition(name) instanceof AbstractBeanDefinition definition
+        ConfigurableListableBeanFactory owner = owner(name);
+        return owner.containsBeanDefinition(name)
+                        && owner.getMergedBeanDefinition(name) instanceof AbstractBeanDefinition definition
                 ? definition
                 : new RootBeanDefinition();
     }

@@ -91,7 +91,7 @@ public final class DistributedLockedValidator
 
     private Set<String> given = Set.of();
     private volatile boolean started;
-    private volatile int methods;
+    private volatile List<AnnotatedMethod> methods = List.of();
 
     /**
      * Creates a validator.
@@ -138,16 +138,16 @@ public final class DistributedLockedValidator
         }
         // Loops, here and below: each lambda costs the start a class.
         Collection<Beans> all = new ArrayList<>();
-        int count = 0;
+        List<AnnotatedMethod> found = new ArrayList<>();
         for (Beans each : types.values()) {
             addOfClass(each.type().type(), wrong);
             if (!each.methods().isEmpty()) {
                 all.add(each);
-                count += each.methods().size();
+                found.addAll(each.methods());
                 each.methods().forEach(advisor.specs()::announce);
             }
         }
-        methods = count;
+        methods = found;
         boolean isOff = switchedOff.getAsBoolean();
         if (!isOff) {
             requireParts(all);
@@ -171,7 +171,15 @@ public final class DistributedLockedValidator
 
     /** Returns the number of annotated methods that were found at the start; those of beans of one class count once. */
     public int methods() {
-        return methods;
+        return methods.size();
+    }
+
+    /** Returns how many of them a bean locks. To be called when every bean that may lock has been made. */
+    public int methods(Object operations) {
+        return (int) methods.stream()
+                .map(advisor.specs()::checked)
+                .filter(spec -> spec != null && spec.operations().get() == operations)
+                .count();
     }
 
     /**
@@ -267,7 +275,8 @@ public final class DistributedLockedValidator
     private void requirePart(boolean isThere, String reason, String remedy) {
         if (!isThere) {
             throw new LockingMissingException(
-                    "No method with @DistributedLocked would be locked (there are " + methods + "): " + reason, remedy);
+                    "No method with @DistributedLocked would be locked (there are " + methods() + "): " + reason,
+                    remedy);
         }
     }
 

@@ -11,6 +11,7 @@ import io.lockkeeper.memory.MemoryLockStore;
 import io.lockkeeper.redis.RedisLockStore;
 import io.lockkeeper.store.LockStore;
 import io.lockkeeper.testing.RedisServer;
+import java.time.Duration;
 import java.util.List;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
@@ -66,7 +67,9 @@ class LockingSummaryTest {
     void nothingIsMadeForTheLine() {
         assertThat(said(application.withInitializer(context ->
                         context.addBeanFactoryPostProcessor(new LazyInitializationBeanFactoryPostProcessor()))))
-                .containsExactly("INFO Locks are kept in what its first use opens, lease 30s" + METHODS);
+                .containsExactly(
+                        "INFO The store of locks (lockkeeper.store=redis, key prefix 'lockkeeper') is opened at its first"
+                                + " use, because the bean 'lockTemplate' is lazy, lease 30s" + METHODS);
     }
 
     @Test
@@ -79,7 +82,7 @@ class LockingSummaryTest {
 
     @Test
     void aTemplateOfTheApplicationIsNamed() {
-        assertThat(said(inMemory())).containsExactly(INSTEAD + "the memory of this process" + METHODS);
+        assertThat(said(inMemory())).containsExactly(INSTEAD + "the memory of this process, lease 30s" + METHODS);
     }
 
     @ParameterizedTest
@@ -87,7 +90,8 @@ class LockingSummaryTest {
     void aTemplateOfTheApplicationMayHaveAnyName(String name) {
         assertThat(said(application.withBean(name, LockTemplate.class, () -> LockTemplate.builder(new MemoryLockStore())
                         .build())))
-                .containsExactly(INSTEAD.replace("'own'", "'" + name + "'") + "the memory of this process" + METHODS);
+                .containsExactly(
+                        INSTEAD.replace("'own'", "'" + name + "'") + "the memory of this process, lease 30s" + METHODS);
     }
 
     @ParameterizedTest
@@ -114,11 +118,51 @@ class LockingSummaryTest {
     }
 
     @Test
+    void eachOfSeveralTemplatesHasItsNameStoreLeaseAndMethods() {
+        assertThat(said(application
+                        .withPropertyValues("lockkeeper.store=memory")
+                        .withBean(
+                                "second",
+                                LockTemplate.class,
+                                () -> LockTemplate.builder(new MemoryLockStore())
+                                        .leaseTime(Duration.ofSeconds(5))
+                                        .build(),
+                                definition -> ((AbstractBeanDefinition) definition).setDefaultCandidate(false))))
+                .containsExactlyInAnyOrder(
+                        "INFO The bean 'lockTemplate' keeps locks in the memory of this process, lease 30s" + METHODS,
+                        "INFO The bean 'second' of the application keeps locks in the memory of this process, lease 5s;"
+                                + " 0 methods with @DistributedLocked");
+    }
+
+    @Test
+    void aTemplateOfAParentContextIsNamed() {
+        String above = "INFO The bean 'above' of a parent context locks in the place of a LockTemplate of this one: the"
+                + " memory of this process, lease 30s" + METHODS;
+        try (AnnotationConfigApplicationContext parent = new AnnotationConfigApplicationContext()) {
+            parent.registerBean("above", LockTemplate.class, () -> LockTemplate.builder(new MemoryLockStore())
+                    .build());
+            parent.refresh();
+            ApplicationContextRunner child = application.withParent(parent);
+            assertThat(said(child)).containsExactly(above);
+            assertThat(said(child.withBean(RedisConnectionFactory.class, () -> redis(1))))
+                    .hasSize(2)
+                    .contains(above)
+                    .anyMatch(line -> line.startsWith("WARN The bean 'above' keeps locks in the memory"));
+        }
+        new ApplicationContextRunner()
+                .withConfiguration(AutoConfigurations.of(LockkeeperAutoConfiguration.class))
+                .withPropertyValues("lockkeeper.store=memory")
+                .run(parent -> assertThat(
+                                said(application.withParent(parent).withPropertyValues("lockkeeper.store=memory")))
+                        .containsExactly(above.replace("above", "lockTemplate")));
+    }
+
+    @Test
     void aTemplateInMemoryInThePlaceOfRedisIsAWarning() {
         ApplicationContextRunner both = inMemory().withBean(RedisConnectionFactory.class, () -> redis(1));
         assertThat(said(both))
                 .containsExactly(
-                        INSTEAD + "the memory of this process" + METHODS,
+                        INSTEAD + "the memory of this process, lease 30s" + METHODS,
                         "WARN The bean 'own' keeps locks in the memory of this process although Redis is configured: other"
                                 + " instances do not see them. Remove the LockTemplate bean of the application, build it"
                                 + " over a RedisLockStore, or set lockkeeper.store=memory if this is meant");
@@ -141,8 +185,8 @@ class LockingSummaryTest {
                             .withBean("own", LockTemplate.class, () -> LockTemplate.builder(
                                             new RedisLockStore(connections, RedisLockStore.Options.defaults()))
                                     .build())))
-                    .containsExactly(
-                            INSTEAD + "Redis at 127.0.0.1:" + redis.port() + ", key prefix 'lockkeeper'" + METHODS);
+                    .containsExactly(INSTEAD + "Redis at 127.0.0.1:" + redis.port()
+                            + ", key prefix 'lockkeeper', lease 30s" + METHODS);
         }
     }
 
@@ -212,7 +256,10 @@ class LockingSummaryTest {
                     .withInitializer(context ->
                             context.addBeanFactoryPostProcessor(new LazyInitializationBeanFactoryPostProcessor()))
                     .run(context -> {
-                        assertThat(log.lines()).containsExactly(INSTEAD + "what its first use opens" + METHODS);
+                        assertThat(log.lines())
+                                .containsExactly(
+                                        INSTEAD + "a store that is opened at its first use, because the bean is lazy"
+                                                + METHODS);
                         context.getBean(LockTemplate.class);
                         assertThat(log.lines())
                                 .last()
@@ -271,7 +318,7 @@ class LockingSummaryTest {
     @Test
     void whatAFactoryBeanMakesIsNamed() {
         ApplicationContextRunner made = application.withUserConfiguration(Factory.class);
-        assertThat(said(made)).containsExactly(INSTEAD + "the memory of this process" + METHODS);
+        assertThat(said(made)).containsExactly(INSTEAD + "the memory of this process, lease 30s" + METHODS);
         assertThat(said(made.withBean(RedisConnectionFactory.class, () -> redis(1))))
                 .hasSize(2)
                 .anyMatch(line -> line.startsWith("WARN The bean 'own' keeps locks in the memory of this process"));
