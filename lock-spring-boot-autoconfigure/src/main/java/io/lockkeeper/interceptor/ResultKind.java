@@ -103,14 +103,9 @@ final class ResultKind {
     private static final Set<String> EVALUATED_LATER = Set.of(
             "java.util.stream.BaseStream",
             "java.util.concurrent.Callable",
+            "org.springframework.beans.factory.ObjectFactory",
             "kotlin.sequences.Sequence",
             "kotlin.jvm.functions.Function0");
-
-    private static final Set<String> FUNCTIONS = Set.of(
-            "java.util.function.Supplier",
-            "java.util.function.Function",
-            "java.util.function.Consumer",
-            "java.lang.Runnable");
 
     private static final String UNTIL_DONE = ", and the lock is held until it is done";
 
@@ -268,6 +263,10 @@ final class ResultKind {
                 return new Ongoing(content, "Return " + turned(raw, content) + UNTIL_DONE);
             }
             Ongoing inside = findOngoing(inner, goesOn(content), depth - 1);
+            if (inside != null && isCollection(raw) && goesOn(inside.part())) {
+                // Turned inside out it would still be in the collection.
+                inside = new Ongoing(inside.part(), null);
+            }
             if (inside != null && (found == null || inside.remedy() != null)) {
                 found = inside;
             }
@@ -279,11 +278,15 @@ final class ResultKind {
         if (type.isArray()) {
             return List.of(type.getComponentType());
         }
-        boolean hasParts = isOf(raw, CONTAINERS)
-                || goesOn(raw)
-                || Iterable.class.isAssignableFrom(raw)
-                || Map.class.isAssignableFrom(raw);
+        boolean hasParts = isOf(raw, CONTAINERS) || goesOn(raw) || isCollection(raw);
         return hasParts ? List.of(type.getGenerics()) : List.of();
+    }
+
+    private static boolean isCollection(Class<?> type) {
+        return type.isArray()
+                || (Iterable.class.isAssignableFrom(type) && !goesOn(type))
+                || Map.class.isAssignableFrom(type)
+                || Map.Entry.class.isAssignableFrom(type);
     }
 
     private static String turned(Class<?> outer, Class<?> inner) {
@@ -334,7 +337,15 @@ final class ResultKind {
     private static boolean isEvaluatedLater(Class<?> type) {
         return type.getName().startsWith(STREAM_ITERATOR)
                 || isOf(type, EVALUATED_LATER)
-                || (isOf(type, FUNCTIONS) && !Iterable.class.isAssignableFrom(type));
+                || (isFunction(type) && !Iterable.class.isAssignableFrom(type));
+    }
+
+    private static boolean isFunction(@Nullable Class<?> type) {
+        return type != null
+                && (type == Runnable.class
+                        || type.getPackageName().equals("java.util.function")
+                        || isFunction(type.getSuperclass())
+                        || Arrays.stream(type.getInterfaces()).anyMatch(ResultKind::isFunction));
     }
 
     /** Types are compared by name, because their libraries may not be there. */

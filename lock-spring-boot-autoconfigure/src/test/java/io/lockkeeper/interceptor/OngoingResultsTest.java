@@ -12,8 +12,11 @@ import java.util.Spliterator;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
+import java.util.function.BiFunction;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -23,6 +26,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.http.HttpEntity;
 import org.springframework.http.ResponseEntity;
 import org.springframework.stereotype.Controller;
@@ -109,6 +113,12 @@ class OngoingResultsTest {
         "callable, Callable<String>, Callable",
         "runnable, Runnable, Runnable",
         "function, 'Function<String, String>', Function",
+        "answer, BooleanSupplier, BooleanSupplier",
+        "test, Predicate<String>, Predicate",
+        "both, 'BiFunction<String, String, String>', BiFunction",
+        "provider, ObjectProvider<String>, ObjectProvider",
+        "entry, 'Entry<String, Stream<String>>', Stream",
+        "entities, List<ResponseEntity<Mono<String>>>, Mono",
         "consumer, Consumer<String>, Consumer",
         "optionalStream, Optional<Stream<String>>, Stream",
         "laterStream, CompletableFuture<Stream<String>>, Stream",
@@ -414,6 +424,36 @@ class OngoingResultsTest {
         @DistributedLocked
         public IntStream numbers() {
             return null;
+        }
+
+        @DistributedLocked
+        public BooleanSupplier answer() {
+            return () -> true;
+        }
+
+        @DistributedLocked
+        public Predicate<String> test() {
+            return String::isEmpty;
+        }
+
+        @DistributedLocked
+        public BiFunction<String, String, String> both() {
+            return String::concat;
+        }
+
+        @DistributedLocked
+        public @Nullable ObjectProvider<String> provider() {
+            return null;
+        }
+
+        @DistributedLocked
+        public Map.Entry<String, Stream<String>> entry() {
+            return Map.entry("", Stream.of());
+        }
+
+        @DistributedLocked
+        public List<ResponseEntity<Mono<String>>> entities() {
+            return List.of();
         }
 
         @DistributedLocked
