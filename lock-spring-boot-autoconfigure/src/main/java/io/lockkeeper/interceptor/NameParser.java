@@ -347,7 +347,9 @@ record NameParser(
             return VARIABLE.matcher(text).replaceAll(found -> {
                 String name = Objects.requireNonNullElse(found.group(2), found.group(3));
                 String path = Objects.requireNonNullElse(found.group(1), found.group());
-                return Matcher.quoteReplacement(isMeantAsVariable(name) ? "#{" + path + "}" : found.group());
+                // In braces also a misspelt one is meant.
+                boolean isMeant = found.group(1) != null || isMeantAsVariable(name);
+                return Matcher.quoteReplacement(isMeant ? "#{" + path + "}" : found.group());
             });
         }
 

@@ -85,6 +85,7 @@ class MessagesTest {
             delimiter = '|',
             value = {
                 "blanks | Write order:#{#order.id}",
+                "noParameter | Write order:#{#ordr.id}",
                 "index | Write order:#{#orders[0].id}",
                 "bareIndex | Write order:#{#orders[0].id}",
                 "arguments | Write order:#{#text.substring(0, 2)}",
@@ -186,6 +187,9 @@ class MessagesTest {
         @DistributedLocked(
                 "#{#root.args[0].anything}-#{#root.method.name}-#{#root.targetClass.simpleName}-#{#root.target.a}")
         void ofTheCall(Extensible argument) {}
+
+        @DistributedLocked("order:{#ordr.id}")
+        void noParameter(Order order) {}
 
         @DistributedLocked("order:{ #order.id }")
         void blanks(Order order) {}
