@@ -157,7 +157,13 @@ final class LockConfigurations {
                 ObjectProvider<TaskDecorator> decorators,
                 ConfigurableListableBeanFactory beans,
                 Environment environment) {
-            LockStore store = stores.getIfAvailable();
+            LockStore store = stores.getIfUnique();
+            String[] several = BeanFactoryUtils.beanNamesForTypeIncludingAncestors(beans, LockStore.class, true, false);
+            if (store == null && several.length > 0) {
+                throw new LockingMissingException(
+                        "Lockkeeper cannot choose among several LockStore beans: " + String.join(", ", several) + ".",
+                        "Make one of them @Primary, or define a LockTemplate bean for each of them.");
+            }
             if (store == null) {
                 throw new LockingMissingException(
                         "Lockkeeper has no place to keep locks: "

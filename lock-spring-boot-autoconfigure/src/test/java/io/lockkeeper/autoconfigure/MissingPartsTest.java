@@ -11,6 +11,7 @@ import io.lockkeeper.LockOperations;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.annotation.DistributedLocked;
 import io.lockkeeper.memory.MemoryLockStore;
+import io.lockkeeper.store.LockStore;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -70,6 +71,18 @@ class MissingPartsTest {
     void whereLockingIsSwitchedOffNoPartIsMissed(String part) {
         without(application.withPropertyValues("lockkeeper.enabled=false"), part)
                 .run(context -> assertThat(context).hasNotFailed());
+    }
+
+    @Test
+    void severalStoresAndNoPrimaryOneAreReported() {
+        empty.withBean("one", LockStore.class, MemoryLockStore::new)
+                .withBean("other", LockStore.class, MemoryLockStore::new)
+                .run(context -> {
+                    FailureAnalysis analysis = analysis(context);
+                    assertThat(analysis.getDescription())
+                            .contains("cannot choose among several LockStore beans: one, other");
+                    assertThat(analysis.getAction()).contains("@Primary");
+                });
     }
 
     @Test
