@@ -139,7 +139,10 @@ record Clients(RedisConnectionFactory factory, Duration limit) {
                 String address = server.getHostName() + ":" + server.getPort();
                 return isOfQuorum
                         ? new Endpoint(address, NODES, NODES)
-                        : new Endpoint(address, "spring.data.redis.host and spring.data.redis.port", USER);
+                        : new Endpoint(
+                                address,
+                                "spring.data.redis.url, or spring.data.redis.host and spring.data.redis.port",
+                                USER);
             }
             return new Endpoint(connections.getClass().getSimpleName(), "", isOfQuorum ? NODES : USER);
         }

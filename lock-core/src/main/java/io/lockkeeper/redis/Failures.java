@@ -26,11 +26,13 @@ public final class Failures {
 
     private Failures() {}
 
-    /** Returns the message of the innermost cause, without the full stop at its end; its type where it has none. */
+    /** Returns the message of the innermost cause, in one line without its full stop; its type where it has none. */
     public static String rootMessage(Throwable failure) {
         Throwable root = NestedExceptionUtils.getMostSpecificCause(failure);
         String message = root.getMessage() == null ? root.toString() : root.getMessage();
-        return message.endsWith(".") ? message.substring(0, message.length() - 1) : message;
+        return message.strip()
+                .replaceAll("\\.?\\s*\\n\\s*(Details:\\s*)?", "; ")
+                .replaceAll("\\.$", "");
     }
 
     /** Returns a failure of a command as one of the store. */

@@ -64,7 +64,8 @@ class RedisEndpointTest {
         }
         assertThat(failureOf(driver.to(port)))
                 .endsWith("It was looked for at 127.0.0.1:" + port
-                        + ": start it there, or set spring.data.redis.host and" + " spring.data.redis.port")
+                        + ": start it there, or set spring.data.redis.url, or spring.data.redis.host and"
+                        + " spring.data.redis.port")
                 .doesNotContain("..");
     }
 
@@ -78,6 +79,13 @@ class RedisEndpointTest {
                     .endsWith("Set spring.data.redis.username and spring.data.redis.password for 127.0.0.1:"
                             + server.port());
         }
+    }
+
+    @Test
+    void aMessageOfSeveralLinesBecomesOneSentence() {
+        assertThat(Failures.rootMessage(
+                        new IllegalStateException("Cannot retrieve [a:1]\n\nDetails:\n\ta:1: refused.\n")))
+                .isEqualTo("Cannot retrieve [a:1]; a:1: refused");
     }
 
     /** A quorum has its own property, and none of spring-data-redis. */
