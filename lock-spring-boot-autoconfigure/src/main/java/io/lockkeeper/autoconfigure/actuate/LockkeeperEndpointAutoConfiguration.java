@@ -34,12 +34,19 @@ import org.springframework.core.env.Environment;
 @ConditionalOnBean(LockInspector.class)
 public final class LockkeeperEndpointAutoConfiguration {
 
+    private final boolean forceRelease;
+
+    /** Binds here what the beans need, so that what is no boolean is refused also where no endpoint is exposed. */
+    LockkeeperEndpointAutoConfiguration(Environment environment) {
+        forceRelease = isForceReleaseOn(environment);
+    }
+
     @Bean
     @ConditionalOnAvailableEndpoint
     @ConditionalOnMissingBean
-    LocksEndpoint locksEndpoint(ListableBeanFactory beans, Environment environment) {
+    LocksEndpoint locksEndpoint(ListableBeanFactory beans) {
         Map<String, LockInspector> inspectors = inspectors(beans);
-        return new LocksEndpoint(inspectors, primary(beans, inspectors), isForceReleaseOn(environment));
+        return new LocksEndpoint(inspectors, primary(beans, inspectors), forceRelease);
     }
 
     @Bean

@@ -51,6 +51,14 @@ class SeveralTemplatesTest {
     }
 
     @Test
+    void aForceReleaseThatIsNoBooleanIsRefusedAlsoWithoutTheEndpoint() {
+        runner.withPropertyValues(
+                        "management.endpoints.web.exposure.exclude=locks",
+                        "lockkeeper.actuator.force-release.enabled=yess")
+                .run(context -> assertThat(context).getFailure().rootCause().hasMessageContaining("yess"));
+    }
+
+    @Test
     void anotherBeanMayHaveTheNameOfAnInspector() {
         runner.withBean("stock", LockTemplate.class, SeveralTemplatesTest::template)
                 .withBean("ordersInspector", String.class, () -> "inspects orders")
