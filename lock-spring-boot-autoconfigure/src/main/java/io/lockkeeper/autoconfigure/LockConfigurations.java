@@ -157,23 +157,8 @@ final class LockConfigurations {
                 ObjectProvider<TaskDecorator> decorators,
                 ConfigurableListableBeanFactory beans,
                 Environment environment) {
-            LockStore store = stores.getIfUnique();
-            String[] several = BeanFactoryUtils.beanNamesForTypeIncludingAncestors(beans, LockStore.class, true, false);
-            if (store == null && several.length > 0) {
-                throw new LockingMissingException(
-                        "Lockkeeper cannot choose among several LockStore beans: " + String.join(", ", several) + ".",
-                        "Make one of them @Primary, or define a LockTemplate bean for each of them.");
-            }
-            if (store == null) {
-                throw new LockingMissingException(
-                        "Lockkeeper has no place to keep locks: "
-                                + (properties.store() == StoreType.REDIS ? "lockkeeper.store is redis, but " : "")
-                                + "spring-data-redis is not on the class path.",
-                        "Add org.springframework.boot:spring-boot-starter-data-redis, or set lockkeeper.store=memory for an"
-                                + " application that runs as one process.");
-            }
             String application = environment.getProperty("spring.application.name", "");
-            LockTemplate.Builder builder = LockTemplate.builder(store)
+            LockTemplate.Builder builder = LockTemplate.builder(store(stores, properties, beans))
                     .waitTime(properties.waitTime())
                     .leaseTime(properties.leaseTime())
                     .retryDelay(properties.retryDelay())
@@ -195,6 +180,28 @@ final class LockConfigurations {
             }
             builder.taskDecorator(decorator(decorators));
             return builder.build();
+        }
+
+        private static LockStore store(
+                ObjectProvider<LockStore> stores,
+                LockkeeperProperties properties,
+                ConfigurableListableBeanFactory beans) {
+            LockStore store = stores.getIfUnique();
+            if (store != null) {
+                return store;
+            }
+            String[] several = BeanFactoryUtils.beanNamesForTypeIncludingAncestors(beans, LockStore.class, true, false);
+            if (several.length > 0) {
+                throw new LockingMissingException(
+                        "Lockkeeper cannot choose among several LockStore beans: " + String.join(", ", several) + ".",
+                        "Make one of them @Primary, or define a LockTemplate bean for each of them.");
+            }
+            throw new LockingMissingException(
+                    "Lockkeeper has no place to keep locks: "
+                            + (properties.store() == StoreType.REDIS ? "lockkeeper.store is redis, but " : "")
+                            + "spring-data-redis is not on the class path.",
+                    "Add org.springframework.boot:spring-boot-starter-data-redis, or set lockkeeper.store=memory for an"
+                            + " application that runs as one process.");
         }
 
         private static UnaryOperator<Runnable> decorator(ObjectProvider<TaskDecorator> beans) {

@@ -291,22 +291,25 @@ final class LockedCall {
             complete(watched, value, failure == null ? lost : failure);
         });
         if (onLost == LossPolicy.INTERRUPT) {
-            locked.lease().onLost(lost -> {
-                // Asked first: who hears of the loss may wait for the work from then on.
-                boolean isShared = isShared(work);
-                watched.completeExceptionally(new LockLostException(lost));
-                if (isShared) {
-                    return;
-                }
-                // The work itself hears of the loss where it looks at its own future.
-                if (work instanceof CompletableFuture<?> future) {
-                    end(() -> future.completeExceptionally(new LockLostException(lost)));
-                } else {
-                    cancel(work);
-                }
-            });
+            locked.lease().onLost(lost -> endOnLoss(work, watched, lost));
         }
         return watched;
+    }
+
+    private static void endOnLoss(
+            CompletionStage<Object> work, CompletableFuture<Object> watched, LockLostException lost) {
+        // Asked first: who hears of the loss may wait for the work from then on.
+        boolean isShared = isShared(work);
+        watched.completeExceptionally(new LockLostException(lost));
+        if (isShared) {
+            return;
+        }
+        // The work itself hears of the loss where it looks at its own future.
+        if (work instanceof CompletableFuture<?> future) {
+            end(() -> future.completeExceptionally(new LockLostException(lost)));
+        } else {
+            cancel(work);
+        }
     }
 
     private static void cancel(CompletionStage<?> stage) {

@@ -146,7 +146,7 @@ public final class LockFaultsExtension
         }
     }
 
-    /** The application may be closed: Spring would make another one for whoever asks it. */
+    /** The application may be closed, and is not asked for: Spring would make another one. */
     @Override
     public void afterEach(ExtensionContext test) {
         LockFaults faults = (LockFaults) test.getStore(FAULTS).remove(this);
