@@ -2,6 +2,7 @@
 package io.lockkeeper.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lockkeeper.LockLease;
 import io.lockkeeper.LockTemplate;
@@ -9,6 +10,7 @@ import io.lockkeeper.redis.replication.ReplicatedCommands.Acks;
 import io.lockkeeper.testing.RedisServer;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executors;
@@ -69,6 +71,34 @@ class LettuceDriverTest {
     @Test
     void aConnectionThatEndsIsReplaced() {
         over(true, (template, factory) -> server.command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"));
+    }
+
+    /** Redis resets a connection that it ends with a command unread, and the client may see that first. */
+    @Test
+    void aCommandBehindTheEndOfAConnectionToAReplicaIsNotLost() {
+        LettuceConnectionFactory factory = factory(true);
+        List<LockTemplate> templates = new ArrayList<>();
+        try {
+            for (int i = 0; i < 40; i++) {
+                // Each leaves the connection of a replica once.
+                LockTemplate template = LockTemplate.builder(
+                                new RedisLockStore(factory, RedisLockStore.Options.defaults()))
+                        .shutdownWait(Duration.ZERO)
+                        .build();
+                templates.add(template);
+                lockWorks(template);
+                server.command("REPLICAOF", "localhost", "1");
+                assertThatThrownBy(() -> template.acquire("stock")).hasMessageContaining("READONLY");
+                server.command("REPLICAOF", "NO", "ONE");
+                lockWorks(template);
+            }
+        } finally {
+            CompletableFuture.allOf(templates.stream()
+                            .map(template -> CompletableFuture.runAsync(template::close))
+                            .toArray(CompletableFuture<?>[]::new))
+                    .join();
+            factory.destroy();
+        }
     }
 
     @Test

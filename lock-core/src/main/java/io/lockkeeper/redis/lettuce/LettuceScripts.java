@@ -19,6 +19,7 @@ import io.lockkeeper.redis.Failures;
 import io.lockkeeper.redis.LuaScript;
 import io.lockkeeper.redis.ScriptRunner;
 import io.lockkeeper.store.StoreException;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
@@ -245,7 +246,8 @@ public final class LettuceScripts implements ScriptRunner {
         private final long lossesBefore = losses.get();
         private final long endNanos = System.nanoTime() + limit.toNanos();
         private volatile @Nullable AsyncCommand<byte[], byte[], byte[]> command;
-        private boolean sentAgain;
+        private boolean wasRefused;
+        private boolean wasReset;
 
         Call(SharedConnection open, LuaScript script, List<byte[]> keys, List<byte[]> arguments) {
             this.open = open;
@@ -280,19 +282,30 @@ public final class LettuceScripts implements ScriptRunner {
                 send(CommandType.EVAL, script.source());
                 return false;
             }
-            if (Failures.isOfReplica(failure)) {
-                leave(open);
-                if (!sentAgain && open.isRestored()) {
-                    // Refused before it wrote anything, and sent over the connection that is made anew.
-                    sentAgain = true;
-                    send(CommandType.EVALSHA, script.sha1());
-                    return false;
-                }
+            if (goesOn(failure)) {
+                send(CommandType.EVALSHA, script.sha1());
+                return false;
             }
             boolean unknown = Failures.isNotHeld(reply) && losses.get() != lossesBefore;
             return failure != null
                     ? end(null, Failures.at(script.name(), failure))
                     : unknown ? end(null, Failures.mayHaveRunBefore()) : end(reply, null);
+        }
+
+        /** Returns whether it is sent once more, over the connection that is made anew. */
+        private boolean goesOn(@Nullable Throwable failure) {
+            if (Failures.isOfReplica(failure)) {
+                leave(open);
+                // Refused before it wrote anything.
+                boolean first = !wasRefused;
+                wasRefused = true;
+                return first && open.isRestored();
+            }
+            // Redis resets a connection that it was asked to end where more was sent behind that. Of what is under way
+            // then Lettuce itself sends all again, but for the first one.
+            boolean first = failure instanceof IOException && !wasReset;
+            wasReset |= first;
+            return first && open.isRestored() && !closed;
         }
 
         /** Tells its end, once. Before that, what asks again at once must not meet a connection that has failed. */
