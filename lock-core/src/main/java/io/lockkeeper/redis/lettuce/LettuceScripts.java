@@ -25,6 +25,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -41,6 +42,11 @@ import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactor
 public final class LettuceScripts implements ScriptRunner {
 
     private static final long LEAST_STAY_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
+    /** How often what met the end of a connection is sent again, and how soon; another one takes some 70 ms. */
+    private static final int MOST_RESETS = 20;
+
+    private static final long RESEND_MILLIS = 10;
 
     private final LettuceConnectionFactory factory;
     private final boolean plain;
@@ -247,7 +253,7 @@ public final class LettuceScripts implements ScriptRunner {
         private final long endNanos = System.nanoTime() + limit.toNanos();
         private volatile @Nullable AsyncCommand<byte[], byte[], byte[]> command;
         private boolean wasRefused;
-        private boolean wasReset;
+        private int resets;
 
         Call(SharedConnection open, LuaScript script, List<byte[]> keys, List<byte[]> arguments) {
             this.open = open;
@@ -283,7 +289,7 @@ public final class LettuceScripts implements ScriptRunner {
                 return false;
             }
             if (goesOn(failure)) {
-                send(CommandType.EVALSHA, script.sha1());
+                sendLater();
                 return false;
             }
             boolean unknown = Failures.isNotHeld(reply) && losses.get() != lossesBefore;
@@ -301,11 +307,18 @@ public final class LettuceScripts implements ScriptRunner {
                 wasRefused = true;
                 return first && open.isRestored();
             }
-            // Redis resets a connection that it was asked to end where more was sent behind that. Of what is under way
-            // then Lettuce itself sends all again, but for the first one.
-            boolean first = failure instanceof IOException && !wasReset;
-            wasReset |= first;
-            return first && open.isRestored() && !closed;
+            // Redis resets a connection that it was asked to end where more was sent behind that. Lettuce sends again
+            // what is under way then, but for the first; and fails what comes before there is another connection.
+            return failure instanceof IOException && resets++ < MOST_RESETS && open.isRestored() && !closed;
+        }
+
+        /** Not at once: the connection is to end first. */
+        private void sendLater() {
+            try {
+                timer.schedule(() -> send(CommandType.EVALSHA, script.sha1()), RESEND_MILLIS, TimeUnit.MILLISECONDS);
+            } catch (RejectedExecutionException afterClose) {
+                end(null, Failures.closed());
+            }
         }
 
         /** Tells its end, once. Before that, what asks again at once must not meet a connection that has failed. */
