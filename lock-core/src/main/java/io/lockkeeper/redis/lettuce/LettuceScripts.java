@@ -315,9 +315,16 @@ public final class LettuceScripts implements ScriptRunner {
         /** Not at once: the connection is to end first. */
         private void sendLater() {
             try {
-                timer.schedule(() -> send(CommandType.EVALSHA, script.sha1()), RESEND_MILLIS, TimeUnit.MILLISECONDS);
+                timer.schedule(this::resend, RESEND_MILLIS, TimeUnit.MILLISECONDS);
             } catch (RejectedExecutionException afterClose) {
                 end(null, Failures.closed());
+            }
+        }
+
+        private void resend() {
+            // Over by now, its caller has heard that it may have run: a copy would come late.
+            if (underWay.contains(this)) {
+                send(CommandType.EVALSHA, script.sha1());
             }
         }
 
