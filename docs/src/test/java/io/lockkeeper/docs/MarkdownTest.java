@@ -4,12 +4,8 @@ package io.lockkeeper.docs;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
-import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.SimpleFileVisitor;
-import java.nio.file.attribute.BasicFileAttributes;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -31,26 +27,9 @@ class MarkdownTest {
     private static final Pattern CONFLICT = Pattern.compile("(?m)^(<{7}|\\|{7}|={7}|>{7})( |$)");
 
     static Stream<Path> pages() throws IOException {
-        List<Path> pages = new ArrayList<>();
-        Files.walkFileTree(Pages.project(), new SimpleFileVisitor<>() {
-            @Override
-            public FileVisitResult preVisitDirectory(Path folder, BasicFileAttributes attributes) {
-                String name = folder.getFileName().toString();
-                return name.equals("target") || (name.startsWith(".") && !folder.equals(Pages.project()))
-                        ? FileVisitResult.SKIP_SUBTREE
-                        : FileVisitResult.CONTINUE;
-            }
-
-            @Override
-            public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) {
-                if (file.toString().endsWith(".md")) {
-                    pages.add(file);
-                }
-                return FileVisitResult.CONTINUE;
-            }
-        });
+        List<Path> pages = Pages.files(".md");
         assertThat(pages).hasSizeGreaterThan(Pages.all().size());
-        return pages.stream().sorted();
+        return pages.stream();
     }
 
     @ParameterizedTest

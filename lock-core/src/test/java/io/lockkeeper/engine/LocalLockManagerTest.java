@@ -325,9 +325,6 @@ class LocalLockManagerTest {
 
     // ---- messages ----
 
-    /**
-     * Its tokens stay given out: where the news is old they were used, and the true release may come after this one.
-     */
     /** The second release came first, and the next holder came and went before the first one. */
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
@@ -406,6 +403,7 @@ class LocalLockManagerTest {
                 .allSatisfy(sent -> assertThat(sent.command().keepMillis()).isEqualTo(2_000));
     }
 
+    /** Its tokens stay given out: where the news is old they were used, and the true release may come after this one. */
     @Test
     void aGrantForAnAttemptThatHasEndedIsGivenBack() {
         manager.granted(new Grant("CLIENT00000000000009", "stock", 100, 3_000));
