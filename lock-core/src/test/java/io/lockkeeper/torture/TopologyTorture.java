@@ -137,7 +137,8 @@ final class TopologyTorture implements AutoCloseable {
     private void troubleWorkers() {
         Random random = new Random(settings.seed() + 1);
         int leaseMillis = (int) settings.lease().toMillis();
-        for (int i = 0; !over; i++) {
+        // At least once each: a worker stops, and one is killed.
+        for (int i = 0; i < 2 || !over; i++) {
             Waiting.forSo(Duration.ofMillis(leaseMillis / 4 + random.nextInt(2 * leaseMillis)));
             int number = random.nextInt(workers.size());
             Duration lasts = Duration.ofMillis(200 + random.nextInt(2 * leaseMillis));

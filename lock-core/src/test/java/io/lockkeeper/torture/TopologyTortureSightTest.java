@@ -34,7 +34,7 @@ class TopologyTortureSightTest {
                 if (line.equals("clock")) {
                     System.out.println("clock " + System.nanoTime());
                 } else if (address.equals("dies")) {
-                    System.exit(1);
+                    Runtime.getRuntime().halt(1);
                 } else if (address.equals("fails")) {
                     System.out.println(TortureWorker.FAILED + "for a test");
                     System.out.println("failed");
