@@ -122,29 +122,26 @@ record Clients(RedisConnectionFactory factory, Duration limit) {
     record Endpoint(String address, String properties, String ofUser) {
 
         private static final String USER = "spring.data.redis.username and spring.data.redis.password";
-        private static final String NODES = "lockkeeper.redis.quorum.nodes";
 
-        /** Returns it; of one of the masters of a quorum, or of the only Redis. */
-        static Endpoint of(RedisConnectionFactory connections, boolean isOfQuorum) {
+        /** Returns it; what is set in one property, which is there only then, is nowhere else. */
+        static Endpoint of(RedisConnectionFactory connections, @Nullable String uri) {
             RedisConfiguration servers = serversOf(connections);
+            String user = Objects.requireNonNullElse(uri, USER);
             if (servers instanceof RedisClusterConfiguration cluster) {
                 return new Endpoint(
-                        "cluster " + listed(cluster.getClusterNodes()), "spring.data.redis.cluster.nodes", USER);
+                        "cluster " + listed(cluster.getClusterNodes()), "spring.data.redis.cluster.nodes", user);
             }
             if (servers instanceof RedisSentinelConfiguration sentinel) {
                 return new Endpoint(
-                        "sentinels " + listed(sentinel.getSentinels()), "spring.data.redis.sentinel.nodes", USER);
+                        "sentinels " + listed(sentinel.getSentinels()), "spring.data.redis.sentinel.nodes", user);
             }
             if (servers instanceof RedisConfiguration.WithHostAndPort server) {
-                String address = server.getHostName() + ":" + server.getPort();
-                return isOfQuorum
-                        ? new Endpoint(address, NODES, NODES)
-                        : new Endpoint(
-                                address,
-                                "spring.data.redis.url, or spring.data.redis.host and spring.data.redis.port",
-                                USER);
+                return new Endpoint(
+                        server.getHostName() + ":" + server.getPort(),
+                        Objects.requireNonNullElse(uri, "spring.data.redis.host and spring.data.redis.port"),
+                        user);
             }
-            return new Endpoint(connections.getClass().getSimpleName(), "", isOfQuorum ? NODES : USER);
+            return new Endpoint(connections.getClass().getSimpleName(), "", user);
         }
 
         private static String listed(Iterable<RedisNode> nodes) {

@@ -33,6 +33,7 @@ public class RedisLockStore implements LockStore {
 
     private final RedisConnectionFactory connections;
     private final Options options;
+    private final Clients.Endpoint endpoint;
     private volatile @Nullable RedisSession session;
 
     /**
@@ -42,8 +43,20 @@ public class RedisLockStore implements LockStore {
      * @param options key prefix and times
      */
     public RedisLockStore(RedisConnectionFactory connections, Options options) {
+        this(connections, options, options.restartGuard() ? "lockkeeper.redis.quorum.nodes" : null);
+    }
+
+    /**
+     * Creates a store whose messages name the property with the server, user and password.
+     *
+     * @param connections where connections come from; not closed with the store
+     * @param options key prefix and times
+     * @param uriProperty the name of the property, such as {@code spring.data.redis.url}; null: each has one of its own
+     */
+    public RedisLockStore(RedisConnectionFactory connections, Options options, @Nullable String uriProperty) {
         this.connections = Objects.requireNonNull(connections, "connections must not be null");
         this.options = Objects.requireNonNull(options, "options must not be null");
+        this.endpoint = Clients.Endpoint.of(connections, uriProperty);
     }
 
     @Override
@@ -51,7 +64,8 @@ public class RedisLockStore implements LockStore {
         if (session != null) {
             throw new IllegalStateException("This RedisLockStore serves a LockTemplate already: make one for each");
         }
-        RedisSession opened = new RedisSession(connections, options, instance.clientId(), leaseTime, listener);
+        RedisSession opened =
+                new RedisSession(connections, options, endpoint, instance.clientId(), leaseTime, listener);
         session = opened;
         opened.start(instance);
         return opened.traits;
@@ -149,8 +163,7 @@ public class RedisLockStore implements LockStore {
     /** Says where the locks are, as in {@code Redis at localhost:6379, key prefix 'lockkeeper'}. */
     @Override
     public String toString() {
-        return "Redis at " + Clients.Endpoint.of(connections, false).address() + ", key prefix '" + options.keyPrefix()
-                + "'";
+        return "Redis at " + endpoint.address() + ", key prefix '" + options.keyPrefix() + "'";
     }
 
     private RedisSession session() {

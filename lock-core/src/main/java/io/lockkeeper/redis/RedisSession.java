@@ -60,13 +60,14 @@ final class RedisSession {
     RedisSession(
             RedisConnectionFactory connections,
             Options options,
+            Clients.Endpoint endpoint,
             String clientId,
             Duration leaseTime,
             StoreListener listener) {
         this.clientId = clientId;
         this.traits = options.traits(leaseTime);
         this.names = new RedisNames(options.keyPrefix());
-        this.endpoint = Clients.Endpoint.of(connections, options.restartGuard());
+        this.endpoint = endpoint;
         this.scripts = LockScripts.of(
                 leaseTime.toMillis(),
                 options.tombstoneTime().toMillis(),

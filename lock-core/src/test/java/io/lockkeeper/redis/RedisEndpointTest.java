@@ -64,8 +64,7 @@ class RedisEndpointTest {
         }
         assertThat(failureOf(driver.to(port)))
                 .endsWith("It was looked for at 127.0.0.1:" + port
-                        + ": start it there, or set spring.data.redis.url, or spring.data.redis.host and"
-                        + " spring.data.redis.port")
+                        + ": start it there, or set spring.data.redis.host and spring.data.redis.port")
                 .doesNotContain("..");
     }
 

@@ -16,6 +16,7 @@ import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.core.env.Environment;
 import org.springframework.core.io.ResourceLoader;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
@@ -26,6 +27,7 @@ import org.springframework.util.ClassUtils;
 /** Where locks are kept. Only what is chosen is loaded: each part needs libraries that the others do without. */
 final class LockStoreConfiguration {
 
+    private static final String URL = "spring.data.redis.url";
     private static final String NODES = "lockkeeper.redis.quorum.nodes";
 
     private LockStoreConfiguration() {}
@@ -44,11 +46,16 @@ final class LockStoreConfiguration {
 
         // The template closes its store.
         @Bean(destroyMethod = "")
-        RedisLockStore lockkeeperStore(LockkeeperProperties properties, ConfigurableListableBeanFactory beans) {
+        RedisLockStore lockkeeperStore(
+                LockkeeperProperties properties, ConfigurableListableBeanFactory beans, Environment environment) {
             if (!properties.redis().quorum().nodes().isEmpty()) {
                 throw chosenOtherwise(NODES, "empty", "set");
             }
-            return new RedisLockStore(connectionFactory(properties, beans), options(properties));
+            // Spring Boot takes user and password from it, too, wherever it is set.
+            return new RedisLockStore(
+                    connectionFactory(properties, beans),
+                    options(properties),
+                    environment.containsProperty(URL) ? URL : null);
         }
 
         private static RedisConnectionFactory connectionFactory(

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+package io.lockkeeper.autoconfigure;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import io.lockkeeper.LockOperations;
+import io.lockkeeper.LockStoreException;
+import io.lockkeeper.testing.RedisServer;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+
+/** A Redis that cannot be used is answered with the properties that are set. */
+class RedisAdviceTest {
+
+    private static final String HOST = "spring.data.redis.host=127.0.0.1,spring.data.redis.port=%d";
+    private static final String URL = "spring.data.redis.url=redis://127.0.0.1:%d";
+
+    private final ApplicationContextRunner application = new ApplicationContextRunner()
+            .withConfiguration(
+                    AutoConfigurations.of(DataRedisAutoConfiguration.class, LockkeeperAutoConfiguration.class));
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {URL + "|set spring.data.redis.url", HOST + "|set spring.data.redis.host and spring.data.redis.port"
+            })
+    void aRedisThatIsDown(String properties, String advice) {
+        int port;
+        try (RedisServer server = RedisServer.start()) {
+            port = server.port();
+        }
+        assertThat(failureWith(properties, port))
+                .endsWith("It was looked for at 127.0.0.1:" + port + ": start it there, or " + advice);
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {URL + "|spring.data.redis.url", HOST + "|spring.data.redis.username and spring.data.redis.password"
+            })
+    void aRedisThatWantsAPassword(String properties, String advice) {
+        try (RedisServer server = RedisServer.start()) {
+            server.command("CONFIG", "SET", "requirepass", "secret");
+            assertThat(failureWith(properties, server.port()))
+                    .endsWith("Set " + advice + " for 127.0.0.1:" + server.port());
+        }
+    }
+
+    private String failureWith(String properties, int port) {
+        String[] message = {""};
+        application.withPropertyValues(properties.formatted(port).split(",")).run(context -> assertThatExceptionOfType(
+                        LockStoreException.class)
+                .isThrownBy(() -> context.getBean(LockOperations.class).tryAcquire("name"))
+                .satisfies(failure -> message[0] = failure.getMessage()));
+        return message[0];
+    }
+}
