@@ -38,7 +38,9 @@ public final class LockkeeperEndpointAutoConfiguration {
 
     /** Binds here what the beans need, so that what is no boolean is refused also where no endpoint is exposed. */
     LockkeeperEndpointAutoConfiguration(Environment environment) {
-        forceRelease = isForceReleaseOn(environment);
+        forceRelease = Binder.get(environment)
+                .bind("lockkeeper.actuator.force-release.enabled", Boolean.class)
+                .orElse(false);
     }
 
     @Bean
@@ -53,12 +55,6 @@ public final class LockkeeperEndpointAutoConfiguration {
     @ConditionalOnAvailableEndpoint(endpoint = LocksEndpoint.class, exposure = EndpointExposure.JMX)
     LocksJmxExtension locksJmxExtension(LocksEndpoint endpoint) {
         return new LocksJmxExtension(endpoint);
-    }
-
-    private static boolean isForceReleaseOn(Environment environment) {
-        return Binder.get(environment)
-                .bind("lockkeeper.actuator.force-release.enabled", Boolean.class)
-                .orElse(false);
     }
 
     /** Returns the inspectors of all templates by name; one that the application has made takes the place of all. */
@@ -94,12 +90,9 @@ public final class LockkeeperEndpointAutoConfiguration {
 
         @Bean
         @ConditionalOnMissingBean
-        LocksWebExtension locksWebExtension(
-                LocksEndpoint endpoint, EndpointAccessResolver accessResolver, Environment environment) {
+        LocksWebExtension locksWebExtension(LocksEndpoint endpoint, EndpointAccessResolver accessResolver) {
             Access access = accessResolver.accessFor(EndpointId.of("locks"), Access.UNRESTRICTED);
-            return new LocksWebExtension(
-                    endpoint,
-                    new LocksWebExtension.Page(access == Access.UNRESTRICTED && isForceReleaseOn(environment)));
+            return new LocksWebExtension(endpoint, access == Access.UNRESTRICTED);
         }
 
         @Bean

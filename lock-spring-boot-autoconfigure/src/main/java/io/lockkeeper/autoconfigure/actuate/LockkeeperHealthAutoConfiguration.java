@@ -34,9 +34,17 @@ import org.springframework.util.ClassUtils;
 /** Auto-configuration of the health of locks: whether the store answers, and grants and renewals flow. */
 @AutoConfiguration(after = LockkeeperAutoConfiguration.class)
 @Conditional(LockkeeperHealthAutoConfiguration.OnHealthEnabled.class)
+@ConditionalOnBean(LockInspector.class)
+@ConditionalOnMissingBean(name = LockkeeperHealthAutoConfiguration.BEAN)
 public final class LockkeeperHealthAutoConfiguration {
 
-    private static final String BEAN = "lockkeeperHealthIndicator";
+    static final String BEAN = "lockkeeperHealthIndicator";
+
+    @Bean
+    @ConditionalOnBean(name = BEAN)
+    LockHealth lockkeeperHealth(ListableBeanFactory beans) {
+        return new LockHealth(beans);
+    }
 
     /** Spring Boot has a condition for these properties, but under another name in each line. */
     static final class OnHealthEnabled implements Condition {
@@ -51,14 +59,7 @@ public final class LockkeeperHealthAutoConfiguration {
 
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnClass(HealthIndicator.class)
-    @ConditionalOnBean(LockInspector.class)
-    @ConditionalOnMissingBean(name = BEAN)
     static class HealthConfiguration {
-
-        @Bean
-        LockHealth lockkeeperHealth(ListableBeanFactory beans) {
-            return new LockHealth(beans);
-        }
 
         @Bean(BEAN)
         AbstractHealthIndicator lockkeeperHealthIndicator(LockHealth health) {
@@ -76,19 +77,12 @@ public final class LockkeeperHealthAutoConfiguration {
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnClass(name = Boot3HealthConfiguration.TYPE)
     @ConditionalOnMissingClass("org.springframework.boot.health.contributor.HealthIndicator")
-    @ConditionalOnBean(LockInspector.class)
-    @ConditionalOnMissingBean(name = BEAN)
     static class Boot3HealthConfiguration {
 
         static final String TYPE = "org.springframework.boot.actuate.health.HealthIndicator";
         private static final Expression HEALTH = new SpelExpressionParser()
                 .parseExpression(
                         "T(org.springframework.boot.actuate.health.Health).status(status).withDetails(details).build()");
-
-        @Bean
-        LockHealth lockkeeperHealth(ListableBeanFactory beans) {
-            return new LockHealth(beans);
-        }
 
         @Bean(BEAN)
         static ProxyFactoryBean lockkeeperHealthIndicator(

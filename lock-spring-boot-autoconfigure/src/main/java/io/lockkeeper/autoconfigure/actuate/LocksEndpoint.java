@@ -48,7 +48,7 @@ public class LocksEndpoint {
 
     private final Map<String, LockInspector> inspectors;
     private final @Nullable String primary;
-    private final boolean forceRelease;
+    final boolean forceRelease;
 
     /** Creates it; primary: the template that answers where several have a lock of one name; null: none. */
     LocksEndpoint(Map<String, LockInspector> inspectors, @Nullable String primary, boolean forceRelease) {

@@ -22,7 +22,6 @@ import org.springframework.core.convert.converter.GenericConverter;
 import org.springframework.core.io.ClassPathResource;
 import org.springframework.core.io.Resource;
 import org.springframework.security.web.csrf.CsrfToken;
-import org.springframework.util.ClassUtils;
 import org.springframework.util.MimeType;
 import org.springframework.util.MimeTypeUtils;
 import org.springframework.web.context.request.RequestAttributes;
@@ -38,9 +37,9 @@ class LocksWebExtension {
     private final Page page;
 
     /** No record: an aspect on actuator operations makes a subclass of it. */
-    LocksWebExtension(LocksEndpoint endpoint, Page page) {
+    LocksWebExtension(LocksEndpoint endpoint, boolean isUnrestricted) {
         this.endpoint = endpoint;
-        this.page = page;
+        this.page = new Page(isUnrestricted && endpoint.forceRelease);
     }
 
     /**
@@ -176,8 +175,7 @@ class LocksWebExtension {
     static final class Page {
 
         private static final Resource FILE = new ClassPathResource("locks.html", LocksWebExtension.class);
-        private static final boolean SECURITY = ClassUtils.isPresent(
-                "org.springframework.security.web.csrf.CsrfToken", LocksWebExtension.class.getClassLoader());
+        private static final String CSRF_TOKEN = "org.springframework.security.web.csrf.CsrfToken";
 
         private final boolean forceRelease;
         private final String text;
@@ -193,25 +191,19 @@ class LocksWebExtension {
 
         String render() {
             String page = text.replace("{{force-release}}", Boolean.toString(forceRelease));
-            return SECURITY ? CsrfHeader.write(page) : fill(page, "", "");
+            RequestAttributes request = RequestContextHolder.getRequestAttributes();
+            // Where it is null, the class of the token may be absent, and is not loaded.
+            return request != null
+                            && request.getAttribute(CSRF_TOKEN, RequestAttributes.SCOPE_REQUEST)
+                                    instanceof CsrfToken token
+                    ? fill(page, token.getHeaderName(), token.getToken())
+                    : fill(page, "", "");
         }
 
+        /** Writes the header without which Spring Security refuses the page's requests. */
         private static String fill(String page, String header, String token) {
             return page.replace("{{csrf-header}}", HtmlUtils.htmlEscape(header))
                     .replace("{{csrf-token}}", HtmlUtils.htmlEscape(token));
-        }
-
-        /** The header without which Spring Security refuses the page's requests; loaded only where that is present. */
-        private static final class CsrfHeader {
-
-            static String write(String page) {
-                RequestAttributes request = RequestContextHolder.getRequestAttributes();
-                return request != null
-                                && request.getAttribute(CsrfToken.class.getName(), RequestAttributes.SCOPE_REQUEST)
-                                        instanceof CsrfToken token
-                        ? fill(page, token.getHeaderName(), token.getToken())
-                        : fill(page, "", "");
-            }
         }
     }
 }
