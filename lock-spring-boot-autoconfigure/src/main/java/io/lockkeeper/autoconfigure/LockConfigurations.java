@@ -57,6 +57,7 @@ import org.springframework.util.ClassUtils;
 final class LockConfigurations {
 
     private static final Logger log = LoggerFactory.getLogger(LockkeeperAutoConfiguration.class);
+    private static final String QUORUM_STORE = "io.lockkeeper.quorum.QuorumLockStore";
     private static final String EXECUTOR = "lockkeeperExecutor";
     private static final boolean CONTEXT_PROPAGATION =
             ClassUtils.isPresent("io.micrometer.context.ContextSnapshot", LockConfigurations.class.getClassLoader());
@@ -95,10 +96,9 @@ final class LockConfigurations {
             boolean isQuorum = !values.bind("lockkeeper.redis.quorum.nodes", Bindable.listOf(String.class))
                     .orElse(List.of())
                     .isEmpty();
-            if (isQuorum && !ClassUtils.isPresent("io.lockkeeper.quorum.QuorumLockStore", loader)) {
-                return names(LockStoreConfiguration.MissingQuorum.class);
-            }
-            if (!ClassUtils.isPresent("org.springframework.data.redis.connection.RedisConnectionFactory", loader)) {
+            if ((isQuorum && !ClassUtils.isPresent(QUORUM_STORE, loader))
+                    || !ClassUtils.isPresent(
+                            "org.springframework.data.redis.connection.RedisConnectionFactory", loader)) {
                 return names();
             }
             return names(isQuorum ? LockStoreConfiguration.Quorum.class : LockStoreConfiguration.Redis.class);
@@ -168,18 +168,12 @@ final class LockConfigurations {
                     .shutdownWait(properties.shutdown().waitTime())
                     .instanceName(Objects.requireNonNullElse(properties.instanceName(), application))
                     .serviceName(application);
-            for (LockListener each : listeners.orderedStream().toList()) {
-                builder.listener(each);
-            }
-            AcquisitionInterceptor around = interceptor.getIfAvailable();
-            if (around != null) {
-                builder.interceptor(around);
-            }
+            listeners.orderedStream().forEach(builder::listener);
+            interceptor.ifAvailable(builder::interceptor);
             if (beans.containsBean(EXECUTOR)) {
                 builder.executor(beans.getBean(EXECUTOR, Executor.class));
             }
-            builder.taskDecorator(decorator(decorators));
-            return builder.build();
+            return builder.taskDecorator(decorator(decorators)).build();
         }
 
         private static LockStore store(
@@ -196,6 +190,14 @@ final class LockConfigurations {
                         "Lockkeeper cannot choose among several LockStore beans: " + String.join(", ", several) + ".",
                         "Make one of them @Primary, or define a LockTemplate bean for each of them.");
             }
+            if (properties.store() != StoreType.MEMORY
+                    && !properties.redis().quorum().nodes().isEmpty()
+                    && !ClassUtils.isPresent(QUORUM_STORE, beans.getBeanClassLoader())) {
+                throw new LockingMissingException(
+                        "lockkeeper.redis.quorum.nodes needs the module lock-quorum: add the dependency"
+                                + " io.lockkeeper:lock-quorum.",
+                        "Add the dependency io.lockkeeper:lock-quorum.");
+            }
             throw new LockingMissingException(
                     "Lockkeeper has no place to keep locks: "
                             + (properties.store() == StoreType.REDIS ? "lockkeeper.store is redis, but " : "")
@@ -205,13 +207,10 @@ final class LockConfigurations {
         }
 
         private static UnaryOperator<Runnable> decorator(ObjectProvider<TaskDecorator> beans) {
-            List<TaskDecorator> decorators = new ArrayList<>();
-            boolean propagates = false;
-            for (TaskDecorator each : beans.orderedStream().toList()) {
-                decorators.add(each);
-                propagates |= each instanceof ContextPropagatingTaskDecorator;
-            }
-            if (CONTEXT_PROPAGATION && !propagates) {
+            List<TaskDecorator> decorators =
+                    new ArrayList<>(beans.orderedStream().toList());
+            if (CONTEXT_PROPAGATION
+                    && decorators.stream().noneMatch(ContextPropagatingTaskDecorator.class::isInstance)) {
                 decorators.add(new ContextPropagatingTaskDecorator());
             }
             return body -> {
@@ -229,12 +228,6 @@ final class LockConfigurations {
     static class Proxies {
 
         private static final int ADVISOR_ORDER = Ordered.LOWEST_PRECEDENCE - 100;
-
-        @Bean
-        @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
-        static GivenObjects lockkeeperGivenObjects() {
-            return new GivenObjects();
-        }
 
         @Bean
         @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
@@ -263,12 +256,6 @@ final class LockConfigurations {
 
     @Configuration(proxyBeanMethods = false)
     static class WovenClasses {
-
-        @Bean
-        @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
-        static GivenObjects lockkeeperGivenObjects() {
-            return new GivenObjects();
-        }
 
         @Bean
         @Role(BeanDefinition.ROLE_INFRASTRUCTURE)

@@ -10,6 +10,7 @@ import io.lockkeeper.store.LockStore;
 import java.time.Duration;
 import java.util.List;
 import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
+import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
@@ -60,35 +61,35 @@ final class LockStoreConfiguration {
 
         private static RedisConnectionFactory connectionFactory(
                 LockkeeperProperties properties, ListableBeanFactory beans) {
+            Class<RedisConnectionFactory> type = RedisConnectionFactory.class;
             String name = properties.redis().connectionFactory();
-            List<String> names =
-                    List.of(BeanFactoryUtils.beanNamesForTypeIncludingAncestors(beans, RedisConnectionFactory.class));
+            RedisConnectionFactory only = null;
+            if (name == null) {
+                only = beans.getBeanProvider(type).getIfUnique();
+            } else if (beans.containsBean(name) && beans.isTypeMatch(name, type)) {
+                only = beans.getBean(name, type);
+            }
+            return only == null ? none(name, BeanFactoryUtils.beanNamesForTypeIncludingAncestors(beans, type)) : only;
+        }
+
+        private static RedisConnectionFactory none(@Nullable String name, String[] all) {
+            List<String> names = List.of(all);
             String remedy = "Set lockkeeper.redis.connection-factory to the name of one of these beans: " + names;
             if (name != null) {
-                // May be another name of the bean.
-                if (!beans.containsBean(name) || !beans.isTypeMatch(name, RedisConnectionFactory.class)) {
-                    throw new LockingMissingException(
-                            "lockkeeper.redis.connection-factory is '" + name
-                                    + "', but there is no RedisConnectionFactory bean of this name.",
-                            names.isEmpty() ? "Define a RedisConnectionFactory bean of this name." : remedy + ".");
-                }
-                return beans.getBean(name, RedisConnectionFactory.class);
-            }
-            RedisConnectionFactory only =
-                    beans.getBeanProvider(RedisConnectionFactory.class).getIfUnique();
-            if (only == null && names.isEmpty()) {
                 throw new LockingMissingException(
-                        "Lockkeeper has no place to keep locks: there is no RedisConnectionFactory bean.",
-                        "Let Spring Boot create one, by setting spring.data.redis.host and having Jedis or Lettuce on the"
-                                + " class path, or define one, or set lockkeeper.store=memory for an application that"
-                                + " runs as one process.");
+                        "lockkeeper.redis.connection-factory is '" + name
+                                + "', but there is no RedisConnectionFactory bean of this name.",
+                        names.isEmpty() ? "Define a RedisConnectionFactory bean of this name." : remedy + ".");
             }
-            if (only == null) {
-                throw new LockingMissingException(
-                        "Lockkeeper cannot choose among several RedisConnectionFactory beans: " + names + ".",
-                        remedy + ", or make one of them @Primary.");
-            }
-            return only;
+            throw names.isEmpty()
+                    ? new LockingMissingException(
+                            "Lockkeeper has no place to keep locks: there is no RedisConnectionFactory bean.",
+                            "Let Spring Boot create one, by setting spring.data.redis.host and having Jedis or Lettuce on"
+                                    + " the class path, or define one, or set lockkeeper.store=memory for an application"
+                                    + " that runs as one process.")
+                    : new LockingMissingException(
+                            "Lockkeeper cannot choose among several RedisConnectionFactory beans: " + names + ".",
+                            remedy + ", or make one of them @Primary.");
         }
 
         static RedisLockStore.Options options(LockkeeperProperties properties) {
@@ -145,19 +146,6 @@ final class LockStoreConfiguration {
             return new QuorumLockStore(connections.factories().stream()
                     .map(factory -> new RedisLockStore(factory, options))
                     .toList());
-        }
-    }
-
-    @Configuration(proxyBeanMethods = false)
-    @ConditionalOnMissingBean(LockStore.class)
-    static class MissingQuorum {
-
-        @Bean
-        LockStore lockkeeperStore() {
-            throw new LockingMissingException(
-                    "lockkeeper.redis.quorum.nodes needs the module lock-quorum: add the dependency"
-                            + " io.lockkeeper:lock-quorum.",
-                    "Add the dependency io.lockkeeper:lock-quorum.");
         }
     }
 

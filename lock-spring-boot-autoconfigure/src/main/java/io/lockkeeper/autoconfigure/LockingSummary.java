@@ -148,7 +148,12 @@ final class LockingSummary implements ApplicationListener<ContextRefreshedEvent>
                 isOurs && operations == null ? opening(name) : keeping(name, isOurs) + where,
                 methods.isEmpty() ? "" : "; " + methods + " with @DistributedLocked");
         if (store != null && store.get() instanceof MemoryLockStore && isRedisConfigured() && !isBesideOther(name)) {
-            warnOfMemory(name, isOurs ? "LockStore" : "LockTemplate");
+            log.warn(
+                    "The bean '{}' keeps locks in the memory of this process although Redis is configured: other instances"
+                            + " do not see them. Remove the {} bean of the application, build it over a RedisLockStore, or"
+                            + " set lockkeeper.store=memory if this is meant",
+                    name,
+                    isOurs ? "LockStore" : "LockTemplate");
         }
     }
 
@@ -197,15 +202,6 @@ final class LockingSummary implements ApplicationListener<ContextRefreshedEvent>
 
     private static boolean isCandidate(AbstractBeanDefinition bean) {
         return bean.isAutowireCandidate() && bean.isDefaultCandidate() && !bean.isFallback();
-    }
-
-    private static void warnOfMemory(String name, String kind) {
-        log.warn(
-                "The bean '{}' keeps locks in the memory of this process although Redis is configured: other instances"
-                        + " do not see them. Remove the {} bean of the application, build it over a RedisLockStore, or"
-                        + " set lockkeeper.store=memory if this is meant",
-                name,
-                kind);
     }
 
     /** Returns whether a mock runs nothing, by its answers: what else it may have been told, only calls would say. */

@@ -4,8 +4,8 @@ package io.lockkeeper.autoconfigure;
 import io.lockkeeper.LockInspector;
 import io.lockkeeper.LockOperations;
 import io.lockkeeper.LockTemplate;
+import io.lockkeeper.interceptor.DistributedLockedValidator.GivenObjects;
 import io.lockkeeper.store.LockStore;
-import java.util.Iterator;
 import java.util.Objects;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanDefinition;
@@ -36,6 +36,12 @@ public final class LockkeeperAutoConfiguration {
 
     @Bean
     @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+    static GivenObjects lockkeeperGivenObjects() {
+        return new GivenObjects();
+    }
+
+    @Bean
+    @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
     static UnitlessTimes lockkeeperUnitlessTimes(Environment environment) {
         return new UnitlessTimes(environment);
     }
@@ -55,11 +61,8 @@ public final class LockkeeperAutoConfiguration {
     @ConditionalOnSingleCandidate(LockTemplate.class)
     LockInspector lockInspector(ObjectProvider<LockTemplate> templates) {
         // A later auto-configuration may have added templates behind the one that was the only candidate.
-        LockTemplate template = templates.getIfUnique();
-        if (template == null) {
-            Iterator<LockTemplate> all = templates.iterator();
-            template = all.hasNext() ? all.next() : null;
-        }
+        LockTemplate template =
+                templates.getIfUnique(() -> templates.stream().findFirst().orElse(null));
         // A mock in the place of the template has none, or is no template; the application starts with it.
         LockInspector inspector = template == null ? null : template.inspector();
         return Objects.requireNonNullElse(inspector, LockInspector.withoutLocking());

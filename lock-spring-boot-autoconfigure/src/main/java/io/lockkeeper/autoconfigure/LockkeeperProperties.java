@@ -188,32 +188,26 @@ public record LockkeeperProperties(
         void check() {
             Duration lease = properties.leaseTime();
             Redis redis = properties.redis();
-            reject(
-                    properties.keyPrefix().isEmpty(),
-                    "key-prefix",
-                    properties.keyPrefix(),
-                    "must not be blank: choose a prefix such as lockkeeper");
+            String prefix = properties.keyPrefix();
+            reject(prefix.isEmpty(), "key-prefix", prefix, "must not be blank: choose a prefix such as lockkeeper");
             atLeast("wait-time", properties.waitTime(), 0, "choose 0 to try once");
             atLeast("lease-time", lease, 1_000, "it is renewed every third of it");
             atLeast("retry-delay", properties.retryDelay(), 1, "choose a delay such as 100ms");
-            int passes = properties.handover().maxPasses();
+            Handover handover = properties.handover();
+            int passes = handover.maxPasses();
             reject(
                     passes < 0 || passes > MAX_PASSES,
                     "handover.max-passes",
                     passes,
                     "must be between 0 and 9999: choose 0 to pass no lock on within this instance");
-            atLeast("handover.max-time", properties.handover().maxTime(), 0, "choose a time such as 50ms");
-            notForEver("handover.max-time", properties.handover().maxTime());
+            atLeast("handover.max-time", handover.maxTime(), 0, "choose a time such as 50ms");
+            notForEver("handover.max-time", handover.maxTime());
             atLeast("shutdown.wait", properties.shutdown().waitTime(), 0, "choose 0 not to wait");
-            Duration command = redis.commandTimeout();
-            atLeast("redis.command-timeout", command, 1, "choose a time such as 2s");
-            atMost("redis.command-timeout", command, lease.dividedBy(3), "a third of lockkeeper.lease-time");
             // Also where it is not set: a tombstone may be shorter than what follows from the lease.
-            atMost(
-                    "redis.command-timeout",
-                    properties.commandTimeout(),
-                    redis.tombstoneTime(),
-                    "lockkeeper.redis.tombstone-time");
+            Duration command = properties.commandTimeout();
+            atLeast("redis.command-timeout", redis.commandTimeout(), 1, "choose a time such as 2s");
+            atMost("redis.command-timeout", command, lease.dividedBy(3), "a third of lockkeeper.lease-time");
+            atMost("redis.command-timeout", command, redis.tombstoneTime(), "lockkeeper.redis.tombstone-time");
             atLeast("redis.grant-time", redis.grantTime(), 300, "choose a time such as 3s");
             atMost("redis.grant-time", redis.grantTime(), lease, "lockkeeper.lease-time");
             atLeast("redis.poll-interval", redis.pollInterval(), 1, "choose a time such as 5s");
@@ -227,11 +221,8 @@ public record LockkeeperProperties(
             String acks = redis.replicaAcks();
             List<String> nodes = redis.quorum().nodes();
             boolean counted = acks.matches("\\d{1,4}|all");
-            reject(
-                    !counted,
-                    "redis.replica-acks",
-                    acks,
-                    "must be a number of replicas or all: choose 0 to wait for none");
+            String none = "must be a number of replicas or all: choose 0 to wait for none";
+            reject(!counted, "redis.replica-acks", acks, none);
             if (counted && !acks.matches("0+")) {
                 reject(!nodes.isEmpty(), "redis.replica-acks", acks, NOT_WITH_QUORUM);
                 // One command may wait for the acks of those before it, and then for its own.
@@ -244,11 +235,8 @@ public record LockkeeperProperties(
             if (nodes.isEmpty()) {
                 return;
             }
-            reject(
-                    redis.connectionFactory() != null,
-                    "redis.connection-factory",
-                    redis.connectionFactory(),
-                    NOT_WITH_QUORUM);
+            String factory = redis.connectionFactory();
+            reject(factory != null, "redis.connection-factory", factory, NOT_WITH_QUORUM);
             String fault = QuorumNode.fault(nodes);
             reject(fault != null, "redis.quorum.nodes", QuorumNode.masked(nodes), String.valueOf(fault));
         }
@@ -257,11 +245,9 @@ public record LockkeeperProperties(
             if (time != null && time.compareTo(Duration.ofMillis(millis)) < 0) {
                 String limit = millis == 0 ? "not be negative" : "be " + millis + "ms or more";
                 // Nothing tells whether a unit was written, so what is said is true in both cases.
-                String unit = time.isNegative() || time.toMillis() == 0
-                        ? ""
-                        : "; " + time.toMillis() + " without a unit is " + time.toMillis() + " ms, write "
-                                + time.toMillis() + "s";
-                reject(true, property, time, "must " + limit + ": " + advice + unit);
+                long written = time.isNegative() ? 0 : time.toMillis();
+                String unit = "; " + written + " without a unit is " + written + " ms, write " + written + "s";
+                reject(true, property, time, "must " + limit + ": " + advice + (written == 0 ? "" : unit));
             }
             if (millis > 0) {
                 notForEver(property, time);
@@ -269,21 +255,14 @@ public record LockkeeperProperties(
         }
 
         private void notForEver(String property, @Nullable Duration time) {
-            reject(
-                    time != null && time.compareTo(LONGEST) > 0,
-                    property,
-                    time,
-                    "must be at most 100 years: shorten it");
+            boolean isLonger = time != null && time.compareTo(LONGEST) > 0;
+            reject(isLonger, property, time, "must be at most 100 years: shorten it");
         }
 
         private void atMost(String property, @Nullable Duration time, Duration most, String limit) {
             if (time != null && time.compareTo(most) > 0 && time.compareTo(LONGEST) <= 0) {
-                reject(
-                        true,
-                        property,
-                        time,
-                        "must be at most " + limit + ", which is " + most.toMillis()
-                                + "ms: shorten it, or lengthen that");
+                String which = limit + ", which is " + most.toMillis() + "ms";
+                reject(true, property, time, "must be at most " + which + ": shorten it, or lengthen that");
             }
         }
 
