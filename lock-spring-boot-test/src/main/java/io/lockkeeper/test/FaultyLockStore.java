@@ -18,13 +18,17 @@ import io.lockkeeper.store.StoredInstance;
 import io.lockkeeper.store.StoredLock;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
+import org.aopalliance.intercept.MethodInterceptor;
 import org.jspecify.annotations.Nullable;
+import org.springframework.aop.framework.ProxyFactory;
+import org.springframework.aop.support.AopUtils;
 
 /** A store that does what another one does, as long as nothing fails. */
 final class FaultyLockStore implements LockStore {
@@ -86,7 +90,7 @@ final class FaultyLockStore implements LockStore {
 
     @Override
     public StoreTraits open(StoredInstance instance, Duration leaseTime, StoreListener listener) {
-        StoreTraits traits = real().open(instance, leaseTime, new Messages(listener));
+        StoreTraits traits = real().open(instance, leaseTime, unlessDown(listener));
         commandTimeout = traits.commandTimeout();
         if (!traits.queues()) {
             longestHold = leaseTime;
@@ -94,36 +98,12 @@ final class FaultyLockStore implements LockStore {
         return traits;
     }
 
-    /** Passes on what the store tells. One that is down grants nothing. */
-    private final class Messages implements StoreListener {
-
-        private final StoreListener listener;
-
-        Messages(StoreListener listener) {
-            this.listener = listener;
-        }
-
-        @Override
-        public void granted(Grant grant) {
-            if (!isDown()) {
-                listener.granted(grant);
-            }
-        }
-
-        @Override
-        public void revoked(String attempt) {
-            listener.revoked(attempt);
-        }
-
-        @Override
-        public void freeIn(String attempt, long remainingMillis) {
-            listener.freeIn(attempt, remainingMillis);
-        }
-
-        @Override
-        public void channelRestored() {
-            listener.channelRestored();
-        }
+    /** Returns what passes on all that the store tells, but that one that is down grants nothing. */
+    private StoreListener unlessDown(StoreListener listener) {
+        return ProxyFactory.getProxy(StoreListener.class, (MethodInterceptor) message -> isDown()
+                        && Arrays.stream(message.getArguments()).anyMatch(Grant.class::isInstance)
+                ? null
+                : AopUtils.invokeJoinpointUsingReflection(listener, message.getMethod(), message.getArguments()));
     }
 
     @Override
