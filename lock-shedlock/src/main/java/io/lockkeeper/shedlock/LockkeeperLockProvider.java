@@ -2,12 +2,14 @@
 package io.lockkeeper.shedlock;
 
 import io.lockkeeper.DistributedReadWriteLock;
+import io.lockkeeper.LockLease;
 import io.lockkeeper.LockOperations;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockTemplate;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
+import net.javacrumbs.shedlock.core.AbstractSimpleLock;
 import net.javacrumbs.shedlock.core.ExtensibleLockProvider;
 import net.javacrumbs.shedlock.core.LockConfiguration;
 import net.javacrumbs.shedlock.core.SimpleLock;
@@ -77,14 +79,37 @@ public final class LockkeeperLockProvider implements ExtensibleLockProvider {
         return template.inspector().here().isPresent();
     }
 
-    static Duration leaseTime(LockConfiguration configuration) {
+    private static Duration leaseTime(LockConfiguration configuration) {
         Duration asked = configuration.getLockAtMostFor();
         return asked.compareTo(SHORTEST_LEASE) < 0 ? SHORTEST_LEASE : asked;
     }
 
-    static Duration minHoldTime(LockConfiguration configuration) {
+    private static Duration minHoldTime(LockConfiguration configuration) {
         Duration asked = configuration.getLockAtLeastFor();
         return asked.isNegative() ? Duration.ZERO : asked;
+    }
+
+    /** A lease as ShedLock sees it: ended by an unlock, or replaced by an extension. */
+    private static final class LeasedLock extends AbstractSimpleLock {
+
+        private final LockLease lease;
+
+        LeasedLock(LockConfiguration configuration, LockLease lease) {
+            super(configuration);
+            this.lease = lease;
+        }
+
+        @Override
+        protected void doUnlock() {
+            lease.close();
+        }
+
+        @Override
+        protected Optional<SimpleLock> doExtend(LockConfiguration configuration) {
+            return lease.extend(leaseTime(configuration), minHoldTime(configuration))
+                    ? Optional.of(new LeasedLock(configuration, lease))
+                    : Optional.empty();
+        }
     }
 
     @Override
