@@ -234,9 +234,7 @@ final class LockConfigurations {
         static DistributedLockedAdvisor distributedLockedAdvisor(
                 GivenObjects lockkeeperGivenObjects, Environment environment) {
             // Advisors are made before all other beans: the properties bean would come too early.
-            int order = Binder.get(environment)
-                    .bind("lockkeeper.advisor-order", Integer.class)
-                    .orElse(ADVISOR_ORDER);
+            int order = bound(Binder.get(environment), "advisor-order", ADVISOR_ORDER);
             return new DistributedLockedAdvisor(lockkeeperGivenObjects.beans(), order);
         }
 

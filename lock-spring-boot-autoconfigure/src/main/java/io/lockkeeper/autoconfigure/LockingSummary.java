@@ -158,16 +158,14 @@ final class LockingSummary implements ApplicationListener<ContextRefreshedEvent>
     }
 
     private String keeping(String name, boolean isOurs) {
-        String bean = "The bean '" + name + "'";
-        if (!beans.containsLocalBean(name)) {
-            return bean + " of a parent context locks in the place of a LockTemplate of this one: ";
-        } else if (isOurs) {
-            return names().length == 1 ? "Locks are kept in " : bean + " keeps locks in ";
+        if (isOurs) {
+            return names().length == 1 ? "Locks are kept in " : "The bean '" + name + "' keeps locks in ";
         }
-        return bean
-                + (beans.containsLocalBean(Template.NAME)
-                        ? " of the application keeps locks in "
-                        : " of the application locks in the place of Lockkeeper's own LockTemplate: ");
+        String instead = beans.containsLocalBean(name)
+                ? " of the application locks in the place of Lockkeeper's own LockTemplate: "
+                : " of a parent context locks in the place of a LockTemplate of this one: ";
+        boolean isBeside = beans.containsLocalBean(name) && beans.containsLocalBean(Template.NAME);
+        return "The bean '" + name + "'" + (isBeside ? " of the application keeps locks in " : instead);
     }
 
     private String opening(String name) {
@@ -188,8 +186,9 @@ final class LockingSummary implements ApplicationListener<ContextRefreshedEvent>
                         .anyMatch(other -> other == null
                                 || (other instanceof LockTemplate template
                                         && !isMock(template)
-                                        && template.store().isPresent()
-                                        && !(template.store().get() instanceof MemoryLockStore)));
+                                        && template.store()
+                                                .filter(store -> !(store instanceof MemoryLockStore))
+                                                .isPresent()));
     }
 
     private AbstractBeanDefinition definition(String name) {

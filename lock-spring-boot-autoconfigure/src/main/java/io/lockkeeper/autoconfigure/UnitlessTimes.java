@@ -2,8 +2,8 @@
 package io.lockkeeper.autoconfigure;
 
 import java.time.Duration;
-import java.util.Map;
-import java.util.TreeMap;
+import java.util.Set;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -24,7 +24,7 @@ record UnitlessTimes(Environment environment) implements ConfigurationProperties
 
     @Override
     public BindHandler apply(BindHandler next) {
-        Map<ConfigurationPropertyName, String> found = new TreeMap<>();
+        Set<String> found = new TreeSet<>();
         return new AbstractBindHandler(next) {
             @Override
             public @Nullable Object onSuccess(
@@ -33,7 +33,8 @@ record UnitlessTimes(Environment environment) implements ConfigurationProperties
                 if (result instanceof Duration time && !time.isZero() && written != null && PREFIX.isAncestorOf(name)) {
                     String text = environment.resolvePlaceholders(String.valueOf(written.getValue()));
                     if (text.matches("[+-]?\\d+")) {
-                        found.put(name, text);
+                        found.add(name + ": " + text + " without a unit is " + text + " ms, write " + text + "s, or "
+                                + text + "ms if that is meant");
                     }
                 }
                 return super.onSuccess(name, target, context, result);
@@ -45,15 +46,7 @@ record UnitlessTimes(Environment environment) implements ConfigurationProperties
                     throws Exception {
                 super.onFinish(name, target, context, result);
                 if (name.equals(PREFIX)) {
-                    for (Map.Entry<ConfigurationPropertyName, String> time : found.entrySet()) {
-                        log.warn(
-                                "{}: {} without a unit is {} ms, write {}s, or {}ms if that is meant",
-                                time.getKey(),
-                                time.getValue(),
-                                time.getValue(),
-                                time.getValue(),
-                                time.getValue());
-                    }
+                    found.forEach(log::warn);
                 }
             }
         };

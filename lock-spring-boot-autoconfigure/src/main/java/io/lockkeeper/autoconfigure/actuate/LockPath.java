@@ -35,7 +35,7 @@ final class LockPath {
     static String exactName(String... segments) {
         RequestAttributes request = RequestContextHolder.getRequestAttributes();
         if (request == null) {
-            return LocksEndpoint.name(segments);
+            return String.join("/", segments);
         }
         // The pattern ends with that of all remaining segments.
         String exact = request.getAttribute(ServletRequestPathUtils.PATH_ATTRIBUTE, RequestAttributes.SCOPE_REQUEST)

@@ -7,7 +7,6 @@ import io.lockkeeper.autoconfigure.LockkeeperAutoConfiguration;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
-import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
@@ -48,7 +47,12 @@ public final class LockkeeperEndpointAutoConfiguration {
     @ConditionalOnMissingBean
     LocksEndpoint locksEndpoint(ListableBeanFactory beans) {
         Map<String, LockInspector> inspectors = inspectors(beans);
-        return new LocksEndpoint(inspectors, primary(beans, inspectors), forceRelease);
+        LockInspector unique = beans.getBeanProvider(LockInspector.class).getIfUnique();
+        String primary = inspectors.keySet().stream()
+                .filter(template -> inspectors.get(template) == unique)
+                .findFirst()
+                .orElse(null);
+        return new LocksEndpoint(inspectors, primary, forceRelease);
     }
 
     @Bean
@@ -72,15 +76,6 @@ public final class LockkeeperEndpointAutoConfiguration {
         return unique == null || each.containsValue(unique)
                 ? each
                 : Map.of(each.size() == 1 ? each.keySet().iterator().next() : "lockTemplate", unique);
-    }
-
-    private static @Nullable String primary(ListableBeanFactory beans, Map<String, LockInspector> inspectors) {
-        LockInspector unique = beans.getBeanProvider(LockInspector.class).getIfUnique();
-        return inspectors.entrySet().stream()
-                .filter(each -> each.getValue() == unique)
-                .map(Map.Entry::getKey)
-                .findFirst()
-                .orElse(null);
     }
 
     @Configuration(proxyBeanMethods = false)

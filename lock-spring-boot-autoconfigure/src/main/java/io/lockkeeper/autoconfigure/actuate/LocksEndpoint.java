@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.function.BiFunction;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -136,7 +137,7 @@ public class LocksEndpoint {
      */
     @ReadOperation
     public @Nullable Lock lock(@Selector(match = Match.ALL_REMAINING) String... name) {
-        return one(name(name), null);
+        return one(String.join("/", name), null);
     }
 
     /** Shows one lock, of a template or of the only one that knows a lock of this name. */
@@ -165,7 +166,7 @@ public class LocksEndpoint {
      */
     @DeleteOperation
     public ForcedRelease forceRelease(@Selector(match = Match.ALL_REMAINING) String... name) {
-        return release(name(name), null);
+        return release(String.join("/", name), null);
     }
 
     ForcedRelease release(String lock, @Nullable String template) {
@@ -189,23 +190,16 @@ public class LocksEndpoint {
         return new ForcedRelease(lock, released);
     }
 
-    static String name(String... segments) {
-        return String.join("/", segments);
-    }
-
-    /** What is asked of the inspector of a template; the name is null where there is only one. */
-    private interface Question<T> {
-        Stream<T> ask(@Nullable String template, LockInspector inspector);
-    }
-
-    private <T> List<T> each(@Nullable String template, Question<T> question) {
+    /** Asks the inspector of a template, or of each; the name is null where there is only one. */
+    private <T> List<T> each(
+            @Nullable String template, BiFunction<@Nullable String, LockInspector, Stream<T>> question) {
         if (template != null && !inspectors.containsKey(template)) {
             throw refused("There is no template '" + template + "': give as the parameter template one of "
                     + inspectors.keySet());
         }
         return inspectors.entrySet().stream()
                 .filter(known -> template == null || known.getKey().equals(template))
-                .flatMap(known -> question.ask(inspectors.size() > 1 ? known.getKey() : null, known.getValue()))
+                .flatMap(known -> question.apply(inspectors.size() > 1 ? known.getKey() : null, known.getValue()))
                 .toList();
     }
 

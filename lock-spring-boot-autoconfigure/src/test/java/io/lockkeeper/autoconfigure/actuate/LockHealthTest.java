@@ -120,7 +120,8 @@ class LockHealthTest {
 
     @Test
     void renewalsThatFailAreDownUntilTheyWorkAgain() {
-        runner.run(context -> {
+        // Long enough to be seen between the first failure and the loss, on a busy machine too.
+        runner.withPropertyValues("lockkeeper.lease-time=6s").run(context -> {
             store.switchOff(Part.RENEWALS);
             LockLease lease = context.getBean(LockTemplate.class).acquire("x");
             Awaitility.await().until(() -> health(context).status().equals("DOWN"));
