@@ -189,7 +189,8 @@ class LockkeeperAutoConfigurationTest {
         return runner.withBean(name, RedisConnectionFactory.class, () -> mock(RedisConnectionFactory.class));
     }
 
-    private static Class<?> redisAutoConfiguration() {
+    /** Returns that of Spring Boot, whose name differs in 3.5 and 4. */
+    static Class<?> redisAutoConfiguration() {
         String newer = "org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration";
         String older = "org.springframework.boot.autoconfigure.data.redis.RedisAutoConfiguration";
         return ClassUtils.resolveClassName(ClassUtils.isPresent(newer, null) ? newer : older, null);

@@ -10,7 +10,6 @@ import io.lockkeeper.testing.RedisServer;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
-import org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 
 /** A Redis that cannot be used is answered with the properties that are set. */
@@ -20,8 +19,8 @@ class RedisAdviceTest {
     private static final String URL = "spring.data.redis.url=redis://127.0.0.1:%d";
 
     private final ApplicationContextRunner application = new ApplicationContextRunner()
-            .withConfiguration(
-                    AutoConfigurations.of(DataRedisAutoConfiguration.class, LockkeeperAutoConfiguration.class));
+            .withConfiguration(AutoConfigurations.of(
+                    LockkeeperAutoConfigurationTest.redisAutoConfiguration(), LockkeeperAutoConfiguration.class));
 
     @ParameterizedTest
     @CsvSource(
