@@ -20,6 +20,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.function.LongFunction;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -206,14 +207,23 @@ final class RedisSession {
         return TimeUnit.MICROSECONDS.toMillis(clocks.micros(server));
     }
 
-    /** Returns the run ids of all servers; none before the first one has answered. */
+    /** Returns the run ids of all servers; none before the first one has answered. Fails where none tells its id. */
     CompletableFuture<Set<String>> serverIds() {
-        return !clocks.first().isKnown()
-                ? CompletableFuture.completedFuture(Set.of())
-                : commands.info().thenApply(servers -> servers.values().stream()
-                        .map(info -> info.getProperty("run_id", ""))
-                        .filter(id -> !id.isEmpty())
-                        .collect(Collectors.toSet()));
+        if (!clocks.first().isKnown()) {
+            return CompletableFuture.completedFuture(Set.of());
+        }
+        return commands.info().thenApply(servers -> {
+            Set<String> ids = servers.values().stream()
+                    .flatMap(info -> Stream.ofNullable(info.getProperty("run_id")))
+                    .collect(Collectors.toSet());
+            if (ids.isEmpty()) {
+                throw new StoreException(
+                        "the server has not told its run id, by which the masters of a quorum are told apart: permit"
+                                + " its Redis user to run INFO (ACL +info)",
+                        null);
+            }
+            return ids;
+        });
     }
 
     /** Returns the run id that the server of a lock must have to give it; 0: any. */

@@ -80,7 +80,7 @@ public interface LockStore extends AutoCloseable {
 
     /**
      * Returns ids of the servers that keep the locks, by which two stores are told to share one; none where they are
-     * not known, because a server did not answer yet or does not tell.
+     * not known, because a server did not answer yet. Fails where one that should tell does not.
      */
     default CompletableFuture<Set<String>> serverIds() {
         return CompletableFuture.completedFuture(Set.of());

@@ -106,7 +106,7 @@ public class QuorumLockStore implements LockStore {
                             + " takes their place. Set replica acks to 0");
                 }
             });
-            inParallel(nodes, QuorumNode::compare);
+            inParallel(nodes, QuorumNode::refuseTwin);
         } catch (RuntimeException wrong) {
             inParallel(opened.keySet(), node -> node.store.close());
             throw wrong;

@@ -10,13 +10,16 @@ import java.util.ArrayDeque;
 import java.util.Collections;
 import java.util.Deque;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** One of the independent stores: asks it, notes whether it answers, and tells it the releases that it missed. */
@@ -46,13 +49,11 @@ final class QuorumNode {
      */
     private final Deque<Pending> pending = new ArrayDeque<>();
 
-    /** All nodes, this one among them; guards the servers of each. */
+    /** All nodes, this one among them. */
     private final List<QuorumNode> nodes;
 
-    private Set<String> servers = Set.of();
-
-    /** What is completed when the servers were compared with those of the other nodes; null: they were not yet. */
-    private final AtomicReference<@Nullable CompletableFuture<?>> compared = new AtomicReference<>();
+    /** Whether the server is no other node's, without which no answer counts; null: they were not compared yet. */
+    private final AtomicReference<@Nullable CompletableFuture<?>> comparison = new AtomicReference<>();
 
     private record Pending(Ending ending, Runnable settled) {}
 
@@ -83,61 +84,87 @@ final class QuorumNode {
                 .toList();
     }
 
-    /**
-     * Compares the servers behind the store with those of the other nodes, if they are known.
-     *
-     * @throws IllegalArgumentException if one is behind another node, too
-     */
-    void compare() {
-        Set<String> ids = store.serverIds().join();
-        if (!ids.isEmpty()) {
-            String twin = twin(ids);
-            if (twin != null) {
-                throw new IllegalArgumentException(twin);
-            }
-            compared.set(CompletableFuture.completedFuture(null));
-        }
-    }
-
-    /** Returns what is wrong with servers of this node; null: none is behind another node. */
-    private @Nullable String twin(Set<String> ids) {
-        synchronized (nodes) {
-            servers = ids;
-            return nodes.stream()
-                    .filter(other -> other != this && !Collections.disjoint(other.servers, ids))
-                    .findFirst()
-                    .map(other -> "The masters of a quorum must be different servers, but master "
-                            + Math.min(number, other.number) + " (" + (number < other.number ? this : other).store
-                            + ") and master " + Math.max(number, other.number) + " ("
-                            + (number < other.number ? other : this).store + ") are the same one")
-                    .orElse(null);
-        }
-    }
-
-    /** A node that was not reached at the start is compared before its first answer counts; a twin has no vote. */
     private <T> CompletableFuture<T> onceCompared(CompletableFuture<T> answer) {
-        CompletableFuture<?> known = compared.get();
-        return known != null && known.isDone() && !known.isCompletedExceptionally()
-                ? answer
-                : answer.thenCompose(reply -> comparison().thenApply(same -> reply));
+        return isCompared() ? answer : answer.thenCompose(reply -> compare().thenApply(same -> reply));
     }
 
-    private CompletableFuture<?> comparison() {
+    private boolean isCompared() {
+        CompletableFuture<?> known = comparison.get();
+        return known != null && known.isDone() && !known.isCompletedExceptionally();
+    }
+
+    /**
+     * Compares the servers behind the store with those of the other nodes; fails with an {@link
+     * IllegalArgumentException}, for good, if one is behind another node, too. Otherwise a failure is no result. All
+     * are asked twice, because a restarted server has another id: one that tells the same again has not been restarted
+     * meanwhile.
+     */
+    CompletableFuture<?> compare() {
         CompletableFuture<Object> mine = new CompletableFuture<>();
-        CompletableFuture<?> first = compared.compareAndExchange(null, mine);
+        CompletableFuture<?> first = comparison.compareAndExchange(null, mine);
         if (first != null) {
             return first;
         }
-        store.serverIds().whenComplete((ids, failure) -> {
-            String twin = ids == null || ids.isEmpty() ? null : twin(ids);
-            if (twin == null) {
-                mine.complete(true);
-            } else {
-                log.log(System.Logger.Level.ERROR, twin + ". Master " + number + " has no vote.");
-                mine.completeExceptionally(new StoreException(twin, null));
-            }
-        });
+        look().thenCompose(before -> look().thenAccept(after -> judge(before, after)))
+                .whenComplete((same, failure) -> {
+                    Throwable cause = failure == null ? null : failure.getCause();
+                    if (cause == null) {
+                        mine.complete(true);
+                    } else {
+                        if (!(cause instanceof IllegalArgumentException)) {
+                            comparison.set(null);
+                        }
+                        mine.completeExceptionally(cause);
+                    }
+                });
         return mine;
+    }
+
+    /** Compares for the first time, and throws if a server is behind another node, too. */
+    void refuseTwin() {
+        if (compare().<@Nullable Throwable>handle((same, failure) -> failure).join()
+                instanceof IllegalArgumentException twin) {
+            throw twin;
+        }
+    }
+
+    /** Asks all nodes that can be asked for their servers. Another one that does not answer is compared anew later. */
+    private CompletableFuture<Map<QuorumNode, Set<String>>> look() {
+        Map<QuorumNode, Set<String>> told = new ConcurrentHashMap<>();
+        return CompletableFuture.allOf(nodes.stream()
+                        .map(node -> {
+                            CompletableFuture<Set<String>> ids = node.silent && node != this
+                                    ? CompletableFuture.failedFuture(node.silence())
+                                    : node.store.serverIds();
+                            return node == this
+                                    ? ids.thenAccept(own -> told.put(node, own))
+                                    : ids.handle((other, failure) ->
+                                            failure == null ? told.put(node, other) : node.comparison.getAndSet(null));
+                        })
+                        .toArray(CompletableFuture<?>[]::new))
+                .thenApply(done -> told);
+    }
+
+    private void judge(Map<QuorumNode, Set<String>> before, Map<QuorumNode, Set<String>> after) {
+        Set<String> own = before.getOrDefault(this, Set.of());
+        if (!own.equals(after.get(this)) || (own.isEmpty() && !reached)) {
+            throw new StoreException("it is not known yet whether this is the server of another master, too", null);
+        }
+        for (QuorumNode other : nodes) {
+            boolean isTwin = Stream.of(before, after)
+                    .anyMatch(told -> !Collections.disjoint(told.getOrDefault(other, Set.of()), own));
+            // Of two that have no vote yet the first one gets it.
+            if (isTwin && other != this && (other.number < number || other.isCompared())) {
+                String twin = "The masters of a quorum must be different servers, but master "
+                        + Math.min(number, other.number) + " (" + (number < other.number ? this : other).store
+                        + ") and master " + Math.max(number, other.number) + " ("
+                        + (number < other.number ? other : this).store + ") are the same one";
+                if (reached) {
+                    log.log(System.Logger.Level.ERROR, twin + ". Master " + number + " has no vote.");
+                }
+                throw new IllegalArgumentException(twin);
+            }
+        }
     }
 
     private void note(@Nullable Throwable failure, long sent) {
@@ -158,7 +185,10 @@ final class QuorumNode {
 
     /** Says what went wrong here, for the person who operates the nodes. */
     String describe(Throwable failure) {
-        return "master " + number + ": " + (failure instanceof StoreException ? failure.getMessage() : failure);
+        return "master " + number + ": "
+                + (failure instanceof StoreException || failure instanceof IllegalArgumentException
+                        ? failure.getMessage()
+                        : failure);
     }
 
     /** Takes over a release that failed, and says when the node has heard of it, or need not. */

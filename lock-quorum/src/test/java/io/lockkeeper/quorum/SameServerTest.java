@@ -13,7 +13,7 @@ import io.lockkeeper.testing.RedisServer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -38,12 +38,18 @@ class SameServerTest {
     }
 
     private LockTemplate template() {
-        List<RedisLockStore> masters = IntStream.of(one.port(), other.port(), address.port())
-                .mapToObj(port -> {
-                    RedisConnectionFactory own = Connections.JEDIS.to(port);
-                    connections.add(own);
-                    return new RedisLockStore(own, RedisLockStore.Options.defaults());
-                })
+        return template(connectionsTo(address.port()));
+    }
+
+    private RedisConnectionFactory connectionsTo(int port) {
+        RedisConnectionFactory own = Connections.JEDIS.to(port);
+        connections.add(own);
+        return own;
+    }
+
+    private LockTemplate template(RedisConnectionFactory third) {
+        List<RedisLockStore> masters = Stream.of(connectionsTo(one.port()), connectionsTo(other.port()), third)
+                .map(own -> new RedisLockStore(own, RedisLockStore.Options.defaults()))
                 .toList();
         return LockTemplate.builder(new QuorumLockStore(masters))
                 .leaseTime(Duration.ofSeconds(10))
@@ -67,13 +73,45 @@ class SameServerTest {
         try (LockTemplate template = template()) {
             template.run("stock", lease -> {});
             address.moveTo(one);
-            other.kill();
-            Awaitility.await().untilAsserted(() -> assertThatThrownBy(() -> template.acquire("stock"))
-                    .isInstanceOf(LockStoreException.class)
-                    .hasMessageContaining("master 3: The masters of a quorum must be different servers"));
-            other.restart();
-            Awaitility.await().ignoreExceptions().until(() -> template.tryRun("stock", lease -> {}));
-            assertThat(one.owner("lockkeeper:lock:stock")).isEmpty();
+            assertNoSecondVote(template, "master 3: The masters of a quorum must be different servers");
         }
+    }
+
+    /** A restarted server has another run id than the one that it told under its first name. */
+    @Test
+    void hasNoSecondVoteWhereItWasRestartedBeforeItIsReached() {
+        RedisServer away = RedisServer.start();
+        address.moveTo(away);
+        away.close();
+        try (LockTemplate template = template()) {
+            template.run("stock", lease -> {});
+            one.kill();
+            one.restart();
+            Awaitility.await().ignoreExceptions().until(() -> template.tryRun("stock", lease -> {}));
+            address.moveTo(one);
+            assertNoSecondVote(template, "master 3: The masters of a quorum must be different servers");
+        }
+    }
+
+    @Test
+    void hasNoVoteWhereItDoesNotTellWhoItIs() {
+        one.command("ACL SETUSER silent on >secret ~* &* +@all -info".split(" "));
+        RedisConnectionFactory own = Connections.JEDIS.to(address.port(), "silent", "secret");
+        connections.add(own);
+        try (LockTemplate template = template(own)) {
+            Awaitility.await().ignoreExceptions().until(() -> template.tryRun("stock", lease -> {}));
+            assertNoSecondVote(template, "permit its Redis user to run INFO (ACL +info)");
+        }
+    }
+
+    /** One server under two names is no majority: without the other one there is none. */
+    private void assertNoSecondVote(LockTemplate template, String message) {
+        other.kill();
+        Awaitility.await().untilAsserted(() -> assertThatThrownBy(() -> template.acquire("stock"))
+                .isInstanceOf(LockStoreException.class)
+                .hasMessageContaining(message));
+        other.restart();
+        Awaitility.await().ignoreExceptions().until(() -> template.tryRun("stock", lease -> {}));
+        assertThat(one.owner("lockkeeper:lock:stock")).isEmpty();
     }
 }
