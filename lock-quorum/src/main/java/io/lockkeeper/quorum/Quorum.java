@@ -192,13 +192,14 @@ final class Quorum {
         /** Returns whether a lock may go on from one attempt to the next here; false: other instances come first. */
         boolean mayGoOn(String name, String attempt, String next) {
             long now = nanoTime.getAsLong();
-            Turn known = turns.get(name);
-            long begun = known != null && known.attempt.equals(attempt) ? known.begun : now;
-            turns.put(name, new Turn(next, begun));
-            if (now - begun >= LONGEST_NANOS) {
+            Turn turn = turns.compute(
+                    name,
+                    (key, known) -> new Turn(next, known != null && known.attempt.equals(attempt) ? known.begun : now));
+            boolean may = now - turn.begun < LONGEST_NANOS;
+            if (!may) {
                 ended(name, next);
             }
-            return now - begun < LONGEST_NANOS;
+            return may;
         }
 
         /** Ends the window: the lock is not this instance's any more, if the attempt was the last that got it. */

@@ -99,7 +99,8 @@ public class QuorumLockStore implements LockStore {
         Map<QuorumNode, StoreTraits> opened = new ConcurrentHashMap<>();
         try {
             inParallel(nodes, node -> {
-                StoreTraits own = node.store.open(instance, leaseTime, new Revocations(listener));
+                // Already by one master: a holder that stops too early does no harm. The rest is about queues.
+                StoreTraits own = node.store.open(instance, leaseTime, (Revocations) listener::revoked);
                 opened.put(node, own);
                 if (own.claims()) {
                     throw new IllegalArgumentException("The masters of a quorum do not wait for replicas: the majority"
@@ -311,24 +312,16 @@ public class QuorumLockStore implements LockStore {
         return open;
     }
 
-    /**
-     * What a master tells. Only a revocation concerns the engine, and already that by one master: a holder that stops
-     * too early does no harm. Everything else is about attempts that wait in a queue, where none of ours does.
-     */
-    private record Revocations(StoreListener listener) implements StoreListener {
+    /** What a master tells the engine: nothing that is about attempts in a queue, where none of ours waits. */
+    private interface Revocations extends StoreListener {
 
         @Override
-        public void granted(Grant grant) {}
+        default void granted(Grant grant) {}
 
         @Override
-        public void revoked(String attempt) {
-            listener.revoked(attempt);
-        }
+        default void freeIn(String attempt, long remainingMillis) {}
 
         @Override
-        public void freeIn(String attempt, long remainingMillis) {}
-
-        @Override
-        public void channelRestored() {}
+        default void channelRestored() {}
     }
 }

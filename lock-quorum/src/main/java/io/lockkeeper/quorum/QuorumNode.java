@@ -8,6 +8,7 @@ import io.lockkeeper.store.StoreNotReadyException;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.Deque;
 import java.util.List;
 import java.util.Map;
@@ -19,6 +20,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -95,27 +97,27 @@ final class QuorumNode {
 
     /**
      * Compares the servers behind the store with those of the other nodes; fails with an {@link
-     * IllegalArgumentException}, for good, if one is behind another node, too. Otherwise a failure is no result. All
-     * are asked twice, because a restarted server has another id: one that tells the same again has not been restarted
-     * meanwhile.
+     * IllegalArgumentException}, for good, if one is behind another node, too. Otherwise a failure is no result. A
+     * restarted server has another id: if this one tells the same before and after the others, it was not.
      */
-    CompletableFuture<?> compare() {
+    private CompletableFuture<?> compare() {
         CompletableFuture<Object> mine = new CompletableFuture<>();
         CompletableFuture<?> first = comparison.compareAndExchange(null, mine);
         if (first != null) {
             return first;
         }
-        look().thenCompose(before -> look().thenAccept(after -> judge(before, after)))
+        store.serverIds()
+                .thenCompose(own -> others().thenCompose(
+                                others -> store.serverIds().thenAccept(again -> judge(own, others, again))))
                 .whenComplete((same, failure) -> {
-                    Throwable cause = failure == null ? null : failure.getCause();
-                    if (cause == null) {
+                    if (failure == null) {
                         mine.complete(true);
-                    } else {
-                        if (!(cause instanceof IllegalArgumentException)) {
-                            comparison.set(null);
-                        }
-                        mine.completeExceptionally(cause);
+                        return;
                     }
+                    if (!(failure.getCause() instanceof IllegalArgumentException)) {
+                        comparison.set(null);
+                    }
+                    mine.completeExceptionally(failure.getCause());
                 });
         return mine;
     }
@@ -128,43 +130,40 @@ final class QuorumNode {
         }
     }
 
-    /** Asks all nodes that can be asked for their servers. Another one that does not answer is compared anew later. */
-    private CompletableFuture<Map<QuorumNode, Set<String>>> look() {
+    /** Asks the other nodes for their servers. One that does not answer is compared itself before its next answer. */
+    private CompletableFuture<Map<QuorumNode, Set<String>>> others() {
         Map<QuorumNode, Set<String>> told = new ConcurrentHashMap<>();
         return CompletableFuture.allOf(nodes.stream()
-                        .map(node -> {
-                            CompletableFuture<Set<String>> ids = node.silent && node != this
-                                    ? CompletableFuture.failedFuture(node.silence())
-                                    : node.store.serverIds();
-                            return node == this
-                                    ? ids.thenAccept(own -> told.put(node, own))
-                                    : ids.handle((other, failure) ->
-                                            failure == null ? told.put(node, other) : node.comparison.getAndSet(null));
-                        })
+                        .filter(node -> node != this)
+                        .map(node -> (node.silent
+                                        ? CompletableFuture.<Set<String>>failedFuture(node.silence())
+                                        : node.store.serverIds())
+                                .handle((ids, failure) ->
+                                        failure == null ? told.put(node, ids) : node.comparison.getAndSet(null)))
                         .toArray(CompletableFuture<?>[]::new))
                 .thenApply(done -> told);
     }
 
-    private void judge(Map<QuorumNode, Set<String>> before, Map<QuorumNode, Set<String>> after) {
-        Set<String> own = before.getOrDefault(this, Set.of());
-        if (!own.equals(after.get(this)) || (own.isEmpty() && !reached)) {
+    private void judge(Set<String> own, Map<QuorumNode, Set<String>> others, Set<String> again) {
+        if (!own.equals(again) || (own.isEmpty() && !reached)) {
             throw new StoreException("it is not known yet whether this is the server of another master, too", null);
         }
-        for (QuorumNode other : nodes) {
-            boolean isTwin = Stream.of(before, after)
-                    .anyMatch(told -> !Collections.disjoint(told.getOrDefault(other, Set.of()), own));
+        others.forEach((other, ids) -> {
             // Of two that have no vote yet the first one gets it.
-            if (isTwin && other != this && (other.number < number || other.isCompared())) {
-                String twin = "The masters of a quorum must be different servers, but master "
-                        + Math.min(number, other.number) + " (" + (number < other.number ? this : other).store
-                        + ") and master " + Math.max(number, other.number) + " ("
-                        + (number < other.number ? other : this).store + ") are the same one";
+            if (!Collections.disjoint(ids, own) && (other.number < number || other.isCompared())) {
+                String twin = Stream.of(this, other)
+                        .sorted(Comparator.comparing(node -> node.number))
+                        .map(node -> "master " + node.number + " (" + node.store + ")")
+                        .collect(Collectors.joining(
+                                " and ",
+                                "The masters of a quorum must be different servers, but ",
+                                " are the same one"));
                 if (reached) {
                     log.log(System.Logger.Level.ERROR, twin + ". Master " + number + " has no vote.");
                 }
                 throw new IllegalArgumentException(twin);
             }
-        }
+        });
     }
 
     private void note(@Nullable Throwable failure, long sent) {
@@ -192,13 +191,9 @@ final class QuorumNode {
     }
 
     /** Takes over a release that failed, and says when the node has heard of it, or need not. */
-    void releaseLater(Ending ending, Runnable settled, Quorum quorum) {
-        boolean first;
-        synchronized (this) {
-            first = pending.isEmpty();
-            pending.add(new Pending(ending, settled));
-        }
-        if (first) {
+    synchronized void releaseLater(Ending ending, Runnable settled, Quorum quorum) {
+        pending.add(new Pending(ending, settled));
+        if (pending.size() == 1) {
             quorum.later(PAUSE_NANOS, () -> releaseNext(quorum));
         }
     }
@@ -215,20 +210,18 @@ final class QuorumNode {
         CompletableFuture<?> told =
                 needless ? CompletableFuture.completedFuture(null) : ask(store -> store.release(next.ending.command()));
         told.whenComplete((reply, failure) -> {
-            boolean more;
+            if (failure == null) {
+                next.settled.run();
+            }
             synchronized (this) {
                 pending.remove();
                 if (failure != null) {
                     // At the end: one lock whose key is spoilt must not hold up the others.
                     pending.add(next);
                 }
-                more = !pending.isEmpty();
-            }
-            if (failure == null) {
-                next.settled.run();
-            }
-            if (more) {
-                quorum.later(failure == null ? 0 : PAUSE_NANOS, () -> releaseNext(quorum));
+                if (!pending.isEmpty()) {
+                    quorum.later(failure == null ? 0 : PAUSE_NANOS, () -> releaseNext(quorum));
+                }
             }
         });
     }
