@@ -133,6 +133,30 @@ class ResentReleaseTest {
         }
     }
 
+    /** A copy that a replica refused has not run: what Redis says to the next one is the answer. */
+    @Test
+    void isALossThoughAReplicaRefusedTheFirstCopy() throws Exception {
+        try (RedisServer server = RedisServer.start();
+                FaultProxy network = FaultProxy.inFrontOf(server)) {
+            RedisConnectionFactory faulty = Connections.LETTUCE.to(network.port());
+            try (LockTemplate template = template(faulty, PATIENT)) {
+                LockLease lease = template.acquire("stock");
+                network.when(ScriptRequests.RELEASE).once().delayRequest(Duration.ofMillis(1));
+                Fault second = network.when(ScriptRequests.RELEASE).once().hold();
+                server.command("REPLICAOF", "127.0.0.1", "1");
+                CompletableFuture<ReleaseResult> released = CompletableFuture.supplyAsync(lease::release);
+                second.awaitHits(1, PATIENCE);
+                server.command("REPLICAOF", "NO", "ONE");
+                server.command("FLUSHALL");
+                second.deliver();
+
+                assertThat(released.get(10, TimeUnit.SECONDS)).isEqualTo(ReleaseResult.LOST);
+            } finally {
+                Connections.close(faulty);
+            }
+        }
+    }
+
     /** Loses a lock, and does something while the answer to its release is on its way. */
     private static void assertLoss(
             RedisConnectionFactory faulty, RedisServer server, FaultProxy network, ThrowingRunnable meanwhile)

@@ -249,7 +249,7 @@ public final class LettuceScripts implements ScriptRunner {
         private final LuaScript script;
         private final List<byte[]> keys;
         private final List<byte[]> arguments;
-        private final long lossesBefore = losses.get();
+        private long lossesBefore;
         private final long endNanos = System.nanoTime() + limit.toNanos();
         private volatile @Nullable AsyncCommand<byte[], byte[], byte[]> command;
         private boolean wasRefused;
@@ -264,6 +264,10 @@ public final class LettuceScripts implements ScriptRunner {
 
         /** Sends the script's hash, or its text. */
         void send(CommandType type, String hashOrText) {
+            if (resets == 0) {
+                // A copy that was refused has not run; one that met the end of its connection may have.
+                lossesBefore = losses.get();
+            }
             CommandArgs<byte[], byte[]> words = new CommandArgs<>(ByteArrayCodec.INSTANCE)
                     .add(hashOrText)
                     .add(keys.size())
