@@ -202,9 +202,7 @@ final class RedisSession {
 
     /** Returns the clock of the server of a lock, in ms; never ahead of it. */
     long serverMillis(String lockName) {
-        ClusterTopology topology = commands.topology;
-        String server = topology.isSingle() ? ClusterTopology.ANY : topology.serverOf(names.lock(lockName));
-        return TimeUnit.MICROSECONDS.toMillis(clocks.micros(server));
+        return TimeUnit.MICROSECONDS.toMillis(clocks.micros(commands.topology.serverOf(names.lock(lockName))));
     }
 
     /** Returns the run ids of all servers; none before the first one has answered. Fails where none tells its id. */
@@ -296,10 +294,8 @@ final class RedisSession {
             commands.info().thenAccept(guard::saw);
         }
         described = commands.set(names.instance(clientId), description, DESCRIPTION_LIFE)
-                .handle((done, failure) -> {
-                    if (failure != null) {
-                        log.debug("The description of this instance could not be written", failure);
-                    }
+                .exceptionally(failure -> {
+                    log.debug("The description of this instance could not be written", failure);
                     return null;
                 });
     }

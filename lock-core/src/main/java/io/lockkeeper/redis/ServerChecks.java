@@ -58,7 +58,7 @@ final class ServerChecks {
         List<byte[]> own = List.of(names.instance(clientId));
         // By its hash first, as scripts over locks go: that is a right of its own.
         CompletableFuture<?> rights = commands.eval(LuaScript.of("rights"), List.of(names.lock("")), List.of(), 0)
-                .handle((tried, failure) -> noteTried(tried, failure))
+                .handle(this::noteTried)
                 .thenCompose(next -> commands.get(own))
                 .handle((answer, failure) -> note(failure))
                 .thenAccept(next -> warnOfRights());

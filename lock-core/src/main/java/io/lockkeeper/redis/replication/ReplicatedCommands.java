@@ -45,9 +45,6 @@ public final class ReplicatedCommands implements ScriptRunner {
     private static final String REPLICAS = LuaScript.read("replicas");
     private static final int MOST_SENDS = 8;
 
-    /** A master whose replicas are all gone still needs one: it may have been cut off. */
-    private static final int LEAST_OF_ALL = 1;
-
     private final Acks acks;
     private final Duration limit;
     private final ScheduledExecutorService timer;
@@ -316,7 +313,7 @@ public final class ReplicatedCommands implements ScriptRunner {
                         reply);
             }
             String[] told = new String(text, StandardCharsets.US_ASCII).split(" ", -1);
-            int online = Math.max(LEAST_OF_ALL, Integer.parseInt(told[1]));
+            int online = Math.max(acks.least(), Integer.parseInt(told[1]));
             wanted = told[0].equals(history) ? Math.max(wanted, online) : online;
             history = told[0];
         }
@@ -379,6 +376,7 @@ public final class ReplicatedCommands implements ScriptRunner {
         public static Acks of(String acks, Duration timeout) {
             String wanted = acks.strip().toLowerCase(Locale.ROOT);
             if (wanted.equals("all")) {
+                // A master whose replicas are all gone still needs one: it may have been cut off.
                 return new Acks(1, true, timeout);
             }
             if (!wanted.matches("\\d{1," + MOST_DIGITS + "}")) {
