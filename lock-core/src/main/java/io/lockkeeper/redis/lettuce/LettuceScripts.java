@@ -165,15 +165,18 @@ public final class LettuceScripts implements ScriptRunner {
 
     /**
      * Has Redis end a connection that leads to a server that was a master once, whatever has its address now, and
-     * Lettuce make it anew. Not at once again: the application uses it, too, and its address may move later.
+     * Lettuce make it anew. Not at once again: the application uses it, too, and its address may move later. Returns
+     * whether this one will end.
      */
-    private void leave(SharedConnection left) {
+    private boolean leave(SharedConnection left) {
         long now = System.nanoTime();
         long last = leftNanos.get();
         boolean isDue = !shares || (now - last >= LEAST_STAY_NANOS && leftNanos.compareAndSet(last, now));
-        if (isDue && left.isRestored()) {
+        boolean ends = isDue && left.isRestored();
+        if (ends) {
             left.commands().quit();
         }
+        return ends;
     }
 
     @Override
@@ -254,6 +257,8 @@ public final class LettuceScripts implements ScriptRunner {
         private volatile @Nullable AsyncCommand<byte[], byte[], byte[]> command;
         private boolean wasRefused;
         private int resets;
+        private boolean ends;
+        private int waits;
 
         Call(SharedConnection open, LuaScript script, List<byte[]> keys, List<byte[]> arguments) {
             this.open = open;
@@ -305,7 +310,7 @@ public final class LettuceScripts implements ScriptRunner {
         /** Returns whether it is sent once more, over the connection that is made anew. */
         private boolean goesOn(@Nullable Throwable failure) {
             if (Failures.isOfReplica(failure)) {
-                leave(open);
+                ends = leave(open);
                 // Refused before it wrote anything.
                 boolean first = !wasRefused;
                 wasRefused = true;
@@ -327,7 +332,9 @@ public final class LettuceScripts implements ScriptRunner {
 
         private void resend() {
             // Over by now, its caller has heard that it may have run: a copy would come late.
-            if (underWay.contains(this)) {
+            if (underWay.contains(this) && ends && losses.get() == lossesBefore && waits++ < MOST_RESETS) {
+                sendLater();
+            } else if (underWay.contains(this)) {
                 send(CommandType.EVALSHA, script.sha1());
             }
         }
