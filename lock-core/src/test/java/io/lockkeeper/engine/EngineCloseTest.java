@@ -218,6 +218,7 @@ class EngineCloseTest {
     }
 
     /** Tries at the end first, and again where there is a little more room; returns whether it was closed. */
+    @SuppressWarnings("InfiniteRecursion") // It ends with the stack.
     private static boolean closeAtTheEndOfTheStack(LockTemplate closing) {
         try {
             if (closeAtTheEndOfTheStack(closing)) {

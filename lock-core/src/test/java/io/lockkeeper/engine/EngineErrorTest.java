@@ -425,6 +425,7 @@ class EngineErrorTest {
     }
 
     /** Goes to the end of the stack, and releases a lease as soon as there is room for the call. */
+    @SuppressWarnings("InfiniteRecursion") // It ends with the stack.
     private static void releaseWithoutRoom(ManagedLease lease) {
         try {
             releaseWithoutRoom(lease);

@@ -34,7 +34,6 @@ class LocalLockAnswersTest {
     @Test
     void aGrantThatOvertakesTheAnswerCountsWhenThatHasCome() {
         PendingRequest caller = fixture.enters();
-        AcquireAttempt asked = fixture.asked();
         assertThat(fixture.granted(fixture.grant(100))).isEmpty();
 
         List<LockAction> begun = fixture.queued();

@@ -176,7 +176,6 @@ class LocalLockTest {
         fixture.released();
         PendingRequest third = fixture.caller();
         assertThat(fixture.enter(third)).isEmpty();
-        AcquireAttempt next = fixture.asked();
         fixture.queued();
 
         List<LockAction> begun = fixture.granted(fixture.grant(200));
@@ -640,7 +639,6 @@ class LocalLockTest {
         readers.queued();
         PendingRequest second = readers.caller();
         assertThat(readers.enter(second)).isEmpty();
-        AcquireAttempt waiting = readers.asked();
 
         List<LockAction> begun = readers.granted(readers.grant(100));
 

@@ -126,7 +126,7 @@ class WaitEndTest {
     @Test
     void aSlowStoreThatIsAskedForTheNextFairCallerIsNotSilent() {
         List<PendingRequest> callers = Stream.generate(
-                        () -> begin(WAITING.withMode(LockMode.FAIR).withWaitTime(Duration.ofMillis(3_000))))
+                        () -> begin(WAITING.withMode(LockMode.FAIR).withWaitTime(Duration.ofSeconds(3))))
                 .limit(3)
                 .toList();
         for (int i = 1; i <= 2; i++) {

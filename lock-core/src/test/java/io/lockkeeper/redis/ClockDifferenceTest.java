@@ -47,7 +47,7 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
 class ClockDifferenceTest {
 
     private static final Duration AHEAD = Duration.ofMillis(800);
-    private static final Duration LEASE = Duration.ofMillis(1_000);
+    private static final Duration LEASE = Duration.ofSeconds(1);
     private static final AtomicInteger ATTEMPTS = new AtomicInteger();
 
     private static RedisCluster cluster;
