@@ -6,7 +6,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -24,7 +26,7 @@ interface Scheduler {
         return new ClockReading(nanoTime(), currentTimeMillis());
     }
 
-    /** Runs a short task once, after a delay. The task must not block. */
+    /** Runs a short task after a delay, until it ends without throwing anything. The task must not block. */
     Timeout schedule(Runnable task, long delayNanos);
 
     /** Returns what is completed when something has ended in any way, or a time is over. */
@@ -48,11 +50,14 @@ interface Scheduler {
     final class OnThread implements Scheduler, AutoCloseable {
 
         private static final Logger log = LoggerFactory.getLogger(Scheduler.class);
+        private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
         private final ScheduledThreadPoolExecutor thread;
 
         OnThread(String name) {
-            thread = new ScheduledThreadPoolExecutor(1, DaemonThreads.factory(name));
+            prepare();
+            ThreadFactory threads = DaemonThreads.factory(name);
+            thread = new ScheduledThreadPoolExecutor(1, worker -> threads.newThread(() -> work(worker)));
             thread.setRemoveOnCancelPolicy(true);
             thread.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
             // It must be there where no other thread can be had.
@@ -72,7 +77,7 @@ interface Scheduler {
         @Override
         public Timeout schedule(Runnable task, long delayNanos) {
             try {
-                ScheduledFuture<?> pending = thread.schedule(() -> run(task), delayNanos, TimeUnit.NANOSECONDS);
+                ScheduledFuture<?> pending = thread.schedule(new Task(task), delayNanos, TimeUnit.NANOSECONDS);
                 return () -> pending.cancel(false);
             } catch (RejectedExecutionException closed) {
                 return () -> {};
@@ -84,11 +89,65 @@ interface Scheduler {
             thread.shutdownNow();
         }
 
-        private static void run(Runnable task) {
+        private void work(Runnable worker) {
             try {
-                task.run();
+                worker.run();
+            } finally {
+                // Where the queue finds no memory, its thread ends, and perhaps without another one in its place.
+                insist(null);
+            }
+        }
+
+        private void run(Task task) {
+            try {
+                task.work.run();
             } catch (Throwable failure) {
-                log.error("A timer task failed", failure);
+                // First: there may be no memory for the log.
+                insist(task);
+                if (!task.failed) {
+                    task.failed = true;
+                    log.error("A timer task failed, and is repeated", failure);
+                }
+            }
+        }
+
+        /** Sets a task, or starts the thread; again and again while there is no memory, and so none for other tasks. */
+        private void insist(@Nullable Task task) {
+            while (!thread.isShutdown()) {
+                try {
+                    if (task == null) {
+                        thread.prestartCoreThread();
+                    } else {
+                        thread.schedule(task, PAUSE_NANOS, TimeUnit.NANOSECONDS);
+                    }
+                    return;
+                } catch (Throwable full) {
+                    LockSupport.parkNanos(PAUSE_NANOS);
+                }
+            }
+        }
+
+        /** Has the handlers of errors link what they need, for which there may be no memory later. */
+        private static void prepare() {
+            try {
+                throw new IllegalStateException("only here");
+            } catch (Throwable linked) {
+                LockSupport.parkNanos(0);
+            }
+        }
+
+        private final class Task implements Runnable {
+
+            private final Runnable work;
+            private boolean failed;
+
+            private Task(Runnable work) {
+                this.work = work;
+            }
+
+            @Override
+            public void run() {
+                OnThread.this.run(this);
             }
         }
     }
