@@ -27,10 +27,18 @@ final class CallerThread {
 
     /** Waits for an answer, uninterruptibly, and joins it. */
     static <T extends @Nullable Object> T join(CompletableFuture<T> answer) {
+        awaitUninterruptibly(answer, Long.MAX_VALUE);
+        return answer.join();
+    }
+
+    /** Waits until an answer is there, or a time is over; an interrupt is set again at the end. */
+    static void awaitUninterruptibly(CompletableFuture<?> answer, long nanos) {
+        long begun = System.nanoTime();
         boolean interrupted = false;
-        while (!answer.isDone()) {
+        for (boolean waited = false; !waited; ) {
             try {
-                await(answer, Long.MAX_VALUE);
+                await(answer, nanos - (System.nanoTime() - begun));
+                waited = true;
             } catch (InterruptedException interrupt) {
                 interrupted = true;
             }
@@ -38,7 +46,6 @@ final class CallerThread {
         if (interrupted) {
             Thread.currentThread().interrupt();
         }
-        return answer.join();
     }
 
     /**

@@ -104,6 +104,12 @@ record LeaseOperations(
         }
 
         @Override
+        long releaseNanos() {
+            // A driver that ends its command in time has a moment to say so.
+            return executor.commandTimeout().toNanos() + PendingRequest.GRACE_NANOS;
+        }
+
+        @Override
         void leaveHold() {
             calls.untilDone(() -> releaseHold(0));
         }
@@ -311,7 +317,7 @@ record LeaseOperations(
             downgraded();
             renewer.watch(reader);
             tell(before, reader, told);
-            return told;
+            return context.scheduler().atMost(releaseNanos(), told);
         }
     }
 

@@ -128,6 +128,9 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     /** Gives its part of the hold back; this thread may do input and output for as long as it waits anyway. */
     abstract CompletableFuture<ReleaseResult> releaseHold(long waitNanos);
 
+    /** Returns for how long a release waits for its answer. */
+    abstract long releaseNanos();
+
     /** Gives its part of the hold back without waiting for the store, and again where an error comes into that. */
     abstract void leaveHold();
 
@@ -361,7 +364,9 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
         }
         ReleaseResult result;
         try {
-            result = CallerThread.join(releaseHold(CallerThread.waits(Long.MAX_VALUE)));
+            CompletableFuture<ReleaseResult> answer = releaseHold(CallerThread.waits(Long.MAX_VALUE));
+            CallerThread.awaitUninterruptibly(answer, releaseNanos());
+            result = answer.getNow(ReleaseResult.UNKNOWN);
             if (result == ReleaseResult.RELEASED && hold.isOver() && hold.contended) {
                 // The store tells the next holder when it answers. Where both share processors, this thread may want
                 // the lock again at once, and could only wait for it: it gives way.

@@ -10,7 +10,12 @@ import io.lockkeeper.LockLease;
 import io.lockkeeper.LockListener;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockTemplate;
+import io.lockkeeper.ReleaseResult;
 import io.lockkeeper.contract.RecordingListener;
+import io.lockkeeper.store.HandOverCommand;
+import io.lockkeeper.store.HandOverReply;
+import io.lockkeeper.store.ReleaseCommand;
+import io.lockkeeper.store.ReleaseReply;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
@@ -135,6 +140,34 @@ class EndingsTest {
                 .build()) {
             endless.run("x", lease -> assertThat(lease.remaining()).isBetween(LONG, forever));
         }
+    }
+
+    @Test
+    void aReleaseWaitsNoLongerThanOneCommandMayTake() {
+        LockTemplate hasty = LockTemplate.builder(new DelegatingStore(store.peer()) {
+                    @Override
+                    public CompletableFuture<ReleaseReply> release(ReleaseCommand command) {
+                        return new CompletableFuture<>();
+                    }
+
+                    @Override
+                    public CompletableFuture<HandOverReply> handOver(HandOverCommand command) {
+                        return new CompletableFuture<>();
+                    }
+                })
+                .leaseTime(Duration.ofSeconds(1))
+                .shutdownWait(Duration.ZERO)
+                .build();
+        LockLease alone = hasty.acquire("alone");
+        LockLease wanted = hasty.acquire("wanted");
+        hasty.acquireAsync(LockRequest.of("wanted").withLeaseTime(Duration.ofSeconds(1)));
+        for (LockLease lease : List.of(alone, wanted)) {
+            long begun = System.nanoTime();
+            assertThat(lease.release()).isEqualTo(ReleaseResult.UNKNOWN);
+            assertThat(Duration.ofNanos(System.nanoTime() - begun))
+                    .isBetween(Duration.ofMillis(333), Duration.ofMillis(800));
+        }
+        hasty.close();
     }
 
     private Thread waitingFor(String name, List<String> order) {
