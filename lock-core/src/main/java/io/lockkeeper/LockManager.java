@@ -179,6 +179,11 @@ public interface LockManager extends AutoCloseable {
             return time.compareTo(DelegatingLease.FOREVER) > 0 ? DelegatingLease.FOREVER : time;
         }
 
+        /** Returns new threads for what the executor refuses. */
+        public Executor spare() {
+            return new CallbackExecutor();
+        }
+
         /** Returns where the callbacks of losses run: where it can be helped, before all that waits on the executor. */
         public Executor urgent() {
             return executor instanceof CallbackExecutor ours ? ours.urgent() : executor;

@@ -56,10 +56,10 @@ public final class LeaseManager implements LockManager {
         // Nothing that runs there waits for anything: callbacks, which may block, do not.
         ThreadPoolExecutor commands = DaemonThreads.limited("lockkeeper-command", 2);
         RetryingExecutor background = new RetryingExecutor(commands, null, scheduler);
-        // Runs what a user's executor refuses; what blocks there may let the rest wait.
+        // Runs the callbacks that a user's executor refuses; those that block there may let the rest wait.
         ThreadPoolExecutor refused = DaemonThreads.limited("lockkeeper-refused", 32);
         RetryingExecutor callbacks = new RetryingExecutor(settings.urgent(), refused, scheduler);
-        RetryingExecutor completions = new RetryingExecutor(settings.executor(), refused, scheduler);
+        RetryingExecutor completions = new RetryingExecutor(settings.executor(), settings.spare(), scheduler);
         EngineContext context = new EngineContext(
                 scheduler,
                 background,
