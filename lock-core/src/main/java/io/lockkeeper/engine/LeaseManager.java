@@ -35,11 +35,14 @@ public final class LeaseManager implements LockManager {
 
     private final LocalLockManager locks;
     private final EngineContext context;
+    private final Runnable addThread;
     private final Runnable stopThreads;
     private boolean closed;
 
-    LeaseManager(LocalLockManager locks, Runnable stopThreads) {
+    /** Makes a manager, which adds a thread that gives commands for each that may block, and stops all at the end. */
+    LeaseManager(LocalLockManager locks, Runnable addThread, Runnable stopThreads) {
         this.locks = locks;
+        this.addThread = addThread;
         this.context = locks.context;
         this.stopThreads = stopThreads;
     }
@@ -79,7 +82,11 @@ public final class LeaseManager implements LockManager {
             scheduler.close();
             throw failure;
         }
-        return new LeaseManager(locks, () -> {
+        Runnable addThread = () -> {
+            commands.setMaximumPoolSize(commands.getMaximumPoolSize() + 1);
+            commands.setCorePoolSize(commands.getMaximumPoolSize());
+        };
+        return new LeaseManager(locks, addThread, () -> {
             scheduler.close();
             background.close();
             callbacks.close();
@@ -307,6 +314,8 @@ public final class LeaseManager implements LockManager {
     @Override
     public void close() {
         StackRoom.requireToBegin();
+        // A listener may call this on each thread that gives commands, and would wait for itself.
+        addThread.run();
         // With a timer of its own: a listener may block that of the engine, or wait for the end of the process on it.
         Scheduler.OnThread timer = new Scheduler.OnThread("lockkeeper-close");
         try {

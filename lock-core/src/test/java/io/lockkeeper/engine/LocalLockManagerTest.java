@@ -723,7 +723,7 @@ class LocalLockManagerTest {
         EngineFixture patient = new EngineFixture(Duration.ofMinutes(1));
         ManagedLease lease = patient.holds(100);
         patient.store.uponRelease = sent -> sent.answer(ReleaseReply.RELEASED);
-        LeaseManager door = new LeaseManager(patient.manager, () -> {});
+        LeaseManager door = new LeaseManager(patient.manager, () -> {}, () -> {});
         List<Thread> threads = List.of(new Thread(door::close), new Thread(door::close));
         threads.forEach(Thread::start);
         Awaitility.await().until(() -> threads.stream()

@@ -21,7 +21,7 @@ class ReentryWaitTest {
     private static final Duration LONGER = Duration.ofSeconds(60);
 
     private final EngineFixture fixture = new EngineFixture();
-    private final SimulatedOwner owner = new SimulatedOwner(new LeaseManager(fixture.manager, () -> {}));
+    private final SimulatedOwner owner = new SimulatedOwner(new LeaseManager(fixture.manager, () -> {}, () -> {}));
 
     @BeforeEach
     void hold() {

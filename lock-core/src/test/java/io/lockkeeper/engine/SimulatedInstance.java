@@ -87,7 +87,7 @@ final class SimulatedInstance implements Scheduler, Consumer<Runnable> {
                 context.listener());
         StoredInstance described = new StoredInstance(clientId(), "", "", number, Instant.EPOCH, "");
         this.locks = new LocalLockManager(store, settings, context, described);
-        this.manager = new LeaseManager(locks, () -> {});
+        this.manager = new LeaseManager(locks, () -> {}, () -> {});
     }
 
     /** Returns with what the ids of its attempts begin. */

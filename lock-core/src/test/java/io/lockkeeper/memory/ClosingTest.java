@@ -10,12 +10,16 @@ import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import io.lockkeeper.LockContext;
 import io.lockkeeper.LockLease;
+import io.lockkeeper.LockListener;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockTemplate;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -213,6 +217,48 @@ class ClosingTest {
         return LockTemplate.builder(new MemoryLockStore())
                 .shutdownWait(Duration.ofMinutes(5))
                 .build();
+    }
+
+    /** As where an application ends itself because it lost its lock: on all threads that have commands to give. */
+    @Test
+    void listenersMayCloseWhereverTheyAreCalled() throws Exception {
+        MemoryLockStore store = new MemoryLockStore();
+        LockTemplate other = LockTemplate.builder(store.peer()).build();
+        AtomicReference<LockTemplate> closed = new AtomicReference<>();
+        CyclicBarrier both = new CyclicBarrier(2);
+        CountDownLatch ended = new CountDownLatch(2);
+        LockTemplate own = LockTemplate.builder(store)
+                .shutdownWait(Duration.ofMillis(50))
+                .listener(new LockListener() {
+                    @Override
+                    public void onLost(Lost event) {
+                        try {
+                            both.await(20, TimeUnit.SECONDS);
+                        } catch (Exception unexpected) {
+                            throw new IllegalStateException(unexpected);
+                        }
+                        closed.get().close();
+                        ended.countDown();
+                    }
+                })
+                .build();
+        closed.set(own);
+        own.acquire("one");
+        own.acquire("two");
+        LockLease left = own.acquire("left");
+        other.acquire("wanted");
+        CompletableFuture<LockLease> waiting = own.acquireAsync(LockRequest.of("wanted"));
+        long begun = System.nanoTime();
+        other.inspector().forceRelease("one");
+        other.inspector().forceRelease("two");
+
+        assertThat(ended.await(20, TimeUnit.SECONDS)).isTrue();
+        assertThat(Duration.ofNanos(System.nanoTime() - begun)).isLessThan(Duration.ofSeconds(2));
+        assertThat(left.isHeld()).isFalse();
+        assertThat(waiting).isCompletedExceptionally();
+        assertThat(other.inspector().status("left")).isEmpty();
+        assertThat(other.inspector().status("wanted").orElseThrow().waiters()).isEmpty();
+        other.close();
     }
 
     /** Closes a template on another thread; it refuses those who hold nothing when this returns. */
