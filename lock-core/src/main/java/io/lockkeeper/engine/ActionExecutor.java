@@ -82,6 +82,7 @@ final class ActionExecutor {
     }
 
     private final LockStore store;
+    private final StoreTraits traits;
     private final EngineContext context;
     private final PendingAnswers calls;
     private final LeaseRegistry registry;
@@ -92,26 +93,21 @@ final class ActionExecutor {
     /** The second cancels to come of attempts that have asked without an answer. */
     private final Set<Ending> lastCancels = ConcurrentHashMap.newKeySet();
 
-    /** Known when the store is open, which is before the first command. */
-    private volatile StoreTraits traits = new StoreTraits(Duration.ZERO, Duration.ZERO, Duration.ZERO, true);
-
     ActionExecutor(
             LockStore store,
+            StoreTraits traits,
             EngineContext context,
             PendingAnswers calls,
             LeaseRegistry registry,
             LockInspection inspection,
             Owner owner) {
         this.store = store;
+        this.traits = traits;
         this.context = context;
         this.calls = calls;
         this.registry = registry;
         this.inspection = inspection;
         this.owner = owner;
-    }
-
-    void opened(StoreTraits opened) {
-        traits = opened;
     }
 
     /** Returns how long the store may take for an answer. */

@@ -242,7 +242,7 @@ record LeaseOperations(
             }
             long patience = wait.isZero()
                     ? executor.commandTimeout().toNanos()
-                    : Math.min(AcquireSpec.bounded(wait).toNanos(), calls.patienceNanos());
+                    : Math.min(AcquireSpec.bounded(wait).toNanos(), calls.patienceNanos);
             return context.scheduler()
                     .atMost(patience - waitedNanos + PendingRequest.GRACE_NANOS, answer)
                     .thenCompose(told -> answer.isDone()

@@ -83,14 +83,15 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
         this.store = store;
         this.settings = settings;
         this.context = context;
-        this.calls = new PendingAnswers(context, this::armLookAfterAnError);
-        this.answers = new PendingAnswers(context, this::armLookAfterAnError);
-        this.inspection = new LockInspection(store, registry, context, instance, this::loseByForce);
-        this.executor = new ActionExecutor(store, context, calls, registry, inspection, this);
-        this.renewer = new LeaseRenewer(store, context, registry, executor::lose);
+        // No message concerns an engine that has not asked for anything yet.
         this.traits = open(instance);
-        this.executor.opened(traits);
-        this.calls.answersWithin(traits.commandTimeout());
+        // A store may ask its server twice.
+        Duration patience = traits.commandTimeout().multipliedBy(2).plusSeconds(1);
+        this.calls = new PendingAnswers(context, this::armLookAfterAnError, patience);
+        this.answers = new PendingAnswers(context, this::armLookAfterAnError, PendingRequest.WITHOUT_LIMIT);
+        this.inspection = new LockInspection(store, registry, context, instance, this::loseByForce);
+        this.executor = new ActionExecutor(store, traits, context, calls, registry, inspection, this);
+        this.renewer = new LeaseRenewer(store, context, registry, executor::lose);
         this.policy = new LeasePolicy(
                 traits.pollInterval().toMillis(),
                 settings.maxPassTime().toNanos(),
@@ -340,25 +341,23 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
     private void completeReleases() {
         ManagedLease.OwedReleases owed = registry.owedReleases;
         owed.any = false;
+        ManagedLease taken = null;
         try {
-            for (ManagedLease lease = owed.take(); lease != null; lease = owed.take()) {
-                completeRelease(lease);
+            while ((taken = owed.take()) != null) {
+                completeRelease(taken);
             }
-            registry.held().stream().filter(ManagedLease::owesRelease).forEach(lease -> context.background()
-                    .execute(() -> lease.closeAsync(true)));
+            registry.held().stream().filter(ManagedLease::owesRelease).forEach(this::completeRelease);
         } catch (Throwable error) {
             owed.any = true;
+            if (taken != null) {
+                owed.add(taken);
+            }
             throw error;
         }
     }
 
     private void completeRelease(ManagedLease lease) {
-        try {
-            context.background().execute(() -> lease.closeAsync(true));
-        } catch (Throwable error) {
-            registry.owedReleases.add(lease);
-            throw error;
-        }
+        context.background().execute(() -> lease.closeAsync(true));
     }
 
     /** One error costs no look. */

@@ -32,7 +32,10 @@ final class PendingAnswers {
     private final Runnable arming;
     private final AtomicInteger underWay = new AtomicInteger();
     private volatile CompletableFuture<@Nullable Void> none = new CompletableFuture<>();
-    private volatile long patienceNanos = Long.MAX_VALUE / 2;
+
+    /** How long an answer is waited for. */
+    final long patienceNanos;
+
     private volatile long heardNanos;
     private volatile long roundTripNanos;
 
@@ -45,20 +48,11 @@ final class PendingAnswers {
     record Heard(long nanos, long roundTripNanos) {}
 
     /** Makes it; an arming sets the next {@link #look}. */
-    PendingAnswers(EngineContext context, Runnable arming) {
+    PendingAnswers(EngineContext context, Runnable arming, Duration patience) {
         this.context = context;
         this.arming = arming;
+        this.patienceNanos = patience.toNanos();
         this.heardNanos = context.nanoTime() - 1;
-    }
-
-    void answersWithin(Duration commandTimeout) {
-        // A store may ask its server twice.
-        patienceNanos = commandTimeout.multipliedBy(2).plusSeconds(1).toNanos();
-    }
-
-    /** Returns how long an answer is waited for. */
-    long patienceNanos() {
-        return patienceNanos;
     }
 
     Heard heard() {

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class PendingRequest extends CompletableFuture<ManagedLease> {
 
-    private static final Duration WITHOUT_LIMIT = Duration.ofNanos(Long.MAX_VALUE / 2);
+    static final Duration WITHOUT_LIMIT = Duration.ofNanos(Long.MAX_VALUE / 2);
 
     /** How long a caller whose time is up still waits for an answer that the store owes. */
     static final long GRACE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);

@@ -3,10 +3,10 @@ package io.lockkeeper.engine;
 
 import io.lockkeeper.store.DaemonThreads;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
@@ -57,7 +57,8 @@ interface Scheduler {
         OnThread(String name) {
             prepare();
             ThreadFactory threads = DaemonThreads.factory(name);
-            thread = new ScheduledThreadPoolExecutor(1, worker -> threads.newThread(() -> work(worker)));
+            thread = new ScheduledThreadPoolExecutor(
+                    1, worker -> threads.newThread(() -> work(worker)), new ThreadPoolExecutor.DiscardPolicy());
             thread.setRemoveOnCancelPolicy(true);
             thread.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
             // It must be there where no other thread can be had.
@@ -76,12 +77,8 @@ interface Scheduler {
 
         @Override
         public Timeout schedule(Runnable task, long delayNanos) {
-            try {
-                ScheduledFuture<?> pending = thread.schedule(new Task(task), delayNanos, TimeUnit.NANOSECONDS);
-                return () -> pending.cancel(false);
-            } catch (RejectedExecutionException closed) {
-                return () -> {};
-            }
+            ScheduledFuture<?> pending = thread.schedule(new Task(task), delayNanos, TimeUnit.NANOSECONDS);
+            return () -> pending.cancel(false);
         }
 
         @Override

@@ -7,6 +7,7 @@ import io.lockkeeper.store.AcquireCommand;
 import io.lockkeeper.store.ClaimMode;
 import io.lockkeeper.store.Grant;
 import io.lockkeeper.store.ReleaseCommand;
+import io.lockkeeper.store.StoreTraits;
 import io.lockkeeper.store.StoredInstance;
 import java.time.Duration;
 import java.util.List;
@@ -82,12 +83,13 @@ final class LocalLockScenario {
     private final EngineContext context = new EngineContext(
             NO_TIME, Runnable::run, Runnable::run, Runnable::run, new Events(), (origin, bound) -> origin, () -> {});
     private final LeaseRegistry registry = new LeaseRegistry();
-    private final PendingAnswers calls = new PendingAnswers(context, () -> {});
+    private final PendingAnswers calls = new PendingAnswers(context, () -> {}, PendingRequest.WITHOUT_LIMIT);
     private final LeasePolicy policy =
             new LeasePolicy(5_000, 1, false, (origin, bound) -> origin, this::nextAttempt, null);
     private final AtomicInteger attempts = new AtomicInteger();
     private final ActionExecutor executor = new ActionExecutor(
             store,
+            new StoreTraits(Duration.ZERO, Duration.ZERO, Duration.ZERO, true),
             context,
             calls,
             registry,

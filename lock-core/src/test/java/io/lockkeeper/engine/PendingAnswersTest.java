@@ -16,7 +16,7 @@ class PendingAnswersTest {
     private static final Duration TIMEOUT = Duration.ofSeconds(2);
 
     private final EngineFixture engine = new EngineFixture();
-    private final PendingAnswers answers = new PendingAnswers(engine.context, () -> {});
+    private final PendingAnswers answers = new PendingAnswers(engine.context, () -> {}, TIMEOUT);
     private final CompletableFuture<String> answer = new CompletableFuture<>();
     private final List<String> told = new ArrayList<>();
 
@@ -60,7 +60,6 @@ class PendingAnswersTest {
     }
 
     private void overdue(Telling telling) {
-        answers.answersWithin(TIMEOUT);
         answers.await(answer, (value, failure) -> {
             told.add(value == null ? "silence" : value);
             telling.told(value);
