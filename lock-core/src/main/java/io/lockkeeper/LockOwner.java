@@ -127,16 +127,13 @@ record LockOwner(List<NestedLease> levels, List<Owed> owed) {
     }
 
     static <T> List<T> plus(List<T> all, T one) {
-        return switch (all.size()) {
-            case 0 -> List.of(one);
-            case 1 -> List.of(all.get(0), one);
-            default -> {
-                List<T> more = new ArrayList<>(all.size() + 1);
-                all.forEach(more::add);
-                more.add(one);
-                yield more;
-            }
-        };
+        if (all.isEmpty()) {
+            return List.of(one);
+        }
+        List<T> more = new ArrayList<>(all.size() + 1);
+        more.addAll(all);
+        more.add(one);
+        return more;
     }
 
     /** Returns a list without the last of its elements that is equal to a given one. */
@@ -144,15 +141,11 @@ record LockOwner(List<NestedLease> levels, List<Owed> owed) {
         int last = all.lastIndexOf(one);
         if (last < 0) {
             return all;
+        } else if (all.size() == 1) {
+            return List.of();
         }
-        return switch (all.size()) {
-            case 1 -> List.of();
-            case 2 -> List.of(all.get(1 - last));
-            default -> {
-                List<T> rest = new ArrayList<>(all);
-                rest.remove(last);
-                yield rest;
-            }
-        };
+        List<T> rest = new ArrayList<>(all);
+        rest.remove(last);
+        return rest;
     }
 }

@@ -65,7 +65,12 @@ final class ReentrantHold {
             levels = LockOwner.minus(levels, level);
             last = levels.isEmpty();
             over |= last;
-            downgrades = !last && !reads && readsOn();
+            // Where only readers are left; a set of locks stays as it is until its last level ends.
+            downgrades = !last
+                    && !reads
+                    && lease.mode() != LockMode.READ
+                    && lease.names().size() == 1
+                    && levels.stream().allMatch(NestedLease::reads);
             reads |= downgrades;
         }
         if (last) {
@@ -78,14 +83,5 @@ final class ReentrantHold {
         }
         return downgrade.thenApply(
                 done -> lease.isHeld() || lease.isReleased() ? ReleaseResult.RELEASED : ReleaseResult.LOST);
-    }
-
-    /** Returns whether only readers are left; a set of locks stays as it is until its last level ends. */
-    private boolean readsOn() {
-        boolean only = lease.mode() != LockMode.READ && lease.names().size() == 1;
-        for (int i = 0; only && i < levels.size(); i++) {
-            only = levels.get(i).reads();
-        }
-        return only;
     }
 }
