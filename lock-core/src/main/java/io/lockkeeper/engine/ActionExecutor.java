@@ -149,15 +149,14 @@ final class ActionExecutor {
                 actions = event.apply(lock, context.now());
             } catch (Throwable error) {
                 actions = lock.broken();
-                EngineContext.quietly(() ->
-                        log.error("An error came into a decision about {}, whose callers fail", lock.names, error));
+                EngineContext.quietly(
+                        log, "An error came into a decision about {}, whose callers fail", lock.names, error);
             }
         }
         try {
             setTimer(lock);
         } catch (Throwable error) {
-            EngineContext.quietly(
-                    () -> log.error("The timer of {} could not be set, and is set later", lock.names, error));
+            EngineContext.quietly(log, "The timer of {} could not be set, and is set later", lock.names, error);
         }
         return actions;
     }

@@ -5,6 +5,8 @@ import io.lockkeeper.LockListener;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.LongBinaryOperator;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
 
 /**
  * What an engine has from the platform, all of it replaced in tests.
@@ -30,10 +32,13 @@ record EngineContext(
         return ThreadLocalRandom.current().nextLong(origin, bound);
     }
 
-    /** Logs a line of a handler of errors: where the log lacks memory, too, what the handler does next matters more. */
-    static void quietly(Runnable line) {
+    /**
+     * Logs a line of a handler of errors: where the log lacks memory, too, what the handler does next matters more.
+     * Takes its parts, as there may be none for a lambda.
+     */
+    static void quietly(Logger log, String line, @Nullable Object about, Throwable failure) {
         try {
-            line.run();
+            log.error(line, about, failure);
         } catch (Throwable unsaid) {
             // The step goes on without its line.
         }

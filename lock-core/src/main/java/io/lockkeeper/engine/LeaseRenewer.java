@@ -230,7 +230,7 @@ final class LeaseRenewer {
     private void again(List<StoreHold> due, Throwable failure) {
         ClockReading now = context.now();
         due.forEach(hold -> hold.renewalNanos = now.nanos());
-        EngineContext.quietly(() -> log.error("A look at the holds failed, and is repeated", failure));
+        EngineContext.quietly(log, "A look at the holds failed, and is repeated", null, failure);
         wakeIn(MIN_RETRY_NANOS, now);
     }
 

@@ -302,7 +302,7 @@ final class PendingAnswers {
             if (!failed) {
                 failed = true;
                 EngineContext.quietly(
-                        () -> log.error("An answer could not be told, or a step not be taken, and is repeated", error));
+                        log, "An answer could not be told, or a step not be taken, and is repeated", null, error);
             }
         }
     }

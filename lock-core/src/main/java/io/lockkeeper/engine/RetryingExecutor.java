@@ -38,8 +38,11 @@ final class RetryingExecutor implements Executor, AutoCloseable {
         Throwable refusal = refusal(task);
         if (refusal != null) {
             await(task);
-            EngineContext.quietly(() ->
-                    log.warn("No thread can be had for a task, which waits for the timer: {}", refusal.toString()));
+            try {
+                log.warn("No thread can be had for a task, which waits for the timer: {}", refusal.toString());
+            } catch (Throwable unsaid) {
+                // The task waits all the same.
+            }
         }
     }
 
