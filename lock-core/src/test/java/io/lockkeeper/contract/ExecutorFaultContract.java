@@ -221,31 +221,6 @@ public abstract class ExecutorFaultContract {
         Awaitility.await().atMost(SOON).until(() -> told.getCount() == 0);
     }
 
-    /** Neither those of losses nor what hangs on futures. */
-    @Test
-    void callbacksThatBlockDoNotKeepCallersWaiting() {
-        int callbacks = 40;
-        LockTemplate template = template(Refusal.REJECTED, When.ALWAYS);
-        LockTemplate other = template();
-        CountDownLatch end = new CountDownLatch(1);
-        try {
-            for (int i = 0; i < callbacks; i++) {
-                LockLease lease = template.acquire(name + i);
-                lease.onLost(loss -> awaitUninterruptibly(end));
-                other.inspector().forceRelease(name + i);
-            }
-            for (int i = 0; i < callbacks; i++) {
-                CompletableFuture<LockLease> blocked = template.acquireAsync(LockRequest.of(name + "async" + i));
-                blocked.thenAccept(lease -> awaitUninterruptibly(end));
-            }
-            assertThat(template.acquireAsync(LockRequest.of(name)))
-                    .succeedsWithin(Duration.ofSeconds(5))
-                    .satisfies(LockLease::close);
-        } finally {
-            end.countDown();
-        }
-    }
-
     private static void awaitUninterruptibly(CountDownLatch end) {
         try {
             end.await();
