@@ -4,6 +4,7 @@ package io.lockkeeper;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.function.BiConsumer;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
@@ -180,7 +181,7 @@ public interface LockManager extends AutoCloseable {
         }
 
         /** Returns new threads for what the executor refuses. */
-        public Executor spare() {
+        public ThreadPoolExecutor spare() {
             return new CallbackExecutor();
         }
 

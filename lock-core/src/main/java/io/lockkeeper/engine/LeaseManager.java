@@ -61,8 +61,9 @@ public final class LeaseManager implements LockManager {
         RetryingExecutor background = new RetryingExecutor(commands, null, scheduler);
         // Runs the callbacks that a user's executor refuses; those that block there may let the rest wait.
         ThreadPoolExecutor refused = DaemonThreads.limited("lockkeeper-refused", 32);
+        ThreadPoolExecutor spare = settings.spare();
         RetryingExecutor callbacks = new RetryingExecutor(settings.urgent(), refused, scheduler);
-        RetryingExecutor completions = new RetryingExecutor(settings.executor(), settings.spare(), scheduler);
+        RetryingExecutor completions = new RetryingExecutor(settings.executor(), spare, scheduler);
         EngineContext context = new EngineContext(
                 scheduler,
                 background,
@@ -93,6 +94,7 @@ public final class LeaseManager implements LockManager {
             completions.close();
             DaemonThreads.letGo(commands);
             DaemonThreads.letGo(refused);
+            DaemonThreads.letGo(spare);
         });
     }
 
