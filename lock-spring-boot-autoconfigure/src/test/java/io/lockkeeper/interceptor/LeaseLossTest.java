@@ -33,6 +33,7 @@ class LeaseLossTest {
         doAnswer(call -> callbacks.add(call.getArgument(0))).when(lease).onLost(any());
     }
 
+    @SuppressWarnings("DirectInvocationOnMock") // It stands for what the lock is around.
     private @Nullable Object run(LossPolicy policy) throws Throwable {
         CommitGuard.LeaseLoss loss = new CommitGuard.LeaseLoss(lease, policy);
         Object result = loss.run(held -> body.proceed());

@@ -221,6 +221,7 @@ class LockNamesTest {
                 .withMessageContaining("name a property of it");
     }
 
+    @SuppressWarnings({"JdkObsolete", "IdentityHashMapUsage"}) // Users may have any map.
     static List<Object> partsInNoOrder() {
         Map<String, Integer> map = Map.of("a", 1, "b", 2);
         return List.of(
@@ -303,6 +304,7 @@ class LockNamesTest {
                 .containsExactly("[b, a]");
     }
 
+    @SuppressWarnings("UnnecessaryStringBuilder") // A text of another type.
     static List<Object> textsOfUsers() {
         return List.of(
                 "ann@cafe",

@@ -672,6 +672,7 @@ class UnlockedBeansTest {
                 });
     }
 
+    @SuppressWarnings("UnnecessaryMethodReference") // Another object is meant, not the same.
     private static BeanPostProcessor wrapping(Class<? extends Stock> type, boolean byProxy) {
         return new BeanPostProcessor() {
             @Override
