@@ -254,7 +254,7 @@ public abstract class AsyncContract {
         LockLease lease = template.acquireAsync(request).get(20, TimeUnit.SECONDS);
         CompletableFuture<Object> told = new CompletableFuture<>();
         lease.onLost(told::complete);
-        assertThat(lease.extend(Duration.ofMillis(100))).isTrue();
+        assertThat(lease.extend(Duration.ofMillis(500))).isTrue();
         told.get(20, TimeUnit.SECONDS);
         lease.close();
     }
