@@ -175,7 +175,8 @@ public class RedisLockStore implements LockStore {
     }
 
     /**
-     * Key prefix and traits. A time that is not set (null) follows from the template's lease time.
+     * Key prefix and traits. A time is 1 ms or more, and ten years at most; one that is not set (null) follows from the
+     * template's lease time.
      *
      * @param keyPrefix with which all keys and channels begin, before a colon; {@code lockkeeper} unless set
      * @param commandTimeout within which Redis must answer, at most a third of the lease; null: 2 s, or that third
@@ -198,6 +199,9 @@ public class RedisLockStore implements LockStore {
             boolean restartGuard,
             String replicaAcks,
             Duration replicaAckTimeout) {
+
+        private static final Duration SHORTEST = Duration.ofMillis(1);
+        private static final Duration LONGEST = Duration.ofDays(3_650);
 
         /** Checks what can be checked without the lease time. */
         public Options {
@@ -298,8 +302,9 @@ public class RedisLockStore implements LockStore {
         }
 
         private static void requireMillis(String what, @Nullable Duration time) {
-            if (time != null && time.toMillis() < 1) {
-                throw new IllegalArgumentException("The " + what + " must be 1 ms or more, but is " + time);
+            if (time != null && (time.compareTo(SHORTEST) < 0 || time.compareTo(LONGEST) > 0)) {
+                throw new IllegalArgumentException(
+                        "The " + what + " must be 1 ms or more, and ten years at most, but is " + time);
             }
         }
 
