@@ -11,7 +11,11 @@ public enum LockMode {
      * to the next local caller a bounded number of times before another instance has its turn. The default.
      */
     EXCLUSIVE,
-    /** One holder, and every caller is served in the order of arrival, whatever its instance. */
+    /**
+     * One holder, and every caller is served in the order of arrival, whatever its instance. Of several names that one
+     * request asks for, a caller stands in one queue at a time, in the order of the names: while it waits for one, those
+     * who ask for a later one come before it.
+     */
     FAIR,
     /** Any number of holders, as long as there is no writer. */
     READ,
