@@ -3,11 +3,13 @@ package io.lockkeeper.autoconfigure;
 
 import io.lockkeeper.AcquisitionInterceptor;
 import io.lockkeeper.LockLease;
+import io.lockkeeper.LockLostException;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.autoconfigure.LockkeeperProperties.InsideTransaction;
 import io.lockkeeper.interceptor.CommitGuard;
 import io.lockkeeper.interceptor.DistributedLockedValidator.GivenObjects;
+import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
@@ -39,10 +41,15 @@ import org.springframework.context.event.ContextRefreshedEvent;
 import org.springframework.core.Ordered;
 import org.springframework.core.PriorityOrdered;
 import org.springframework.transaction.ConfigurableTransactionManager;
+import org.springframework.transaction.NoTransactionException;
 import org.springframework.transaction.TransactionExecution;
 import org.springframework.transaction.TransactionExecutionListener;
 import org.springframework.transaction.TransactionManager;
+import org.springframework.transaction.TransactionStatus;
+import org.springframework.transaction.interceptor.DelegatingTransactionAttribute;
 import org.springframework.transaction.interceptor.TransactionAspectSupport;
+import org.springframework.transaction.interceptor.TransactionAttribute;
+import org.springframework.transaction.interceptor.TransactionAttributeSource;
 import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.transaction.support.TransactionSynchronizationUtils;
@@ -57,7 +64,7 @@ final class TransactionLocks implements TransactionSynchronization {
     private static final TransactionSynchronization ASKED = new TransactionSynchronization() {
         @Override
         public void afterCommit() {
-            ensureHeld();
+            ensureHeldOn();
         }
     };
 
@@ -128,14 +135,15 @@ final class TransactionLocks implements TransactionSynchronization {
 
     /** The transaction of this thread is about to commit; fails if it must not. More may be written in the commit. */
     static void beforeCommit() {
+        ensureHeldOn();
         if (TransactionSynchronizationManager.isSynchronizationActive()) {
-            ensureHeld();
             TransactionSynchronizationManager.registerSynchronization(ASKED);
         }
     }
 
-    private static void ensureHeld() {
-        TransactionLocks locks = find();
+    /** Fails if a lock is lost that the transaction of this thread holds on. */
+    private static void ensureHeldOn() {
+        TransactionLocks locks = TransactionSynchronizationManager.isSynchronizationActive() ? find() : null;
         if (locks != null) {
             locks.beforeCommit(false);
         }
@@ -306,6 +314,42 @@ final class TransactionLocks implements TransactionSynchronization {
     }
 
     /**
+     * Rolls back where an exception would let a transaction commit, but a lock of it is lost: the caller would hear only
+     * of the loss, as the failure of the commit, and not of the exception.
+     */
+    record GuardedAttributes(TransactionAttributeSource source) implements TransactionAttributeSource {
+
+        @Override
+        public @Nullable TransactionAttribute getTransactionAttribute(Method method, @Nullable Class<?> targetClass) {
+            TransactionAttribute attribute = source.getTransactionAttribute(method, targetClass);
+            return attribute == null
+                    ? null
+                    : new DelegatingTransactionAttribute(attribute) {
+                        @Override
+                        public boolean rollbackOn(Throwable failure) {
+                            return super.rollbackOn(failure) || isLost(failure);
+                        }
+                    };
+        }
+
+        private static boolean isLost(Throwable failure) {
+            try {
+                TransactionStatus status = TransactionAspectSupport.currentTransactionStatus();
+                if (status.isNewTransaction() || status.hasSavepoint()) {
+                    CommitGuard.ensureHeld();
+                    ensureHeldOn();
+                }
+                return false;
+            } catch (NoTransactionException reactive) {
+                return false;
+            } catch (LockLostException lost) {
+                failure.addSuppressed(lost);
+                return true;
+            }
+        }
+    }
+
+    /**
      * Guards every manager: when it is made, or where it was made too early, or is no bean, at the start. Those of a
      * child are used by beans that the advisor of this context locks. Comes right after the auto-proxy creator, which
      * sees the manager itself, and before other post-processors, which may need it.
@@ -332,7 +376,7 @@ final class TransactionLocks implements TransactionSynchronization {
         @Override
         public Object postProcessAfterInitialization(Object bean, String name) {
             if (bean instanceof TransactionAspectSupport aspect) {
-                guardManager(aspect);
+                guard(aspect);
             }
             if (!(bean instanceof TransactionManager)) {
                 return bean;
@@ -365,7 +409,7 @@ final class TransactionLocks implements TransactionSynchronization {
                 guarded(factory.getBean(name), Object.class, factory == beans && factory.isSingleton(name));
             }
             for (String name : made(factory, TransactionAspectSupport.class)) {
-                guardManager(factory.getBean(name, TransactionAspectSupport.class));
+                guard(factory.getBean(name, TransactionAspectSupport.class));
             }
         }
 
@@ -379,8 +423,12 @@ final class TransactionLocks implements TransactionSynchronization {
             return names;
         }
 
-        /** Guards a manager that may be no bean. */
-        private void guardManager(TransactionAspectSupport aspect) {
+        /** Guards what annotations use: a manager that may be no bean, and the rules of its rollbacks. */
+        private void guard(TransactionAspectSupport aspect) {
+            TransactionAttributeSource source = aspect.getTransactionAttributeSource();
+            if (source != null && !(source instanceof GuardedAttributes)) {
+                aspect.setTransactionAttributeSource(new GuardedAttributes(source));
+            }
             TransactionManager manager = aspect.getTransactionManager();
             if (manager != null) {
                 aspect.setTransactionManager((TransactionManager) guarded(manager, TransactionManager.class, false));

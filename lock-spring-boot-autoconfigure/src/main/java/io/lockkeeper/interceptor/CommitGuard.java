@@ -10,6 +10,7 @@ import io.lockkeeper.annotation.LossPolicy;
 import java.io.InterruptedIOException;
 import java.net.SocketTimeoutException;
 import java.nio.channels.ClosedByInterruptException;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.Predicate;
@@ -193,7 +194,9 @@ public final class CommitGuard {
         }
 
         static void addTo(Throwable failure, @Nullable LockLostException lost) {
-            if (lost != null && !isIn(lost, failure)) {
+            if (lost != null
+                    && !isIn(lost, failure)
+                    && Arrays.stream(failure.getSuppressed()).noneMatch(each -> isIn(lost, each))) {
                 failure.addSuppressed(lost);
             }
         }

@@ -13,11 +13,15 @@ import io.lockkeeper.interceptor.SalesDatabase.Sales;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.transaction.annotation.EnableTransactionManagement;
+import org.springframework.transaction.annotation.Propagation;
 import org.springframework.transaction.annotation.Transactional;
 import org.springframework.transaction.support.TransactionTemplate;
 
@@ -54,9 +58,36 @@ class LossRollbackTest {
         assertRows(0, Shop::interruptedWithACheckedException);
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"warn", "release-after-completion"})
+    void failRollsBackWhatAnExceptionOfTheBodyWouldCommit(String insideTransaction) {
+        runner.withPropertyValues("lockkeeper.inside-transaction=" + insideTransaction)
+                .run(context -> {
+                    Shop shop = context.getBean(Shop.class);
+                    assertOwnException(IOException.class, shop::failingWithACheckedException);
+                    assertOwnException(IllegalArgumentException.class, shop::failingWithoutRollback);
+                    assertOwnException(IOException.class, shop::failingInASavepoint);
+                    assertThat(context.getBean(Sales.class).committed()).isZero();
+                });
+    }
+
+    private static void assertOwnException(Class<? extends Exception> type, ThrowingCallable call) {
+        assertThatExceptionOfType(type).isThrownBy(call).withMessage("own").satisfies(failure -> assertThat(
+                        failure.getSuppressed())
+                .singleElement()
+                .isInstanceOfSatisfying(
+                        LockLostException.class, loss -> assertThat(loss.name()).isEqualTo("stock")));
+    }
+
     @Test
-    void failRollsBackWhatACheckedExceptionWouldCommit() {
-        assertRows(0, Shop::failingWithACheckedException);
+    void anExceptionCommitsATransactionThatBeganOutsideOfTheLostLock() {
+        runner.run(context -> {
+            Shop shop = context.getBean(Shop.class);
+            context.getBean(TransactionTemplate.class)
+                    .executeWithoutResult(
+                            status -> assertOwnException(IOException.class, shop::failingWithACheckedException));
+            assertThat(context.getBean(Sales.class).committed()).isEqualTo(1);
+        });
     }
 
     @Test
@@ -168,6 +199,19 @@ class LossRollbackTest {
         public void failingWithACheckedException() throws IOException {
             sellAndLose();
             throw new IOException("own");
+        }
+
+        @Transactional(noRollbackFor = IllegalArgumentException.class)
+        @DistributedLocked(name = "stock", onLost = LossPolicy.FAIL)
+        public void failingWithoutRollback() {
+            sellAndLose();
+            throw new IllegalArgumentException("own");
+        }
+
+        @Transactional(propagation = Propagation.NESTED)
+        @DistributedLocked(name = "stock", onLost = LossPolicy.FAIL)
+        public void failingInASavepoint() throws IOException {
+            failingWithACheckedException();
         }
 
         @DistributedLocked(name = "stock", onLost = LossPolicy.FAIL)

@@ -781,6 +781,33 @@ class TransactionGuardTest {
     }
 
     @Test
+    void anExceptionRollsBackATransactionThatHoldsALostLockOn() {
+        runner.withPropertyValues("lockkeeper.inside-transaction=release-after-completion")
+                .withBean(Shop.class)
+                .withBean(Committing.class)
+                .run(context -> {
+                    LockInspector inspector = context.getBean(LockInspector.class);
+                    assertThatExceptionOfType(IllegalArgumentException.class)
+                            .isThrownBy(() -> context.getBean(Committing.class).run(() -> {
+                                context.getBean(Shop.class).sell();
+                                loseWhatIsKept(inspector);
+                                throw new IllegalArgumentException("own");
+                            }))
+                            .satisfies(failure -> assertThat(failure.getSuppressed())
+                                    .singleElement()
+                                    .isInstanceOf(LockLostException.class));
+                    assertThat(context.getBean(Sales.class).committed()).isZero();
+                });
+    }
+
+    static class Committing {
+        @Transactional(noRollbackFor = IllegalArgumentException.class)
+        public void run(Runnable body) {
+            body.run();
+        }
+    }
+
+    @Test
     void theLogNamesTheMethodAndTheThreadOfALoss() {
         runner.withBean(ReportingShop.class).run(context -> {
             String thread = Thread.currentThread().getName();
