@@ -11,13 +11,18 @@ import io.lockkeeper.store.LockStore;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.BeanFactoryUtils;
+import org.springframework.beans.factory.DisposableBean;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.support.AbstractBeanDefinition;
+import org.springframework.beans.factory.support.AbstractBeanFactory;
 import org.springframework.beans.factory.support.RootBeanDefinition;
 import org.springframework.context.ApplicationListener;
 import org.springframework.context.ConfigurableApplicationContext;
@@ -28,13 +33,24 @@ import org.springframework.expression.spel.standard.SpelExpressionParser;
 import org.springframework.util.ClassUtils;
 
 /** Says at the start what locks, and where; warns where that is not what the application seems to be set up for. */
-final class LockingSummary implements ApplicationListener<ContextRefreshedEvent> {
+final class LockingSummary implements ApplicationListener<ContextRefreshedEvent>, DisposableBean {
 
     private static final Logger log = LoggerFactory.getLogger(LockkeeperAutoConfiguration.class);
     private static final String CONNECTIONS = "org.springframework.data.redis.connection.RedisConnectionFactory";
 
     private final ConfigurableListableBeanFactory beans;
     private final LockkeeperProperties properties;
+    private final Set<String> lazy = ConcurrentHashMap.newKeySet();
+
+    private final BeanPostProcessor atFirstUse = new BeanPostProcessor() {
+        @Override
+        public Object postProcessAfterInitialization(Object bean, String name) {
+            if (lazy.contains(name) && bean instanceof LockOperations) {
+                describe(name, bean);
+            }
+            return bean;
+        }
+    };
 
     // No record: Spring keeps listeners by their hash, which would be that of all the properties.
     LockingSummary(ConfigurableListableBeanFactory beans, LockkeeperProperties properties) {
@@ -54,7 +70,8 @@ final class LockingSummary implements ApplicationListener<ContextRefreshedEvent>
             for (String name : names()) {
                 Object operations = made(name);
                 if (operations == null) {
-                    describeLater(name);
+                    lazy.add(name);
+                    owner(name).addBeanPostProcessor(atFirstUse);
                 }
                 if (operations == null || operations instanceof LockOperations) {
                     describe(name, operations);
@@ -87,16 +104,12 @@ final class LockingSummary implements ApplicationListener<ContextRefreshedEvent>
                 : owner.getSingleton(name);
     }
 
-    private void describeLater(String name) {
-        owner(name).addBeanPostProcessor(new BeanPostProcessor() {
-            @Override
-            public Object postProcessAfterInitialization(Object bean, String beanName) {
-                if (beanName.equals(name) && bean instanceof LockOperations) {
-                    describe(name, bean);
-                }
-                return bean;
-            }
-        });
+    /** A parent may live on: it must not keep this context. */
+    @Override
+    public void destroy() {
+        for (BeanFactory each = beans; each instanceof AbstractBeanFactory owner; each = owner.getParentBeanFactory()) {
+            owner.getBeanPostProcessors().remove(atFirstUse);
+        }
     }
 
     /** Returns the number of methods that a bean locks; empty where that is not known yet. */

@@ -23,6 +23,7 @@ import org.mockito.Answers;
 import org.mockito.Mockito;
 import org.springframework.beans.factory.FactoryBean;
 import org.springframework.beans.factory.config.BeanDefinitionCustomizer;
+import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.support.AbstractBeanDefinition;
 import org.springframework.beans.factory.support.BeanNameGenerator;
 import org.springframework.boot.LazyInitializationBeanFactoryPostProcessor;
@@ -155,6 +156,34 @@ class LockingSummaryTest {
                 .run(parent -> assertThat(
                                 said(application.withParent(parent).withPropertyValues("lockkeeper.store=memory")))
                         .containsExactly(above.replace("above", "lockTemplate")));
+    }
+
+    @Test
+    void aLazyTemplateOfAParentIsNamedAtItsFirstUseAndKeepsNoClosedChild() {
+        try (AnnotationConfigApplicationContext parent = new AnnotationConfigApplicationContext();
+                LogRecorder log = new LogRecorder(LockkeeperAutoConfiguration.class)) {
+            parent.registerBean(
+                    "above",
+                    LockTemplate.class,
+                    LockTemplate::withoutLocking,
+                    definition -> definition.setLazyInit(true));
+            parent.refresh();
+            List<BeanPostProcessor> before =
+                    List.copyOf(parent.getDefaultListableBeanFactory().getBeanPostProcessors());
+            ApplicationContextRunner child = application
+                    .withParent(parent)
+                    .withInitializer(context ->
+                            context.addBeanFactoryPostProcessor(new LazyInitializationBeanFactoryPostProcessor()));
+            child.run(context -> assertThat(log.lines()).hasSize(1));
+            assertThat(parent.getDefaultListableBeanFactory().getBeanPostProcessors())
+                    .isEqualTo(before);
+            child.run(context -> {
+                context.getBean(LockTemplate.class);
+                assertThat(log.lines())
+                        .filteredOn(line -> line.startsWith("WARN The bean 'above' of the application runs everything"))
+                        .hasSize(1);
+            });
+        }
     }
 
     @Test
