@@ -32,6 +32,7 @@ import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.beans.factory.config.RuntimeBeanReference;
 import org.springframework.beans.factory.support.BeanDefinitionRegistry;
 import org.springframework.beans.factory.support.RootBeanDefinition;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
@@ -324,11 +325,18 @@ final class LockConfigurations {
                 if (registry.isBeanNameInUse(template + INSPECTOR)) {
                     continue;
                 }
-                RootBeanDefinition inspector = new RootBeanDefinition(LockInspector.class);
-                inspector.setFactoryBeanName(template);
+                RootBeanDefinition inspector = new RootBeanDefinition(InspectorRegistrar.class);
+                inspector.setTargetType(LockInspector.class);
                 inspector.setFactoryMethodName("inspector");
+                inspector.getConstructorArgumentValues().addGenericArgumentValue(new RuntimeBeanReference(template));
                 registry.registerBeanDefinition(template + INSPECTOR, inspector);
             }
+        }
+
+        /** A mock in the place of the template has none, and what a method makes may be null: the start goes on. */
+        static LockInspector inspector(@Nullable LockTemplate template) {
+            LockInspector inspector = template == null ? null : template.inspector();
+            return Objects.requireNonNullElse(inspector, LockInspector.withoutLocking());
         }
     }
 

@@ -6,7 +6,6 @@ import io.lockkeeper.LockOperations;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.interceptor.DistributedLockedValidator.GivenObjects;
 import io.lockkeeper.store.LockStore;
-import java.util.Objects;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
@@ -61,10 +60,7 @@ public final class LockkeeperAutoConfiguration {
     @ConditionalOnSingleCandidate(LockTemplate.class)
     LockInspector lockInspector(ObjectProvider<LockTemplate> templates) {
         // A later auto-configuration may have added templates behind the one that was the only candidate.
-        LockTemplate template =
-                templates.getIfUnique(() -> templates.stream().findFirst().orElse(null));
-        // A mock in the place of the template has none, or is no template; the application starts with it.
-        LockInspector inspector = template == null ? null : template.inspector();
-        return Objects.requireNonNullElse(inspector, LockInspector.withoutLocking());
+        return LockConfigurations.InspectorRegistrar.inspector(
+                templates.getIfUnique(() -> templates.stream().findFirst().orElse(null)));
     }
 }

@@ -221,8 +221,9 @@ public final class DistributedLockedValidator
         }
         requirePart(
                 proxies.isLockingPossible(),
-                "there is no LockOperations bean.",
-                "Define a LockTemplate bean, or let the auto-configuration of Lockkeeper define it.");
+                "there is no LockOperations bean, or it is null.",
+                "Define a LockTemplate bean that is not null, or let the auto-configuration of Lockkeeper define it. Where"
+                        + " that of the parent context is to lock, define none in this one.");
         requirePart(
                 woven || proxies.exists(DistributedLockedAdvisor.class),
                 "there is no DistributedLockedAdvisor bean.",

@@ -302,14 +302,16 @@ record ProxyCheck(ConfigurableListableBeanFactory beans) {
                 || factory.getBeanPostProcessors().stream().anyMatch(AbstractAdvisorAutoProxyCreator.class::isInstance);
     }
 
-    /** Returns whether there is something to lock with; what a method has made may be null. */
+    /** Returns whether there is something to lock with; what a method has made may be null, and hides what is above. */
     boolean isLockingPossible() {
-        return Arrays.stream(beans.getBeanNamesForType(LockOperations.class, true, false))
+        String[] names = beans.getBeanNamesForType(LockOperations.class, true, false);
+        return names.length == 0
+                ? beans.getParentBeanFactory() instanceof ConfigurableListableBeanFactory above
+                        && new ProxyCheck(above).isLockingPossible()
+                : Arrays.stream(names)
                         .anyMatch(name -> !beans.containsSingleton(name)
                                 || beans.isFactoryBean(name)
-                                || beans.getSingleton(name) instanceof LockOperations)
-                || (beans.getParentBeanFactory() instanceof ConfigurableListableBeanFactory above
-                        && new ProxyCheck(above).isLockingPossible());
+                                || beans.getSingleton(name) instanceof LockOperations);
     }
 
     boolean exists(Class<?> type) {

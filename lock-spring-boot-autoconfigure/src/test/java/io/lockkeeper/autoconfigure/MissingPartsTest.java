@@ -95,6 +95,23 @@ class MissingPartsTest {
     }
 
     @Test
+    void aTemplateThatIsNullHidesThatOfTheParent() {
+        empty.run(parent -> {
+            application
+                    .withUserConfiguration(NoTemplate.class)
+                    .withParent(parent)
+                    .run(context -> {
+                        FailureAnalysis analysis = analysis(context);
+                        assertThat(analysis.getDescription())
+                                .contains("@DistributedLocked", "there is no LockOperations bean, or it is null");
+                        assertThat(analysis.getAction()).contains("not null", "of the parent context");
+                    });
+            empty.withUserConfiguration(NoTemplate.class).withParent(parent).run(context -> assertThat(context)
+                    .hasNotFailed());
+        });
+    }
+
+    @Test
     void anotherBeanInThePlaceOfTheAdvisorIsReported() {
         application
                 .withAllowBeanDefinitionOverriding(true)
