@@ -8,16 +8,20 @@ import java.util.Objects;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.springframework.aop.SpringProxy;
+import org.springframework.aop.framework.Advised;
 import org.springframework.aot.hint.BindingReflectionHintsRegistrar;
 import org.springframework.aot.hint.ExecutableMode;
 import org.springframework.aot.hint.MemberCategory;
 import org.springframework.aot.hint.ReflectionHints;
 import org.springframework.aot.hint.RuntimeHints;
 import org.springframework.aot.hint.RuntimeHintsRegistrar;
+import org.springframework.aot.hint.TypeReference;
 import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.aot.BeanRegistrationAotContribution;
 import org.springframework.beans.factory.aot.BeanRegistrationAotProcessor;
 import org.springframework.beans.factory.support.RegisteredBean;
+import org.springframework.core.DecoratingProxy;
 import org.springframework.core.annotation.AnnotationUtils;
 import org.springframework.core.annotation.MergedAnnotation;
 import org.springframework.core.annotation.MergedAnnotations;
@@ -37,7 +41,14 @@ final class DistributedLockedHints implements RuntimeHintsRegistrar, BeanRegistr
                 .registerType(LockNames.Root.class, MemberCategory.INVOKE_PUBLIC_METHODS)
                 .registerType(Method.class, MemberCategory.INVOKE_PUBLIC_METHODS)
                 .registerType(Class.class, MemberCategory.INVOKE_PUBLIC_METHODS);
-        hints.proxies().registerJdkProxy(DistributedLocked.class);
+        hints.proxies()
+                .registerJdkProxy(DistributedLocked.class)
+                // What asks for the locks before a manager commits. By name, because it may not be there.
+                .registerJdkProxy(
+                        TypeReference.of("org.springframework.transaction.PlatformTransactionManager"),
+                        TypeReference.of(SpringProxy.class),
+                        TypeReference.of(Advised.class),
+                        TypeReference.of(DecoratingProxy.class));
         hints.resources().registerPattern("io/lockkeeper/redis/*.lua");
         hints.resources().registerPattern("io/lockkeeper/autoconfigure/actuate/locks.html");
     }

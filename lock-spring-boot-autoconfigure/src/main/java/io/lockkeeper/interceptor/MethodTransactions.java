@@ -248,8 +248,7 @@ final class MethodTransactions {
                 || manager instanceof CallbackPreferringPlatformTransactionManager
                 || isTelling(Objects.requireNonNullElse(target(manager), manager))
                 || isAsking(manager)
-                || proxies.isMock(manager)
-                || NativeDetector.inNativeImage()) {
+                || proxies.isMock(manager)) {
             return manager;
         }
         if (manager instanceof Advised proxy && !proxy.isFrozen()) {
@@ -257,14 +256,22 @@ final class MethodTransactions {
             return manager;
         }
         Class<?> type = manager.getClass();
-        // It may be injected by its class, whatever its bean is declared as.
-        boolean isByClass = ProxyCheck.isExtensible(type)
+        // It may be injected by its class, whatever its bean is declared as. A native image has one proxy class for
+        // all.
+        boolean isNative = NativeDetector.inNativeImage();
+        boolean isByClass = !isNative
+                && ProxyCheck.isExtensible(type)
                 && Arrays.stream(ReflectionUtils.getAllDeclaredMethods(type))
                         .noneMatch(MethodTransactions::isNotForProxies);
-        if (!isByClass && !(declared.isInterface() && declared.isInstance(manager))) {
+        boolean isByInterface =
+                declared.isInterface() && declared.isAssignableFrom(isNative ? PlatformTransactionManager.class : type);
+        if (!isByClass && !isByInterface) {
             return manager;
         }
         ProxyFactory proxy = new ProxyFactory(manager);
+        if (isNative) {
+            proxy.setInterfaces(PlatformTransactionManager.class);
+        }
         proxy.setProxyTargetClass(isByClass);
         proxy.addAdvice(CommitAdvice.INSTANCE);
         return proxy.getProxy(type.getClassLoader());
