@@ -126,21 +126,19 @@ public final class DistributedLockedValidator
      */
     @Override
     public void afterSingletonsInstantiated() {
-        Map<BeanType, Beans> types = new LinkedHashMap<>();
+        Map<List<Object>, Beans> types = new LinkedHashMap<>();
         for (String name : beans.getBeanDefinitionNames()) {
-            BeanType type = typeOf(name);
-            if (type != null && advisor.isCandidate(type.type())) {
-                types.computeIfAbsent(
-                                type, unknown -> new Beans(type, new ArrayList<>(1), annotatedMethods(type.type())))
-                        .names()
-                        .add(name);
+            Beans bean = typeOf(name);
+            if (bean != null && advisor.isCandidate(bean.type())) {
+                List<Object> same = List.of(bean.type(), bean.isExact(), bean.isByInterfaces());
+                types.computeIfAbsent(same, unknown -> bean).names().add(name);
             }
         }
         // Loops, here and below: each lambda costs the start a class.
         Collection<Beans> all = new ArrayList<>();
         List<AnnotatedMethod> found = new ArrayList<>();
         for (Beans each : types.values()) {
-            addOfClass(each.type().type(), wrong);
+            addOfClass(each.type(), wrong);
             if (!each.methods().isEmpty()) {
                 all.add(each);
                 found.addAll(each.methods());
@@ -157,7 +155,7 @@ public final class DistributedLockedValidator
             check(each, isOff);
         }
         for (Beans each : unchecked) {
-            if (!checked.contains(each.type().type())) {
+            if (!checked.contains(each.type())) {
                 wrong.addAll(checkAnnotations(each, isOff));
             }
         }
@@ -242,7 +240,7 @@ public final class DistributedLockedValidator
                                 .flatMap(each -> each.methods().stream())
                                 .anyMatch(method -> MethodCheck.WeavingCheck.isWoven(method.method()))
                         // They are checked when they are made.
-                        || all.stream().allMatch(each -> each.type().type().isInterface()),
+                        || all.stream().allMatch(each -> each.type().isInterface()),
                 "lockkeeper.mode is aspectj, but the AspectJ weaver does not run, or does not weave Lockkeeper's"
                         + " aspect into them.",
                 "Start the JVM with -javaagent:aspectjweaver.jar, the jar of org.aspectj:aspectjweaver, or remove"
@@ -260,8 +258,8 @@ public final class DistributedLockedValidator
         }
         List<String> unlocked = Arrays.stream(above.getBeanDefinitionNames())
                 .filter(name -> {
-                    BeanType known = parent.typeOf(name);
-                    return known != null && hasAnnotatedMethods(known.type()) && !parent.proxies.isAttached(name);
+                    Beans known = parent.typeOf(name);
+                    return known != null && !known.methods().isEmpty() && !parent.proxies.isAttached(name);
                 })
                 .toList();
         if (!unlocked.isEmpty()) {
@@ -282,60 +280,47 @@ public final class DistributedLockedValidator
     }
 
     private void check(Beans same, boolean isOff) {
-        BeanType bean = same.type();
         List<String> unlocked = isOff || woven
                 ? List.of()
                 : same.names().stream()
-                        .filter(name -> !given.contains(name) && isUnlocked(name, bean))
+                        .filter(name -> !given.contains(name)
+                                && (proxies.isMissing(name) || (same.isExact() && proxies.isSkipped(name))))
                         .toList();
-        for (AnnotatedMethod method : same.methods()) {
-            Faults faults = new Faults(method);
-            if (!woven || (!isOff && (bean.isExact() || !bean.type().isInterface()))) {
-                check.checkCalls(method, bean.isByInterfaces(), faults);
+        wrong.addAll(Faults.of(same.methods(), (method, faults) -> {
+            if (!woven || (!isOff && (same.isExact() || !same.type().isInterface()))) {
+                check.checkCalls(method, same.isByInterfaces(), faults);
             }
             if (faults.isEmpty() && !unlocked.isEmpty()) {
-                addUnlocked(unlocked, bean.type(), faults);
+                addUnlocked(unlocked, same.type(), faults);
             }
-            wrong.addAll(faults.found());
-        }
+        }));
         wrong.addAll(checkAnnotations(same, isOff));
-        if (!isOff && !woven && !bean.isExact() && !same.methods().isEmpty()) {
-            warnOfSynthetic(same.names().stream().filter(proxies::isSkipped).toList());
-        }
-    }
-
-    private boolean isUnlocked(String name, BeanType type) {
-        return proxies.isMissing(name) || (type.isExact() && proxies.isSkipped(name));
-    }
-
-    private static void warnOfSynthetic(List<String> names) {
-        if (!names.isEmpty()) {
+        List<String> skipped = isOff || woven || same.isExact()
+                ? List.of()
+                : same.names().stream().filter(proxies::isSkipped).toList();
+        if (!skipped.isEmpty()) {
             log.warn(
                     "The methods with @DistributedLocked of {} are not locked, unless what makes these beans locks them: their"
                             + " definitions are synthetic, and Spring puts no proxies around them",
-                    names);
+                    skipped);
         }
     }
 
     /** Checks what the annotations of a class promise, and warns of its use. */
     private List<DistributedLockedFault> checkAnnotations(Beans same, boolean isOff) {
-        BeanType bean = same.type();
-        List<DistributedLockedFault> found = new ArrayList<>(0);
         Set<String> callbacks = callbacks(same);
-        for (AnnotatedMethod method : same.methods()) {
-            Faults faults = new Faults(method);
+        List<DistributedLockedFault> found = Faults.of(same.methods(), (method, faults) -> {
             check.warnOfCallback(method, callbacks);
             if (!isOff) {
                 transactions.check(method, faults);
             }
-            check.checkAnnotation(method, bean.isByInterfaces(), faults);
-            found.addAll(faults.found());
-        }
+            check.checkAnnotation(method, same.isByInterfaces(), faults);
+        });
         if (found.isEmpty()) {
-            checked.add(bean.type());
+            checked.add(same.type());
         }
         // A class below the known one may have the fallback.
-        found.removeIf(fault -> !bean.isExact() && fault.attribute().equals(Fallback.ATTRIBUTE));
+        found.removeIf(fault -> !same.isExact() && fault.attribute().equals(Fallback.ATTRIBUTE));
         return found;
     }
 
@@ -362,7 +347,7 @@ public final class DistributedLockedValidator
             }
         }
         if (callbacks.remove(AbstractBeanDefinition.INFER_METHOD)) {
-            callbacks.add(ClassUtils.hasMethod(same.type().type(), "close") ? "close" : "shutdown");
+            callbacks.add(ClassUtils.hasMethod(same.type(), "close") ? "close" : "shutdown");
         }
         return callbacks;
     }
@@ -395,9 +380,7 @@ public final class DistributedLockedValidator
         if (definition.isSynthetic()
                 && definition.getDecoratedDefinition() == null
                 && (started || !beans.containsBeanDefinition(name))
-                && !woven
-                && hasAnnotatedMethods(type)
-                && !switchedOff.getAsBoolean()) {
+                && isToBeProxied(type)) {
             warnOfBare(
                     type,
                     "a definition of it, which is inside of another one or came after the start, is synthetic, and Spring"
@@ -433,11 +416,11 @@ public final class DistributedLockedValidator
     }
 
     private boolean isBare(@Nullable Object object) {
-        return object != null
-                && !woven
-                && !(object instanceof SpringProxy)
-                && hasAnnotatedMethods(object.getClass())
-                && !switchedOff.getAsBoolean();
+        return object != null && !(object instanceof SpringProxy) && isToBeProxied(object.getClass());
+    }
+
+    private boolean isToBeProxied(Class<?> type) {
+        return !woven && hasAnnotatedMethods(type) && !switchedOff.getAsBoolean();
     }
 
     private void warnOfBare(Class<?> type, String reason) {
@@ -494,11 +477,9 @@ public final class DistributedLockedValidator
             faults.addAll(checkTarget(bean, beanName));
             List<Pointcut> threads = ProxyCheck.threadsInside(proxy);
             if (!threads.isEmpty() && !switchedOff.getAsBoolean()) {
-                for (AnnotatedMethod method : annotatedMethods(AopProxyUtils.ultimateTargetClass(proxy))) {
-                    Faults thread = new Faults(method);
-                    ProxyCheck.checkThreads(method, threads, thread);
-                    faults.addAll(thread.found());
-                }
+                faults.addAll(Faults.of(
+                        annotatedMethods(AopProxyUtils.ultimateTargetClass(proxy)),
+                        (method, found) -> ProxyCheck.checkThreads(method, threads, found)));
             }
         }
         warnOfOpaque(bean, beanName);
@@ -513,11 +494,11 @@ public final class DistributedLockedValidator
     /** Looks at the object behind a proxy by interfaces, whose annotations the auto-proxy creator does not see. */
     private List<DistributedLockedFault> checkTarget(Object bean, String name) {
         Class<?> type = AopProxyUtils.ultimateTargetClass(bean);
-        if (woven || !AopUtils.isJdkDynamicProxy(bean) || !advisor.isCandidate(type) || switchedOff.getAsBoolean()) {
+        if (!AopUtils.isJdkDynamicProxy(bean) || !isToBeProxied(type)) {
             return List.of();
         }
         TargetSource source = proxies.unknownTarget(bean);
-        if (source != null && hasAnnotatedMethods(type)) {
+        if (source != null) {
             warnOfBare(
                     type,
                     "the bean '" + name + "' is a proxy by interfaces that gets its target from "
@@ -535,14 +516,12 @@ public final class DistributedLockedValidator
 
     /** Warns of a proxy into which nothing can look, and which the auto-proxy creator has not made for its class. */
     private void warnOfOpaque(Object bean, String name) {
-        if (!woven
-                && !(bean instanceof Advised)
+        if (!(bean instanceof Advised)
                 && bean instanceof DecoratingProxy proxy
                 && AopUtils.isJdkDynamicProxy(bean)
-                && hasAnnotatedMethods(proxy.getDecoratedClass())
+                && isToBeProxied(proxy.getDecoratedClass())
                 && !hasAnnotatedMethods(bean.getClass())
-                && !hasAnnotatedMethods(proxies.wasProxied(name))
-                && !switchedOff.getAsBoolean()) {
+                && !hasAnnotatedMethods(proxies.wasProxied(name))) {
             warnOfBare(
                     proxy.getDecoratedClass(),
                     "the bean '" + name + "' is an opaque proxy by interfaces, unless its target is a bean");
@@ -563,16 +542,12 @@ public final class DistributedLockedValidator
 
     /** Adds a fault to each method of a class that is called through the interfaces of something before it. */
     private static List<DistributedLockedFault> unlocked(Class<?> type, Object bean, String problem, String remedy) {
-        List<DistributedLockedFault> found = new ArrayList<>(0);
-        for (AnnotatedMethod method : annotatedMethods(type)) {
-            Faults faults = new Faults(method);
+        return Faults.of(annotatedMethods(type), (method, faults) -> {
             if (AnnotatedMethod.implementedBy(method.method(), type)
                     .anyMatch(declared -> declared.getDeclaringClass().isInstance(bean))) {
                 faults.add(problem, remedy);
             }
-            found.addAll(faults.found());
-        }
-        return found;
+        });
     }
 
     private boolean isSeenAtStart(String name) {
@@ -602,7 +577,7 @@ public final class DistributedLockedValidator
             Collection<AnnotatedMethod> methods = annotatedMethods(type);
             boolean isJdkProxy = AopUtils.isJdkDynamicProxy(bean);
             boolean isByInterfaces = AopUtils.isAopProxy(bean) ? isJdkProxy : proxies.isByInterfaces(name, type);
-            Beans made = new Beans(new BeanType(type, true, isByInterfaces), List.of(name), methods);
+            Beans made = new Beans(type, true, isByInterfaces, List.of(name), methods);
             // Only methods of its interfaces can be called on a proxy that has nothing else.
             if (woven || !isJdkProxy) {
                 found.addAll(checkCalls(bean, made, called));
@@ -623,25 +598,21 @@ public final class DistributedLockedValidator
     }
 
     private List<DistributedLockedFault> checkCalls(Object bean, Beans made, Class<?> called) {
-        BeanType known = made.type();
+        String name = made.names().get(0);
         boolean isBare = !woven
                 && !AopUtils.isAopProxy(bean)
-                && made.names().stream()
-                        .allMatch(name -> beans.containsBeanDefinition(name) && proxies.wasProxied(name) == null);
+                && beans.containsBeanDefinition(name)
+                && proxies.wasProxied(name) == null;
         List<AnnotatedMethod> methods = new ArrayList<>(annotatedMethods(called));
-        methods.removeIf(each -> each.declaration().getDeclaringClass().isAssignableFrom(known.type())
+        methods.removeIf(each -> each.declaration().getDeclaringClass().isAssignableFrom(made.type())
                 || isOfFragment(each.declaration().getDeclaringClass(), called));
         methods.addAll(made.methods());
-        List<DistributedLockedFault> found = new ArrayList<>(0);
-        for (AnnotatedMethod method : methods) {
-            Faults faults = new Faults(method);
-            check.checkCalls(method, known.isByInterfaces(), faults);
+        return Faults.of(methods, (method, faults) -> {
+            check.checkCalls(method, made.isByInterfaces(), faults);
             if (isBare && faults.isEmpty() && !switchedOff.getAsBoolean()) {
                 addUnproxied(made.names(), faults);
             }
-            found.addAll(faults.found());
-        }
-        return found;
+        });
     }
 
     /** Returns whether a proxy inherits an interface that another bean implements, to which it passes the calls. */
@@ -690,7 +661,7 @@ public final class DistributedLockedValidator
         }
     }
 
-    private @Nullable BeanType typeOf(String name) {
+    private @Nullable Beans typeOf(String name) {
         try {
             BeanDefinition definition = beans.getMergedBeanDefinition(name);
             boolean exists = beans.containsSingleton(name);
@@ -704,7 +675,13 @@ public final class DistributedLockedValidator
                             && !(definition instanceof AbstractBeanDefinition made
                                     && made.getInstanceSupplier() != null));
             boolean opaque = beans.isFactoryBean(name) || type.isInterface() || Proxy.isProxyClass(type);
-            return new BeanType(ClassUtils.getUserClass(type), exact && !opaque, proxies.isByInterfaces(name, type));
+            Class<?> own = ClassUtils.getUserClass(type);
+            return new Beans(
+                    own,
+                    exact && !opaque,
+                    proxies.isByInterfaces(name, type),
+                    new ArrayList<>(1),
+                    advisor.isCandidate(own) ? annotatedMethods(own) : List.of());
         } catch (RuntimeException | LinkageError unreadable) {
             log.debug("The type of bean '{}' could not be found", name, unreadable);
             return null;
@@ -733,8 +710,11 @@ public final class DistributedLockedValidator
         }
     }
 
-    /** The class of a bean; not exact where the bean may be of one below it. */
-    private record BeanType(Class<?> type, boolean isExact, boolean isByInterfaces) {}
-
-    private record Beans(BeanType type, List<String> names, Collection<AnnotatedMethod> methods) {}
+    /** Beans of a class; not exact where they may be of one below it. */
+    private record Beans(
+            Class<?> type,
+            boolean isExact,
+            boolean isByInterfaces,
+            List<String> names,
+            Collection<AnnotatedMethod> methods) {}
 }

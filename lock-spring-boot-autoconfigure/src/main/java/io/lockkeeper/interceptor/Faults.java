@@ -2,9 +2,11 @@
 package io.lockkeeper.interceptor;
 
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
+import java.util.function.BiConsumer;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
@@ -16,6 +18,18 @@ final class Faults {
 
     Faults(AnnotatedMethod method) {
         this.method = method;
+    }
+
+    /** Returns what a check finds wrong with methods. */
+    static List<DistributedLockedFault> of(
+            Collection<AnnotatedMethod> methods, BiConsumer<AnnotatedMethod, Faults> check) {
+        List<DistributedLockedFault> all = new ArrayList<>(0);
+        for (AnnotatedMethod each : methods) {
+            Faults faults = new Faults(each);
+            check.accept(each, faults);
+            all.addAll(faults.found);
+        }
+        return all;
     }
 
     void add(String problem, String remedy) {
