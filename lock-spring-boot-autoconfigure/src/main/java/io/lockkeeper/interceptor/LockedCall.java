@@ -301,34 +301,26 @@ final class LockedCall {
         // Asked first: who hears of the loss may wait for the work from then on.
         boolean isShared = isShared(work);
         watched.completeExceptionally(new LockLostException(lost));
-        if (isShared) {
-            return;
-        }
         // The work itself hears of the loss where it looks at its own future.
-        if (work instanceof CompletableFuture<?> future) {
-            end(() -> future.completeExceptionally(new LockLostException(lost)));
-        } else {
+        if (!isShared && work instanceof CompletableFuture<?> future) {
+            future.completeExceptionally(new LockLostException(lost));
+        } else if (!isShared) {
             cancel(work);
         }
     }
 
     private static void cancel(CompletionStage<?> stage) {
-        if (stage instanceof Future<?> work && !work.isDone() && !isShared(stage)) {
-            end(() -> work.cancel(true));
+        if (stage instanceof Future<?> work && !isShared(stage) && !work.isDone()) {
+            work.cancel(true);
         }
     }
 
-    /** Returns whether others wait for a stage, too, which one call does not end. */
+    /** Returns whether a stage is not for one call to end: others wait for it, too, or only its maker completes it. */
     private static boolean isShared(CompletionStage<?> stage) {
-        return stage instanceof CompletableFuture<?> future && future.getNumberOfDependents() > 1;
-    }
-
-    private static void end(Runnable ending) {
         try {
-            ending.run();
+            return stage instanceof CompletableFuture<?> future && future.getNumberOfDependents() > 1;
         } catch (UnsupportedOperationException minimal) {
-            // A stage that only its maker completes.
-            return;
+            return true;
         }
     }
 

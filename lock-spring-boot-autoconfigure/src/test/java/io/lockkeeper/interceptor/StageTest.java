@@ -157,7 +157,26 @@ class StageTest {
                 });
     }
 
+    @Test
+    void aStageThatOnlyItsMakerCompletesGoesOn() {
+        runner.run(context -> {
+            Shop shop = context.getBean(Shop.class);
+            CompletableFuture<String> read = new CompletableFuture<>();
+            CompletableFuture<String> lost = shop.readMinimal(read).toCompletableFuture();
+            LockedApplication.beginLoss(context.getBean(LockInspector.class), "shop");
+            assertThat(lost).failsWithin(SOON).withThrowableThat().withCauseInstanceOf(LockLostException.class);
+            CompletableFuture<String> cancelled = shop.readMinimal(read).toCompletableFuture();
+            assertThat(cancelled.cancel(true)).isTrue();
+            assertThat(read).isNotDone();
+        });
+    }
+
     static class Shop {
+
+        @DistributedLocked(name = "shop", mode = LockMode.READ, onLost = LossPolicy.INTERRUPT)
+        public CompletionStage<String> readMinimal(CompletableFuture<String> read) {
+            return read.minimalCompletionStage();
+        }
 
         @DistributedLocked(name = "shop", mode = LockMode.READ, onLost = LossPolicy.INTERRUPT)
         public CompletableFuture<String> readUntilLost(CompletableFuture<String> read) {
