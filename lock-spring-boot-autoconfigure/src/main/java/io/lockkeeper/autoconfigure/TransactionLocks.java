@@ -64,7 +64,7 @@ final class TransactionLocks implements TransactionSynchronization {
     private static final TransactionSynchronization ASKED = new TransactionSynchronization() {
         @Override
         public void afterCommit() {
-            ensureHeldOn();
+            ensureHeld();
         }
     };
 
@@ -90,9 +90,9 @@ final class TransactionLocks implements TransactionSynchronization {
     private TransactionLocks() {}
 
     static TransactionLocks ofThisThread() {
-        TransactionLocks known = find();
-        TransactionLocks locks = known == null ? new TransactionLocks() : known;
-        if (known == null) {
+        TransactionLocks locks = find();
+        if (locks == null) {
+            locks = new TransactionLocks();
             TransactionSynchronizationManager.registerSynchronization(locks);
         }
         return locks;
@@ -133,19 +133,14 @@ final class TransactionLocks implements TransactionSynchronization {
         }
     }
 
-    /** The transaction of this thread is about to commit; fails if it must not. More may be written in the commit. */
-    static void beforeCommit() {
-        ensureHeldOn();
+    /** Fails if the transaction of this thread must not commit. More may be written, and locked, in the commit. */
+    static void ensureHeld() {
         if (TransactionSynchronizationManager.isSynchronizationActive()) {
+            TransactionLocks locks = find();
+            if (locks != null) {
+                locks.beforeCommit(false);
+            }
             TransactionSynchronizationManager.registerSynchronization(ASKED);
-        }
-    }
-
-    /** Fails if a lock is lost that the transaction of this thread holds on. */
-    private static void ensureHeldOn() {
-        TransactionLocks locks = TransactionSynchronizationManager.isSynchronizationActive() ? find() : null;
-        if (locks != null) {
-            locks.beforeCommit(false);
         }
     }
 
@@ -308,7 +303,7 @@ final class TransactionLocks implements TransactionSynchronization {
         public void beforeCommit(TransactionExecution transaction) {
             CommitGuard.ensureHeld();
             if (!transaction.isNested()) {
-                TransactionLocks.beforeCommit();
+                TransactionLocks.ensureHeld();
             }
         }
     }
@@ -336,8 +331,7 @@ final class TransactionLocks implements TransactionSynchronization {
             try {
                 TransactionStatus status = TransactionAspectSupport.currentTransactionStatus();
                 if (status.isNewTransaction() || status.hasSavepoint()) {
-                    CommitGuard.ensureHeld();
-                    ensureHeldOn();
+                    TransactionGuard.INSTANCE.beforeCommit(status);
                 }
                 return false;
             } catch (NoTransactionException reactive) {

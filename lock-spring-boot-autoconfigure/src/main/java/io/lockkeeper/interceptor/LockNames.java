@@ -104,13 +104,13 @@ record LockNames(AnnotatedMethod owner, List<List<NamePart>> templates, Evaluati
         List<String> several = null;
         for (int i = 0; i < template.size(); i++) {
             NamePart part = template.get(i);
-            Object value = part.isLiteral() ? part.text() : value(template, part, call);
+            Object value = part.isLiteral() ? part.text() : value(part, call);
             boolean isSeveral = value instanceof Collection || ObjectUtils.isArray(value);
-            String text = isSeveral ? "" : part.isLiteral() ? part.text() : text(template, part, value);
+            String text = isSeveral ? "" : part.isLiteral() ? part.text() : text(part, value);
             if (!isSeveral && several == null) {
                 name = name.isEmpty() ? text : name.concat(text);
             } else {
-                List<String> endings = isSeveral ? texts(template, part, value) : List.of(text);
+                List<String> endings = isSeveral ? texts(part, value) : List.of(text);
                 several = (several == null ? Stream.of(name) : several.stream())
                         .flatMap(beginning -> endings.stream().map(beginning::concat))
                         .toList();
@@ -119,11 +119,11 @@ record LockNames(AnnotatedMethod owner, List<List<NamePart>> templates, Evaluati
         return several == null ? List.of(name) : several;
     }
 
-    private @Nullable Object value(List<NamePart> template, NamePart part, Root call) {
+    private @Nullable Object value(NamePart part, Root call) {
         try {
             return unwrapped(part.value(context, call));
         } catch (EvaluationException failure) {
-            throw wrong(template, part, "cannot be evaluated: " + failure.getMessage(), failure);
+            throw wrong(part, "cannot be evaluated: " + failure.getMessage(), failure);
         }
     }
 
@@ -140,21 +140,21 @@ record LockNames(AnnotatedMethod owner, List<List<NamePart>> templates, Evaluati
         return value;
     }
 
-    private List<String> texts(List<NamePart> template, NamePart part, @Nullable Object value) {
+    private List<String> texts(NamePart part, @Nullable Object value) {
         Object[] elements =
                 value instanceof Collection<?> collection ? collection.toArray() : ObjectUtils.toObjectArray(value);
         if (elements.length == 0) {
-            throw wrong(template, part, "is empty, and gives no lock name", null);
+            throw wrong(part, "is empty, and gives no lock name", null);
         }
         return Arrays.stream(elements)
-                .map(element -> text(template, part, unwrapped(element)))
+                .map(element -> text(part, unwrapped(element)))
                 .toList();
     }
 
-    private String text(List<NamePart> template, NamePart part, @Nullable Object value) {
+    private String text(NamePart part, @Nullable Object value) {
         String text = value == null ? null : value.toString();
         if (value == null || text == null || text.isBlank()) {
-            throw wrong(template, part, value == null ? "is null" : "is blank", null);
+            throw wrong(part, value == null ? "is null" : "is blank", null);
         }
         // Every call comes through here, mostly with a string, which is data whatever it looks like.
         if (value instanceof CharSequence) {
@@ -162,14 +162,12 @@ record LockNames(AnnotatedMethod owner, List<List<NamePart>> templates, Evaluati
         }
         if (hasNoOrder(value)) {
             throw wrong(
-                    template,
                     part,
                     "has its parts in no order that all machines share: name them one by one, or let it be sorted",
                     null);
         }
         if (text.indexOf('@') >= 0 && namesAnObject(value, text)) {
             throw wrong(
-                    template,
                     part,
                     "is or contains an object without a text of its own, which would be another lock on every machine:"
                             + " name a property of it (" + value.getClass() + ")",
@@ -209,20 +207,18 @@ record LockNames(AnnotatedMethod owner, List<List<NamePart>> templates, Evaluati
                         && owner.targetClass().getResource("/" + outermost.replace('.', '/') + ".class") != null);
     }
 
-    private IllegalArgumentException wrong(
-            List<NamePart> template, NamePart part, String problem, @Nullable Throwable cause) {
+    private IllegalArgumentException wrong(NamePart part, String problem, @Nullable Throwable cause) {
         return new IllegalArgumentException(
-                "Lock name '" + join(template, NamePart::text) + "' of " + owner + ": " + part.text() + " " + problem,
-                cause);
+                "Lock name '" + part.template() + "' of " + owner + ": " + part.text() + " " + problem, cause);
     }
 
-    /** A piece of a lock name: the text of an expression in <code>#{...}</code> with its meaning, or other text. */
-    record NamePart(String text, @Nullable SpelExpression expression, AtomicInteger interpreted) {
+    /** A piece of a template: the text of an expression in <code>#{...}</code> with its meaning, or other text. */
+    record NamePart(String text, @Nullable SpelExpression expression, String template, AtomicInteger interpreted) {
 
         private static final int CALLS_BEFORE_COMPILATION = NativeDetector.inNativeImage() ? 0 : 100;
 
-        NamePart(String text, @Nullable SpelExpression expression) {
-            this(text, expression, new AtomicInteger());
+        NamePart(String text, @Nullable SpelExpression expression, String template) {
+            this(text, expression, template, new AtomicInteger());
         }
 
         boolean isLiteral() {

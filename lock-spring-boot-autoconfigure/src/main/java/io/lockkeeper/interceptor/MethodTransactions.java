@@ -155,18 +155,20 @@ final class MethodTransactions {
     /** Returns the managers that commit whatever is lost, and at which transactions of one may end. */
     private List<Object> unguarded(Object manager) {
         ProxyCheck proxies = new ProxyCheck(beans);
-        return ends(manager, Collections.newSetFromMap(new IdentityHashMap<>()))
+        return ends(manager)
                 .filter(end -> !isTelling(end) && !isAsking(end) && !proxies.isMock(end))
                 .toList();
     }
 
     static List<Object> telling(Object manager) {
-        return ends(manager, Collections.newSetFromMap(new IdentityHashMap<>()))
-                .filter(MethodTransactions::isTelling)
-                .toList();
+        return ends(manager).filter(MethodTransactions::isTelling).toList();
     }
 
     /** Returns the managers at which transactions end: one that is asked, or those in its fields, at any depth. */
+    private static Stream<Object> ends(Object manager) {
+        return ends(manager, Collections.newSetFromMap(new IdentityHashMap<>()));
+    }
+
     private static Stream<Object> ends(Object manager, Set<Object> seen) {
         Object target = target(manager);
         if (isAsking(manager) || target == null) {
@@ -235,12 +237,7 @@ final class MethodTransactions {
     }
 
     private static boolean isAsking(Object manager) {
-        for (Object each = manager; each instanceof Advised proxy; each = AopProxyUtils.getSingletonTarget(each)) {
-            if (proxy.indexOf(CommitAdvice.INSTANCE) >= 0) {
-                return true;
-            }
-        }
-        return false;
+        return ProxyCheck.layers(manager).anyMatch(proxy -> proxy.indexOf(CommitAdvice.INSTANCE) >= 0);
     }
 
     static Object guarded(Object manager, Class<?> declared, ProxyCheck proxies) {

@@ -76,7 +76,7 @@ record NameParser(
         List<List<NamePart>> templates = new ArrayList<>(1);
         if (texts.length == 0) {
             String name = method.defaultName();
-            templates.add(List.of(new NamePart(name, null)));
+            templates.add(List.of(new NamePart(name, null, name)));
         }
         for (String text : texts) {
             String resolved = attributes.text(ATTRIBUTE, text, faults);
@@ -106,7 +106,7 @@ record NameParser(
                                 parsed instanceof CompositeStringExpression composite
                                         ? composite.getExpressions()
                                         : new Expression[] {parsed})
-                        .map(part -> part(part, parameters, faults))
+                        .map(part -> part(part, text, parameters, faults))
                         .toList();
                 checkLiterals(text, parts, parameters, faults);
             } catch (ParseException unreadable) {
@@ -120,14 +120,14 @@ record NameParser(
     }
 
     /** Checks an expression, and lets it read the parameters from the root of a call, which all else has in common. */
-    private NamePart part(Expression part, ParameterNames parameters, Faults faults) {
+    private NamePart part(Expression part, String template, ParameterNames parameters, Faults faults) {
         String source = part.getExpressionString();
         if (!(part instanceof SpelExpression written)) {
-            return new NamePart(source, null);
+            return new NamePart(source, null, template);
         }
         String text = "#{" + source + "}";
         new Check(text, parameters, beans, faults).checkValue(written.getAST(), true);
-        return new NamePart(text, parser.parseRaw(parameters.inRoot(source)));
+        return new NamePart(text, parser.parseRaw(parameters.inRoot(source)), template);
     }
 
     private static void checkLiterals(String text, List<NamePart> parts, ParameterNames parameters, Faults faults) {

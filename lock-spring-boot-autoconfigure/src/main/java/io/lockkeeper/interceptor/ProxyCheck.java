@@ -5,11 +5,11 @@ import io.lockkeeper.LockOperations;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.lang.reflect.Proxy;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletionStage;
+import java.util.stream.Stream;
 import org.aopalliance.aop.Advice;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.Advisor;
@@ -204,21 +204,21 @@ record ProxyCheck(ConfigurableListableBeanFactory beans) {
         return Objects.equals(product, null) ? null : product;
     }
 
+    /** Returns a proxy and those inside of it, the outermost first; nothing for what is no proxy. */
+    static Stream<Advised> layers(Object bean) {
+        return Stream.iterate(bean, Advised.class::isInstance, AopProxyUtils::getSingletonTarget)
+                .map(Advised.class::cast);
+    }
+
     /** Returns what hands bodies to other threads inside of the lock that a proxy puts around them. */
     static List<Pointcut> threadsInside(Advised proxy) {
-        List<Pointcut> inside = new ArrayList<>(0);
-        boolean isLocked = false;
-        for (Object each = proxy; each instanceof Advised layer; each = AopProxyUtils.getSingletonTarget(each)) {
-            for (Advisor advisor : layer.getAdvisors()) {
-                if (isLocked
-                        && advisor.getAdvice() instanceof AsyncExecutionInterceptor
-                        && advisor instanceof PointcutAdvisor async) {
-                    inside.add(async.getPointcut());
-                }
-                isLocked |= advisor instanceof DistributedLockedAdvisor;
-            }
-        }
-        return inside;
+        return layers(proxy)
+                .flatMap(layer -> Arrays.stream(layer.getAdvisors()))
+                .dropWhile(advisor -> !(advisor instanceof DistributedLockedAdvisor))
+                .filter(advisor ->
+                        advisor.getAdvice() instanceof AsyncExecutionInterceptor && advisor instanceof PointcutAdvisor)
+                .map(advisor -> ((PointcutAdvisor) advisor).getPointcut())
+                .toList();
     }
 
     /** Adds a fault where another thread runs a body inside of its lock, and the result does not tell of its end. */
