@@ -24,7 +24,6 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.aop.config.AopConfigUtils;
-import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.DisposableBean;
 import org.springframework.beans.factory.ListableBeanFactory;
@@ -66,8 +65,12 @@ final class LockConfigurations {
     private LockConfigurations() {}
 
     /** Returns whether the template is one that does not lock: a template of the application always locks. */
-    static boolean isSwitchedOff(BeanFactory beans) {
-        return beans.containsBean(Unlocked.NAME);
+    static boolean isSwitchedOff(ConfigurableListableBeanFactory beans) {
+        return beans.containsLocalBean(Unlocked.NAME)
+                || (beans.containsBean(Unlocked.NAME)
+                        && beans.getBeanNamesForType(LockOperations.class, true, false).length == 0
+                        && beans.getParentBeanFactory() instanceof ConfigurableListableBeanFactory above
+                        && isSwitchedOff(above));
     }
 
     /** Chooses by bound values, each of which may be written in several ways, and by the libraries that are there. */

@@ -159,6 +159,18 @@ class LockingSummaryTest {
     }
 
     @Test
+    void aTemplateOfAChildIsNamedThoughLockingIsSwitchedOffInTheParent() {
+        new ApplicationContextRunner()
+                .withConfiguration(AutoConfigurations.of(LockkeeperAutoConfiguration.class))
+                .withPropertyValues("lockkeeper.enabled=false")
+                .run(parent -> {
+                    assertThat(said(inMemory().withParent(parent)))
+                            .containsExactly(INSTEAD + "the memory of this process, lease 30s" + METHODS);
+                    assertThat(said(application.withParent(parent))).isEmpty();
+                });
+    }
+
+    @Test
     void aLazyTemplateOfAParentIsNamedAtItsFirstUseAndKeepsNoClosedChild() {
         try (AnnotationConfigApplicationContext parent = new AnnotationConfigApplicationContext();
                 LogRecorder log = new LogRecorder(LockkeeperAutoConfiguration.class)) {
