@@ -134,7 +134,7 @@ class LockHealthTest {
     @Test
     void aRenewalThatFailsAfterItsHoldWasReleasedCountsForNothing() {
         RenewalGate gate = new RenewalGate();
-        gate.in(runner).run(context -> {
+        gate.in(runner).withPropertyValues("lockkeeper.lease-time=6s").run(context -> {
             LockTemplate locks = context.getBean(LockTemplate.class);
             store.switchOff(Part.RENEWALS);
             LockLease lease = locks.acquire("x");
