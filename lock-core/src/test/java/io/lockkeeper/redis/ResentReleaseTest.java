@@ -157,6 +157,37 @@ class ResentReleaseTest {
         }
     }
 
+    /** The refusal of the copy that Lettuce sent by itself tells nothing of the first one, which ran. */
+    @Test
+    void isNoLossThoughAReplicaRefusedTheSecondCopy() throws Exception {
+        try (RedisServer server = RedisServer.start();
+                FaultProxy network = FaultProxy.inFrontOf(server)) {
+            RedisConnectionFactory direct = Connections.JEDIS.to(server.port());
+            RedisConnectionFactory faulty = Connections.LETTUCE.to(network.port());
+            try (LockTemplate other = template(direct, PATIENT);
+                    LockTemplate template = template(faulty, PATIENT)) {
+                Awaitility.await().ignoreExceptions().until(() -> template.tryRun("warm", lease -> {}));
+                LockLease lease = template.acquire("stock");
+                network.when(ScriptRequests.RELEASE).once().cutReply();
+                Fault second = network.when(ScriptRequests.RELEASE).once().hold();
+                Fault third = network.when(ScriptRequests.RELEASE).once().hold();
+                CompletableFuture<ReleaseResult> released = CompletableFuture.supplyAsync(lease::release);
+                second.awaitHits(1, PATIENCE);
+                Awaitility.await().until(() -> other.tryRun("stock", next -> {}));
+                server.command("REPLICAOF", "127.0.0.1", "1");
+                second.deliver();
+                third.awaitHits(1, PATIENCE);
+                server.command("REPLICAOF", "NO", "ONE");
+                third.deliver();
+
+                assertThat(released.get(10, TimeUnit.SECONDS)).isEqualTo(ReleaseResult.UNKNOWN);
+            } finally {
+                Connections.close(faulty);
+                Connections.close(direct);
+            }
+        }
+    }
+
     /** Loses a lock, and does something while the answer to its release is on its way. */
     private static void assertLoss(
             RedisConnectionFactory faulty, RedisServer server, FaultProxy network, ThrowingRunnable meanwhile)

@@ -260,6 +260,9 @@ public final class LettuceScripts implements ScriptRunner {
         private boolean ends;
         private int waits;
 
+        /** Whether a connection was lost since it was sent: a copy may have run that was not answered. */
+        private boolean mayHaveRun;
+
         Call(SharedConnection open, LuaScript script, List<byte[]> keys, List<byte[]> arguments) {
             this.open = open;
             this.script = script;
@@ -269,7 +272,7 @@ public final class LettuceScripts implements ScriptRunner {
 
         /** Sends the script's hash, or its text. */
         void send(CommandType type, String hashOrText) {
-            if (resets == 0) {
+            if (resets == 0 && !mayHaveRun) {
                 // A copy that was refused has not run; one that met the end of its connection may have.
                 lossesBefore = losses.get();
             }
@@ -292,6 +295,7 @@ public final class LettuceScripts implements ScriptRunner {
             if (failure == null) {
                 open.answered();
             }
+            mayHaveRun |= losses.get() != lossesBefore;
             if (Failures.says(failure, "NOSCRIPT")) {
                 // Refused before it ran, so it is safe to send again.
                 send(CommandType.EVAL, script.source());
@@ -301,7 +305,7 @@ public final class LettuceScripts implements ScriptRunner {
                 sendLater();
                 return false;
             }
-            boolean unknown = Failures.isNotHeld(reply) && losses.get() != lossesBefore;
+            boolean unknown = Failures.isNotHeld(reply) && mayHaveRun;
             return failure != null
                     ? end(null, Failures.at(script.name(), failure))
                     : unknown ? end(null, Failures.mayHaveRunBefore()) : end(reply, null);
