@@ -84,8 +84,11 @@ public final class LeaseManager implements LockManager {
             throw failure;
         }
         Runnable addThread = () -> {
-            commands.setMaximumPoolSize(commands.getMaximumPoolSize() + 1);
-            commands.setCorePoolSize(commands.getMaximumPoolSize());
+            // Of several that do this at once, one would set fewer threads than the core has, which throws.
+            synchronized (commands) {
+                commands.setMaximumPoolSize(commands.getMaximumPoolSize() + 1);
+                commands.setCorePoolSize(commands.getMaximumPoolSize());
+            }
         };
         return new LeaseManager(locks, addThread, () -> {
             scheduler.close();
