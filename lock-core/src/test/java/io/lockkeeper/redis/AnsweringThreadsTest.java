@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lockkeeper.store.StoredInstance;
 import io.lockkeeper.testing.Connections;
+import io.lockkeeper.testing.IgnoredMessages;
 import io.lockkeeper.testing.RedisServer;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;

@@ -21,6 +21,7 @@ import io.lockkeeper.store.ReleaseCommand;
 import io.lockkeeper.store.RenewCommand;
 import io.lockkeeper.store.StoredInstance;
 import io.lockkeeper.testing.Connections;
+import io.lockkeeper.testing.IgnoredMessages;
 import io.lockkeeper.testing.RedisCluster;
 import io.lockkeeper.testing.RedisServer;
 import java.time.Duration;

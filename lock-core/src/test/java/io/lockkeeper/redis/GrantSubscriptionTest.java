@@ -8,6 +8,7 @@ import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.testing.Connections;
 import io.lockkeeper.testing.FaultProxy;
+import io.lockkeeper.testing.IgnoredMessages;
 import io.lockkeeper.testing.RedisServer;
 import java.time.Duration;
 import java.time.Instant;

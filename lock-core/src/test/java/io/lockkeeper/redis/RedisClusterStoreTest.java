@@ -13,6 +13,7 @@ import io.lockkeeper.contract.RecordingListener;
 import io.lockkeeper.store.RenewCommand;
 import io.lockkeeper.store.StoredInstance;
 import io.lockkeeper.testing.Connections;
+import io.lockkeeper.testing.IgnoredMessages;
 import io.lockkeeper.testing.RedisCluster;
 import io.lockkeeper.testing.RedisServer;
 import java.time.Duration;

@@ -11,8 +11,8 @@ import io.lockkeeper.store.Grant;
 import io.lockkeeper.store.LockStore;
 import io.lockkeeper.store.ReleaseCommand;
 import io.lockkeeper.store.RenewCommand;
-import io.lockkeeper.store.StoreListener;
 import io.lockkeeper.store.StoredInstance;
+import io.lockkeeper.testing.IgnoredMessages;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -33,20 +33,11 @@ class UnconfirmedGrantsTest {
     @BeforeEach
     void grantToTheSecondOne() {
         StoredInstance instance = StoredInstance.ofThisProcess(FIRST.substring(0, 12), "test", "");
-        grantMillis = store.open(instance, Duration.ofSeconds(4), new StoreListener() {
+        grantMillis = store.open(instance, Duration.ofSeconds(4), new IgnoredMessages() {
                     @Override
                     public void granted(Grant grant) {
                         tokens.add(grant.firstToken());
                     }
-
-                    @Override
-                    public void revoked(String attempt) {}
-
-                    @Override
-                    public void freeIn(String attempt, long remainingMillis) {}
-
-                    @Override
-                    public void channelRestored() {}
                 })
                 .grantTime()
                 .toMillis();

@@ -5,10 +5,9 @@ import io.lockkeeper.memory.MemoryLockStore;
 import io.lockkeeper.store.AcquireCommand;
 import io.lockkeeper.store.ClaimMode;
 import io.lockkeeper.store.ClientIds;
-import io.lockkeeper.store.Grant;
 import io.lockkeeper.store.LockStore;
-import io.lockkeeper.store.StoreListener;
 import io.lockkeeper.store.StoredInstance;
+import io.lockkeeper.testing.IgnoredMessages;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -23,7 +22,7 @@ class WatchedStoreTest {
         String client = ClientIds.next();
         String holder = client + "00000001";
         try (LockStore store = new LockFaults().watch(new MemoryLockStore())) {
-            store.open(StoredInstance.ofThisProcess(client, "", ""), Duration.ofSeconds(10), new SilentListener() {
+            store.open(StoredInstance.ofThisProcess(client, "", ""), Duration.ofSeconds(10), new IgnoredMessages() {
                 @Override
                 public void awaited(String attempt) {
                     awaited.add(attempt);
@@ -37,20 +36,5 @@ class WatchedStoreTest {
 
     private static AcquireCommand command(String attempt, int tokens) {
         return new AcquireCommand(List.of("x"), attempt, ClaimMode.EXCLUSIVE, 10_000, true, tokens);
-    }
-
-    private static class SilentListener implements StoreListener {
-
-        @Override
-        public void granted(Grant grant) {}
-
-        @Override
-        public void revoked(String attempt) {}
-
-        @Override
-        public void freeIn(String attempt, long remainingMillis) {}
-
-        @Override
-        public void channelRestored() {}
     }
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-package io.lockkeeper.redis;
+package io.lockkeeper.testing;
 
 import io.lockkeeper.store.Grant;
 import io.lockkeeper.store.StoreListener;
 
 /** For a store whose messages do not matter to a test. */
-class IgnoredMessages implements StoreListener {
+public class IgnoredMessages implements StoreListener {
 
     @Override
     public void granted(Grant grant) {}
