@@ -24,7 +24,6 @@ final class Comparison implements AutoCloseable {
 
     private static final Duration PATIENCE = Duration.ofMinutes(5);
     private static final long COUNTED_MILLIS = 300;
-    private static final List<String> JVM = List.of("-Xmx256m", "-XX:+UseSerialGC");
 
     private final Options options;
     private final RedisServer redis = RedisServer.start();
@@ -131,7 +130,8 @@ final class Comparison implements AutoCloseable {
     private List<JavaProcess> workers(Peers peer, int count) {
         List<JavaProcess> own = workers.computeIfAbsent(peer, key -> new ArrayList<>());
         while (own.size() < count) {
-            JavaProcess worker = JavaProcess.start(JVM, Worker.class, peer.name(), "" + redis.port(), file.toString());
+            JavaProcess worker =
+                    WorkerLoop.start("256m", Worker.class, peer.name(), "" + redis.port(), file.toString());
             own.add(worker);
             worker.expect("ready", PATIENCE);
         }

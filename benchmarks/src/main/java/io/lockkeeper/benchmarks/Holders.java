@@ -3,7 +3,6 @@ package io.lockkeeper.benchmarks;
 
 import io.lockkeeper.testing.JavaProcess;
 import io.lockkeeper.testing.RedisServer;
-import java.util.List;
 import java.util.Locale;
 
 /** Who holds many locks. */
@@ -11,8 +10,6 @@ enum Holders {
     REDISSON,
     LOCKKEEPER_JEDIS,
     LOCKKEEPER_LETTUCE;
-
-    private static final List<String> JVM = List.of("-Xmx1g", "-XX:+UseSerialGC");
 
     ManyLocks open(int port, long leaseMillis) {
         return switch (this) {
@@ -28,7 +25,7 @@ enum Holders {
 
     /** Starts a JVM that holds no locks yet. */
     JavaProcess start(RedisServer redis, long leaseMillis) {
-        JavaProcess worker = JavaProcess.start(JVM, HoldingWorker.class, name(), "" + redis.port(), "" + leaseMillis);
+        JavaProcess worker = WorkerLoop.start("1g", HoldingWorker.class, name(), "" + redis.port(), "" + leaseMillis);
         WorkerLoop.awaitReady(worker);
         return worker;
     }

@@ -7,7 +7,6 @@ import io.lockkeeper.redis.RedisLockStore;
 import io.lockkeeper.testing.JavaProcess;
 import io.lockkeeper.testing.RedisServer;
 import java.time.Duration;
-import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
@@ -18,7 +17,6 @@ final class WaitingScale {
     static final int EACH_NAME = 100;
 
     private static final Duration HELD = Duration.ofHours(1);
-    private static final List<String> JVM = List.of("-Xmx1g", "-XX:+UseSerialGC");
     private static final long SETTLED_SECONDS = 3;
 
     private WaitingScale() {}
@@ -50,7 +48,7 @@ final class WaitingScale {
         int names = Math.max(1, waiters / EACH_NAME);
         try (RedisServer redis = RedisServer.start();
                 JavaProcess worker =
-                        JavaProcess.start(JVM, WaitingWorker.class, "" + redis.port(), "" + waiters, "" + names)) {
+                        WorkerLoop.start("1g", WaitingWorker.class, "" + redis.port(), "" + waiters, "" + names)) {
             RedisConnectionFactory connections = Connections.jedis(redis.port());
             try (LockTemplate holder = LockTemplate.builder(
                             new RedisLockStore(connections, RedisLockStore.Options.defaults()))

@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.function.LongUnaryOperator;
 
@@ -16,6 +17,16 @@ final class WorkerLoop {
     private static final Duration PATIENCE = Duration.ofMinutes(15);
 
     private WorkerLoop() {}
+
+    /**
+     * Starts a JVM with both compilers, as those of applications: the other JVMs of the tests, which live for seconds,
+     * have the quick one alone.
+     *
+     * @param heap its size, such as {@code 256m}
+     */
+    static JavaProcess start(String heap, Class<?> main, String... arguments) {
+        return JavaProcess.start(List.of("-XX:TieredStopAtLevel=4", "-Xmx" + heap), main, arguments);
+    }
 
     /** Answers until the input ends. */
     static void answer(Map<String, LongUnaryOperator> questions) throws IOException {
