@@ -6,6 +6,7 @@ import io.lockkeeper.ReleaseResult;
 import io.lockkeeper.store.AcquireCommand;
 import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.ClaimMode;
+import io.lockkeeper.store.CommandNotExecutedException;
 import io.lockkeeper.store.HandOverCommand;
 import io.lockkeeper.store.LockStore;
 import io.lockkeeper.store.ReleaseCommand;
@@ -382,7 +383,11 @@ final class ActionExecutor {
             @Nullable AcquireReply reply,
             @Nullable Throwable failure) {
         if (reply == null) {
-            on(lock, (known, now) -> known.failed(attempt, PendingAnswers.storeFailure(failure), now));
+            StoreException reason = PendingAnswers.storeFailure(failure);
+            if (reason instanceof CommandNotExecutedException) {
+                attempt.unanswered.decrementAndGet();
+            }
+            on(lock, (known, now) -> known.failed(attempt, reason, now));
             return;
         }
         attempt.unanswered.decrementAndGet();

@@ -5,6 +5,7 @@ import io.lockkeeper.LockListener;
 import io.lockkeeper.engine.AcquireAttempt.State;
 import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.ClaimMode;
+import io.lockkeeper.store.CommandNotExecutedException;
 import io.lockkeeper.store.Grant;
 import io.lockkeeper.store.StoreException;
 import io.lockkeeper.store.StoreNotReadyException;
@@ -288,10 +289,9 @@ final class LocalLock {
 
     /** The callers fail who hear of the store for the first time; those who waited before go on. */
     private void failedWithoutPlace(AcquireAttempt asked, StoreException failure, ClockReading now) {
-        boolean sent = !(failure instanceof StoreNotReadyException);
-        boolean first = asked.first && asked.isAsking();
-        end(asked, sent);
-        take(waiter -> (first && sent) || !waiter.waits()).forEach(waiter -> {
+        boolean fails = asked.first && asked.isAsking() && !(failure instanceof StoreNotReadyException);
+        end(asked, !(failure instanceof CommandNotExecutedException));
+        take(waiter -> fails || !waiter.waits()).forEach(waiter -> {
             waiter.failure = failure;
             decide(new LockAction.Fail(waiter, failure));
         });

@@ -16,6 +16,7 @@ import org.springframework.data.redis.connection.RedisClusterConfiguration;
 import org.springframework.data.redis.connection.RedisClusterConnection;
 import org.springframework.data.redis.connection.RedisClusterNode;
 import org.springframework.data.redis.connection.RedisConfiguration;
+import org.springframework.data.redis.connection.RedisConnection;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.RedisNode;
 import org.springframework.data.redis.connection.RedisSentinelConfiguration;
@@ -42,6 +43,13 @@ record Clients(RedisConnectionFactory factory, Duration limit) {
             own = JedisConnections.scripts((JedisConnectionFactory) factory, limit, timer);
         }
         return own == null ? general : own;
+    }
+
+    /** Has a connection made that Lettuce else makes, or takes out of its pool, for the first command. */
+    void open(RedisConnection connection) {
+        if (factory instanceof LettuceConnectionFactory) {
+            connection.getNativeConnection();
+        }
     }
 
     /** Returns what a factory of a known client was told of its servers; null: it is not known. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.redis;
 
+import io.lockkeeper.store.CommandNotExecutedException;
 import io.lockkeeper.store.StoreException;
 import java.time.Duration;
 import java.util.Arrays;
@@ -11,6 +12,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.core.NestedExceptionUtils;
@@ -44,20 +46,40 @@ public final class Failures {
                 : new StoreException("Redis failed at " + command + ": " + rootMessage(cause), cause);
     }
 
+    /** Returns a failure of a command of which no copy has run, nor will. */
+    public static StoreException notExecuted(String command, Throwable failure) {
+        StoreException known = at(command, failure);
+        return new CommandNotExecutedException(String.valueOf(known.getMessage()), known.getCause());
+    }
+
+    /** Returns a failure of what took more than one command, of which another one may have run. */
+    static Throwable inDoubt(Throwable failure) {
+        Throwable cause = failure instanceof CompletionException ? failure.getCause() : failure;
+        return cause instanceof CommandNotExecutedException
+                ? new StoreException(String.valueOf(cause.getMessage()), cause.getCause())
+                : failure;
+    }
+
     /** Returns the failure of a command to which no answer came in time. */
     public static StoreException silence(String command, Duration limit) {
         return new StoreException("Redis did not answer to " + command + " within " + limit.toMillis() + " ms", null);
     }
 
-    /** Fails the answer to a command after a while, unless it is there by then, and runs something after that. */
+    /** Fails the answer to a command after a while, unless it is there by then. */
+    public static void after(
+            Duration limit, ScheduledExecutorService timer, CompletableFuture<?> answer, String command) {
+        after(limit, timer, answer, () -> silence(command, limit), () -> {});
+    }
+
+    /** Fails an answer after a while, unless it is there by then, and runs something after that. */
     public static void after(
             Duration limit,
             ScheduledExecutorService timer,
             CompletableFuture<?> answer,
-            String command,
+            Supplier<StoreException> silence,
             Runnable onSilence) {
         Runnable end = () -> {
-            if (answer.completeExceptionally(silence(command, limit))) {
+            if (answer.completeExceptionally(silence.get())) {
                 onSilence.run();
             }
         };

@@ -23,6 +23,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiFunction;
 import java.util.function.Function;
@@ -293,6 +294,7 @@ final class RedisCommands implements AutoCloseable {
     private <T> CompletableFuture<T> call(
             String server, String what, Duration limit, Function<RedisConnection, @Nullable T> command) {
         CompletableFuture<T> result = new CompletableFuture<>();
+        AtomicBoolean given = new AtomicBoolean();
         try {
             if (closed) {
                 throw new RejectedExecutionException();
@@ -300,23 +302,42 @@ final class RedisCommands implements AutoCloseable {
             String name = ("lockkeeper-redis " + server).strip();
             Future<?> running = threads.computeIfAbsent(
                             server, unknown -> DaemonThreads.limited(name, THREADS_OF_A_SERVER))
-                    .submit(() -> run(result, what, command));
-            Failures.after(limit, timer, result, what, () -> running.cancel(true));
+                    .submit(() -> run(result, given, what, command));
+            Failures.after(
+                    limit,
+                    timer,
+                    result,
+                    () -> failure(given.getAndSet(true), what, Failures.silence(what, limit)),
+                    () -> running.cancel(true));
         } catch (RejectedExecutionException refusal) {
             result.completeExceptionally(Failures.closed());
         }
         return result;
     }
 
-    /** Runs a command, after a failover more than once: refused before it wrote anything, it is safe to send again. */
-    private <T> void run(CompletableFuture<T> result, String what, Function<RedisConnection, @Nullable T> command) {
+    private static StoreException failure(boolean mayRun, String what, Throwable failure) {
+        return mayRun ? Failures.at(what, failure) : Failures.notExecuted(what, failure);
+    }
+
+    /**
+     * Runs a command, after a failover more than once: refused before it wrote anything, it is safe to send again.
+     *
+     * @param given whether the client was given the command, or never will be, because its time is over
+     */
+    private <T> void run(
+            CompletableFuture<T> result,
+            AtomicBoolean given,
+            String what,
+            Function<RedisConnection, @Nullable T> command) {
         boolean goesOn = true;
         for (int refusals = 0; goesOn && !result.isDone(); refusals++) {
             try (RedisConnection connection = clients.factory().getConnection()) {
-                goesOn = !runs(result, command, connection, refusals);
+                clients.open(connection);
+                boolean isOver = given.getAndSet(true) && refusals == 0;
+                goesOn = !isOver && !runs(result, command, connection, refusals);
             } catch (RuntimeException | Error failure) {
                 goesOn = false;
-                result.completeExceptionally(Failures.at(what, failure));
+                result.completeExceptionally(failure(given.get(), what, failure));
             }
         }
     }

@@ -2,6 +2,7 @@
 package io.lockkeeper.redis;
 
 import io.lockkeeper.redis.RedisLockStore.Options;
+import io.lockkeeper.store.CommandNotExecutedException;
 import io.lockkeeper.store.DaemonThreads;
 import io.lockkeeper.store.StoreException;
 import io.lockkeeper.store.StoreListener;
@@ -155,7 +156,7 @@ final class RedisSession {
                         new StoreException("Redis is so slow that commands reach it after the command timeout", null));
             } else {
                 // The timer ends this: a thread that waits has a time for each command.
-                Failures.after(left, timer, last, script.name(), () -> {});
+                Failures.after(left, timer, last, script.name());
                 sendUntil(last, () -> once(script, lockNames, argv, 0));
             }
             return first.leavesMore() ? last.thenApply(done -> first) : last;
@@ -180,7 +181,8 @@ final class RedisSession {
         while (!answer.isDone()) {
             CompletableFuture<?> taken = send.get()
                     .handle((reply, failure) -> failure != null
-                            ? answer.completeExceptionally(failure)
+                            // The command before it may have taken something.
+                            ? answer.completeExceptionally(Failures.inDoubt(failure))
                             : isLast(reply) && answer.complete(reply));
             if (!taken.isDone()) {
                 taken.thenRun(() -> sendUntil(answer, send));
@@ -251,7 +253,7 @@ final class RedisSession {
     }
 
     private StoreException unusable(Throwable failure) {
-        return new StoreException(
+        return new CommandNotExecutedException(
                 "Redis cannot be used: " + Failures.rootMessage(failure) + ". " + advice(failure), failure);
     }
 

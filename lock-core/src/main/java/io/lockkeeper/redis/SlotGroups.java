@@ -86,12 +86,17 @@ record SlotGroups(RedisSession session) {
         if (command.names().size() == 1) {
             return eval(command);
         }
-        Acquired nothing = new Acquired(Long.MAX_VALUE, List.of());
-        CompletableFuture<AcquireReply> answer = inTurn(command, inOrder(command.names()), 0, nothing);
+        List<List<String>> groups = inOrder(command.names());
+        CompletableFuture<AcquireReply> answer = groups.size() == 1 ? eval(command) : inTurn(command, groups);
         // What was taken before the moving slot was met is asked for again, which is harmless.
         return answer.exceptionallyCompose(failure -> Failures.isOfMovingSlot(failure, command.names())
-                ? inTurn(command, command.names().stream().map(List::of).toList(), 0, nothing)
+                ? inTurn(command, command.names().stream().map(List::of).toList())
                 : answer);
+    }
+
+    private CompletableFuture<AcquireReply> inTurn(AcquireCommand command, List<List<String>> groups) {
+        return inTurn(command, groups, 0, new Acquired(Long.MAX_VALUE, List.of()))
+                .exceptionallyCompose(failure -> CompletableFuture.failedFuture(Failures.inDoubt(failure)));
     }
 
     private CompletableFuture<AcquireReply> eval(AcquireCommand command) {
@@ -116,13 +121,7 @@ record SlotGroups(RedisSession session) {
                 ? Math.max(command.leaseMillis(), Arguments.aliveMillis(session.traits))
                 : command.leaseMillis();
         AcquireCommand part = new AcquireCommand(
-                groups.get(next),
-                command.attempt(),
-                command.mode(),
-                leaseMillis,
-                command.queue(),
-                command.tokens(),
-                groups.size() == 1 ? command.waitNanos() : 0);
+                groups.get(next), command.attempt(), command.mode(), leaseMillis, command.queue(), command.tokens(), 0);
         return eval(part).thenCompose(reply -> {
             if (reply instanceof Acquired acquired) {
                 List<Long> tokens = Stream.concat(taken.firstTokens().stream(), acquired.firstTokens().stream())

@@ -16,8 +16,9 @@ import java.util.concurrent.CompletableFuture;
  * may be completed on the calling thread before the method returns, or later on any thread; the method itself blocks
  * only where the command says that the {@linkplain AcquireCommand#waitNanos() caller waits}, and as long as it waits. A
  * store that has never answered may fail an acquisition with a {@link StoreNotReadyException}; it is then asked again.
- * A command may run although it failed here, even later, and even twice; commands are idempotent for each attempt, and
- * one that arrives after the command timeout is refused by the store.
+ * A command may run although it failed here, even later, and even twice, unless it failed with a {@link
+ * CommandNotExecutedException}; commands are idempotent for each attempt, and one that arrives after the command
+ * timeout is refused by the store.
  *
  * <p>Its {@code toString()} says where the locks are kept, for people.
  */

@@ -16,6 +16,7 @@ import io.lockkeeper.engine.LockAction.Refuse;
 import io.lockkeeper.engine.LockAction.Retire;
 import io.lockkeeper.engine.LockAction.Watch;
 import io.lockkeeper.store.AcquireReply;
+import io.lockkeeper.store.CommandNotExecutedException;
 import io.lockkeeper.store.StoreNotReadyException;
 import java.time.Duration;
 import java.util.List;
@@ -374,6 +375,17 @@ class LocalLockAnswersTest {
         assertThat(fixture.dueIn()).isEqualTo(500);
         assertThat(fixture.pollDue()).containsExactly(new Ask(next));
         assertThat(fixture.acquired(200)).contains(grant(waiting, fixture.hold(), 200, Way.ANSWER));
+    }
+
+    @Test
+    void aQuestionThatWasNotExecutedFailsItsCallerAndNeedsNoRelease() {
+        PendingRequest caller = fixture.enters();
+        AcquireAttempt asked = fixture.asked();
+        CommandNotExecutedException refused = new CommandNotExecutedException("refused", null);
+
+        List<LockAction> actions = lock.failed(asked, refused, time.now());
+
+        assertThat(actions).containsExactly(new Forget(asked), new Fail(caller, refused), new Retire());
     }
 
     @Test

@@ -2,8 +2,10 @@
 package io.lockkeeper.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.lockkeeper.LockRequest;
+import io.lockkeeper.LockStoreException;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.testing.Connections;
 import io.lockkeeper.testing.RedisServer;
@@ -21,6 +23,8 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
 class ClosingTest {
 
     private static final Duration COMMAND_TIMEOUT = Duration.ofSeconds(1);
+
+    private static final Duration LONG_TIMEOUT = Duration.ofSeconds(10);
 
     /** What operations.md says of the end, and what a busy machine needs beside. */
     private static final Duration MOST = COMMAND_TIMEOUT.multipliedBy(4).plusMillis(800);
@@ -65,6 +69,25 @@ class ClosingTest {
     @EnumSource
     void takesFourCommandTimeoutsAtMostWhileRedisHangs(Connections driver) {
         assertThat(closing(driver, server::pause)).isLessThan(MOST);
+    }
+
+    /** What was not sent needs no release. */
+    @ParameterizedTest
+    @EnumSource
+    void doesNotWaitWhereThereIsNoConnection(Connections driver) {
+        server.kill();
+        RedisConnectionFactory connections = driver.to(server.port());
+        try {
+            RedisLockStore.Options options = RedisLockStore.Options.defaults().withCommandTimeout(LONG_TIMEOUT);
+            LockTemplate template = LockTemplate.builder(new RedisLockStore(connections, options))
+                    .build();
+            assertThatExceptionOfType(LockStoreException.class).isThrownBy(() -> template.tryAcquire("stock"));
+            long begin = System.nanoTime();
+            template.close();
+            assertThat(Duration.ofNanos(System.nanoTime() - begin)).isLessThan(LONG_TIMEOUT.dividedBy(2));
+        } finally {
+            Connections.close(connections);
+        }
     }
 
     @ParameterizedTest

@@ -4,7 +4,9 @@ package io.lockkeeper.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.lettuce.core.api.StatefulConnection;
 import io.lockkeeper.LockLease;
+import io.lockkeeper.LockStoreException;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.redis.replication.ReplicatedCommands.Acks;
 import io.lockkeeper.testing.RedisServer;
@@ -17,11 +19,14 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
+import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.springframework.data.redis.connection.RedisConnection;
 import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+import org.springframework.data.redis.connection.lettuce.LettucePoolingClientConfiguration;
 
 /** Scripts on the application's own connection of Lettuce, whatever becomes of that. */
 class LettuceDriverTest {
@@ -97,6 +102,65 @@ class LettuceDriverTest {
                             .map(template -> CompletableFuture.runAsync(template::close))
                             .toArray(CompletableFuture<?>[]::new))
                     .join();
+            factory.destroy();
+        }
+    }
+
+    /** A command that was refused leaves nothing behind for which closing would wait. */
+    @Test
+    void aTemplateThatWasRefusedByAReplicaClosesSoon() {
+        Duration timeout = Duration.ofSeconds(20);
+        LettuceConnectionFactory factory = factory(true);
+        try {
+            List<Duration> took = new ArrayList<>();
+            RedisLockStore.Options options = RedisLockStore.Options.defaults().withCommandTimeout(timeout);
+            for (int i = 0; i < 3; i++) {
+                LockTemplate template = LockTemplate.builder(new RedisLockStore(factory, options))
+                        .leaseTime(Duration.ofMinutes(1))
+                        .shutdownWait(Duration.ZERO)
+                        .build();
+                lockWorks(template);
+                server.command("REPLICAOF", "localhost", "1");
+                assertThatThrownBy(() -> template.acquire("stock")).hasMessageContaining("READONLY");
+                server.command("REPLICAOF", "NO", "ONE");
+                long begin = System.nanoTime();
+                template.close();
+                took.add(Duration.ofNanos(System.nanoTime() - begin));
+            }
+            assertThat(took).allSatisfy(time -> assertThat(time).isLessThan(timeout.dividedBy(2)));
+        } finally {
+            factory.destroy();
+        }
+    }
+
+    @Test
+    void aTemplateThatGotNoConnectionOfThePoolClosesSoon() {
+        Duration timeout = Duration.ofSeconds(4);
+        GenericObjectPoolConfig<StatefulConnection<?, ?>> pool = new GenericObjectPoolConfig<>();
+        LettuceConnectionFactory factory = new LettuceConnectionFactory(
+                new RedisStandaloneConfiguration("localhost", server.port()),
+                LettucePoolingClientConfiguration.builder().poolConfig(pool).build());
+        factory.setShareNativeConnection(false);
+        factory.afterPropertiesSet();
+        factory.start();
+        List<RedisConnection> taken = new ArrayList<>();
+        try {
+            RedisLockStore.Options options = RedisLockStore.Options.defaults().withCommandTimeout(timeout);
+            LockTemplate template = LockTemplate.builder(new RedisLockStore(factory, options))
+                    .shutdownWait(Duration.ZERO)
+                    .build();
+            lockWorks(template);
+            for (int i = 0; i < pool.getMaxTotal(); i++) {
+                taken.add(factory.getConnection());
+                taken.get(i).ping();
+            }
+            assertThatThrownBy(() -> template.acquire("stock")).isInstanceOf(LockStoreException.class);
+            long begin = System.nanoTime();
+            template.close();
+            // The description of the instance cannot be taken away; of the attempt there is nothing.
+            assertThat(Duration.ofNanos(System.nanoTime() - begin)).isLessThan(timeout.multipliedBy(2));
+        } finally {
+            taken.forEach(RedisConnection::close);
             factory.destroy();
         }
     }

@@ -2,11 +2,13 @@
 package io.lockkeeper.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.lockkeeper.LockLease;
 import io.lockkeeper.LockListener;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockStatus;
+import io.lockkeeper.LockStoreException;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.ReleaseResult;
 import io.lockkeeper.contract.RecordingListener;
@@ -24,15 +26,21 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.IntStream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.springframework.data.redis.RedisConnectionFailureException;
+import org.springframework.data.redis.connection.RedisClusterConfiguration;
+import org.springframework.data.redis.connection.RedisConnection;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
 
 /** Locks in a cluster of three masters. */
 @Timeout(30)
@@ -111,6 +119,44 @@ class RedisClusterStoreTest {
             assertThat(leases).allMatch(held -> held.release() == ReleaseResult.RELEASED);
             assertThat(events.events(LockListener.Lost.class)).isEmpty();
         }
+    }
+
+    /** A part of a command that was not sent must not be taken for the whole. */
+    @Test
+    void whatIsTakenGoesBackWhereALaterPartCannotBeSent() {
+        List<String> names = List.of("name 1", "name 2");
+        String first = "lockkeeper:lock:name 1";
+        assertThat(cluster.masterOf(first)).isNotSameAs(cluster.masterOf("lockkeeper:lock:name 2"));
+        AtomicBoolean armed = new AtomicBoolean();
+        JedisConnectionFactory connections =
+                new JedisConnectionFactory(new RedisClusterConfiguration(cluster.ports().stream()
+                        .map(port -> "127.0.0.1:" + port)
+                        .toList())) {
+                    @Override
+                    public RedisConnection getConnection() {
+                        if (armed.get() && !isFree(first) && armed.getAndSet(false)) {
+                            throw new RedisConnectionFailureException("no connection is left");
+                        }
+                        return super.getConnection();
+                    }
+                };
+        connections.afterPropertiesSet();
+        connections.start();
+        factories.add(connections);
+        try (LockTemplate template = LockTemplate.builder(
+                        new RedisLockStore(connections, RedisLockStore.Options.defaults()))
+                .build()) {
+            names.forEach(name -> template.run(name, lease -> {}));
+            armed.set(true);
+            assertThatExceptionOfType(LockStoreException.class)
+                    .isThrownBy(() -> template.acquire(LockRequest.of(names)))
+                    .withMessageContaining("no connection is left");
+            Awaitility.await().until(() -> isFree(first));
+        }
+    }
+
+    private static boolean isFree(String key) {
+        return "".equals(cluster.masterOf(key).owner(key));
     }
 
     @ParameterizedTest

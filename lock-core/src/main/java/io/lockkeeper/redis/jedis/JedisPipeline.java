@@ -383,7 +383,8 @@ final class JedisPipeline implements ScriptRunner {
 
     private void refuse() {
         for (Command next = waiting.poll(); next != null; next = waiting.poll()) {
-            next.fail(Failures.closed());
+            // A leader may just be sending it.
+            next.answer(Failures.closed());
             next.complete();
         }
     }
@@ -493,8 +494,10 @@ final class JedisPipeline implements ScriptRunner {
             return isOver();
         }
 
+        /** Fails it, on the thread that sends it: where each copy was refused before it ran, or none was sent, it says so. */
         private void fail(Throwable failure) {
-            answer(Failures.at(name, failure));
+            boolean mayRun = mayHaveRun || sends > 0;
+            answer(mayRun ? Failures.at(name, failure) : Failures.notExecuted(name, failure));
         }
 
         /** Takes what the server said, or a {@link StoreException}; only the first one counts. */

@@ -305,10 +305,14 @@ public final class LettuceScripts implements ScriptRunner {
                 sendLater();
                 return false;
             }
+            if (failure != null) {
+                boolean refused = Failures.isOfReplica(failure) && !mayHaveRun;
+                return end(
+                        null,
+                        refused ? Failures.notExecuted(script.name(), failure) : Failures.at(script.name(), failure));
+            }
             boolean unknown = Failures.isNotHeld(reply) && mayHaveRun;
-            return failure != null
-                    ? end(null, Failures.at(script.name(), failure))
-                    : unknown ? end(null, Failures.mayHaveRunBefore()) : end(reply, null);
+            return unknown ? end(null, Failures.mayHaveRunBefore()) : end(reply, null);
         }
 
         /** Returns whether it is sent once more, over the connection that is made anew. */

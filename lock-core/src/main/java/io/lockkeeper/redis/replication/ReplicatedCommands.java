@@ -80,7 +80,7 @@ public final class ReplicatedCommands implements ScriptRunner {
     public CompletableFuture<Object> eval(LuaScript script, List<byte[]> keys, List<byte[]> arguments, long waitNanos) {
         Command command = new Command(script, ScriptRunner.words(script, keys, arguments));
         return masterOf.apply(keys.get(0)).thenCompose(server -> {
-            Failures.after(limit, timer, command.result, script.name(), () -> {});
+            Failures.after(limit, timer, command.result, script.name());
             server(server).add(command);
             return command.result;
         });
@@ -170,11 +170,13 @@ public final class ReplicatedCommands implements ScriptRunner {
             if (batch.isEmpty()) {
                 return;
             }
+            boolean connected = false;
             try {
                 connection.connect();
+                connected = true;
                 run(batch);
             } catch (RuntimeException | Error failure) {
-                connectionFailed(batch, failure, connection.isConnected());
+                connectionFailed(batch, failure, connected);
             }
         }
 
@@ -186,13 +188,13 @@ public final class ReplicatedCommands implements ScriptRunner {
                 connection.close();
             }
             for (Command command : batch) {
+                command.mayHaveRun |= mayHaveRun;
                 if (failure instanceof StoreException || command.retried) {
-                    command.fail(failure);
+                    command.fail(command.mayHaveRun ? failure : Failures.notExecuted(command.script.name(), failure));
                 } else if (command.maySend(failure)) {
                     // The connection may have been lost long before. A script that ran already does no harm a second
                     // time.
                     command.retried = true;
-                    command.mayHaveRun |= mayHaveRun;
                     add(command);
                 }
             }
@@ -432,11 +434,11 @@ public final class ReplicatedCommands implements ScriptRunner {
                 disconnect();
             }
             factory = factory == null ? factories.get() : factory;
-            open = open == null ? factory.getConnection() : open;
-        }
-
-        final boolean isConnected() {
-            return open != null;
+            if (open == null) {
+                open = factory.getConnection();
+                // Before this, Lettuce has not connected.
+                open.getNativeConnection();
+            }
         }
 
         /** Not on a new connection: what was sent over another one counts for none of its replicas there. */

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.lockkeeper.redis.RedisNames;
+import io.lockkeeper.store.CommandNotExecutedException;
 import io.lockkeeper.store.DaemonThreads;
 import io.lockkeeper.store.StoreException;
 import io.lockkeeper.testing.Fault;
@@ -129,7 +130,7 @@ class JedisPipelineTest {
         server.command("REPLICAOF", "127.0.0.1", "1");
         assertThatExceptionOfType(CompletionException.class)
                 .isThrownBy(() -> pipeline.call(command("SET", "key", "value")).join())
-                .withCauseInstanceOf(StoreException.class)
+                .withCauseInstanceOf(CommandNotExecutedException.class)
                 .withMessageContaining("READONLY");
         server.command("REPLICAOF", "NO", "ONE");
         assertThat(ask("again")).isEqualTo(RedisNames.bytes("again"));
@@ -139,6 +140,50 @@ class JedisPipelineTest {
                 .singleElement()
                 .asString()
                 .contains(" user=" + USER + " ", " db=1 ");
+    }
+
+    @Test
+    void onlyWhatWasNeverSentIsSaidNotToHaveBeenExecuted() {
+        AtomicBoolean down = new AtomicBoolean();
+        pipeline = new JedisPipeline(
+                LIMIT,
+                () -> {
+                    if (down.get()) {
+                        throw new JedisConnectionException("refused");
+                    }
+                    return link(network.port());
+                },
+                new Reconnects(),
+                timer);
+        ask("first");
+        CompletableFuture<Object> sent = withoutAnswer(() -> down.set(true));
+        assertThat(failureOf(sent)).isExactlyInstanceOf(StoreException.class).hasMessageContaining("refused");
+        assertThat(failureOf(pipeline.call(command("ECHO", "second"))))
+                .isExactlyInstanceOf(CommandNotExecutedException.class)
+                .hasMessageContaining("refused");
+    }
+
+    @Test
+    void aRefusalSaysNothingOfAFirstCopyWithoutAnAnswer() {
+        ask("first");
+        CompletableFuture<Object> sent = withoutAnswer(() -> server.command("REPLICAOF", "127.0.0.1", "1"));
+        assertThat(failureOf(sent)).isExactlyInstanceOf(StoreException.class);
+    }
+
+    /** Sends a command whose answer is lost with the connection, after a change. */
+    private CompletableFuture<Object> withoutAnswer(Runnable change) {
+        Fault silent = network.when(RedisRequest.command("SET")).once().swallow();
+        CompletableFuture<Object> sent = pipeline.call(command("SET", "key", "value"));
+        silent.awaitHits(1, PATIENCE);
+        change.run();
+        network.disconnectClients();
+        return sent;
+    }
+
+    private static Throwable failureOf(CompletableFuture<?> call) {
+        return call.<Throwable>handle((reply, failure) -> failure)
+                .orTimeout(PATIENCE.toSeconds(), TimeUnit.SECONDS)
+                .join();
     }
 
     @Test
