@@ -25,8 +25,11 @@ elseif in_time and not lock and mode ~= 'R' and not several and lease == LEASE
   and redis.call('EXISTS', key) == 0 then
   redis.call('HSET', key, 'lock', '4O' .. mode .. clock .. clock .. '0000' .. sub(claim, 56, 60) .. '--------------------',
     'hold', '4H' .. me .. ' ' .. lease .. ' ' .. clock .. ' 000000000')
-  redis.call('PEXPIRE', key, LIFE)
-  return clock
+  if redis.pcall('PEXPIRE', key, LIFE) == 1 then
+    return clock
+  end
+  -- Its user may give keys no end: the whole script says so, and this one must not stay for ever.
+  redis.call('UNLINK', key)
 elseif state == '4O' and sub(claim, 34, 34) == '1' and not several and sub(lock, 45, 64) ~= me then
   hold = redis.call('HGET', key, 'hold')
   state = hold and sub(hold, 1, 2)

@@ -53,8 +53,10 @@ if in_time then
         -- It is the first write that a full server refuses: the whole script begins with one that it does not refuse.
         reply = nil
         break
-      elseif not lock then
-        redis.call('PEXPIRE', name, lease == LEASE and LIFE or lease + TOMBSTONE)
+      elseif not lock and redis.pcall('PEXPIRE', name, lease == LEASE and LIFE or lease + TOMBSTONE) ~= 1 then
+        redis.call('UNLINK', name)
+        reply = nil
+        break
       end
       reply = reply .. ' ' .. first
     end

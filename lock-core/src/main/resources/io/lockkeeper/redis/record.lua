@@ -256,7 +256,9 @@ local function save(record)
   if #delete > 2 then
     redis.call(unpack(delete))
   end
-  if record.emptied or not record.exists then
+  if (record.emptied or not record.exists) and redis.pcall('PEXPIRE', record.key, life) ~= 1 then
+    -- Its user may not: a key without an end must not stay.
+    redis.call('UNLINK', record.key)
     redis.call('PEXPIRE', record.key, life)
   end
   for _, message in ipairs(record.messages) do

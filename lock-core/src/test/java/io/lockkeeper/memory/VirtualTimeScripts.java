@@ -128,6 +128,7 @@ final class VirtualTimeScripts implements AutoCloseable {
         source = replaceOnce(source, "local MOST_DEAD = 32", "local MOST_DEAD = " + ModelRun.MOST, name)
                 .replace("redis.pcall('PUBLISH', ", "send(")
                 .replace("redis.call('PEXPIRE', ", "expire(")
+                .replace("redis.pcall('PEXPIRE', ", "expire(")
                 .replace("redis.call('PTTL', ", "life_of(");
         for (Map.Entry<String, String> constant : CONSTANTS.entrySet()) {
             source = replaceOnce(source, constant.getKey(), constant.getValue(), name);

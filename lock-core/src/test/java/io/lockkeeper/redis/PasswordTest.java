@@ -4,11 +4,15 @@ package io.lockkeeper.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import io.lockkeeper.LockMode;
+import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockStoreException;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.testing.Connections;
 import io.lockkeeper.testing.RedisServer;
 import io.lockkeeper.testing.RespConnection;
+import java.time.Duration;
+import java.util.List;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -86,6 +90,32 @@ class PasswordTest {
             } finally {
                 Connections.close(connections);
             }
+        }
+    }
+
+    /** What could not be given an end would stay for ever. */
+    @ParameterizedTest
+    @CsvSource({"JEDIS, 6.2", "JEDIS, 7.0", "LETTUCE, 7.0"})
+    void whoMayGiveKeysNoEndLeavesNone(Connections driver, String version) {
+        try (RedisServer server = RedisServer.startVersion(version)) {
+            server.command("ACL SETUSER locks on >secret ~* &* +@all -pexpire".split(" "));
+            RedisConnectionFactory connections = driver.to(server.port(), "locks", "secret");
+            try (LockTemplate template = LockTemplate.builder(
+                            new RedisLockStore(connections, RedisLockStore.Options.defaults()))
+                    .build()) {
+                for (LockRequest request : List.of(
+                        LockRequest.of("plain"),
+                        LockRequest.of("fixed").withLeaseTime(Duration.ofSeconds(20)),
+                        LockRequest.of("read").withMode(LockMode.READ),
+                        LockRequest.of("one", "other"))) {
+                    Awaitility.await().untilAsserted(() -> assertThatExceptionOfType(LockStoreException.class)
+                            .isThrownBy(() -> template.tryAcquire(request))
+                            .withMessageContaining("can't run this command"));
+                }
+            } finally {
+                Connections.close(connections);
+            }
+            assertThat(server.command("KEYS", "lockkeeper:lock:*")).isEqualTo(List.of());
         }
     }
 
