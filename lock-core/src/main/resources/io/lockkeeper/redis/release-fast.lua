@@ -24,7 +24,7 @@ if held then
   end
   held = state == '4H' or state == '4G'
 elseif state == '4R' and #lock == 64 and not several then
-  local all, now = redis.call('HGET', key, 'readers'), sub(clock, 1, 13)
+  local all, now = redis.call('HGET', key, 'readers') or '', sub(clock, 1, 13)
   local place = #all <= MOST * 34 and string.find(all, me, 1, true)
   local leaves = place and sub(all, place + 33, place + 33) ~= 'K' and sub(all, place + 20, place + 32) - now <= LEASE + 0
   for other = 21, leaves and #all or 0, 34 do

@@ -211,6 +211,13 @@ class FastPathTest {
     }
 
     @Test
+    void aRecordThatHasLostItsReadersHasNone() {
+        calls.acquire(B1, "R", LEASE, ALIVE, LEASE, 1, calls.micros());
+        server.command("HDEL", calls.key(), "readers");
+        assertThat(ScriptCalls.texts(calls.release(B1, 0, 0))).startsWith("NOT_HELD");
+    }
+
+    @Test
     void aPlaceIsWrittenWhenLittleOfItsTimeIsLeft() {
         acquire(A1, "X", true);
         server.resetStatistics();
