@@ -207,10 +207,10 @@ final class RedisSession {
         return TimeUnit.MICROSECONDS.toMillis(clocks.micros(commands.topology.serverOf(names.lock(lockName))));
     }
 
-    /** Returns the run ids of all servers; none before the first one has answered. Fails where none tells its id. */
+    /** Returns the run ids of all servers. Fails before the first one has answered, and where none tells its id. */
     CompletableFuture<Set<String>> serverIds() {
         if (!clocks.first().isKnown()) {
-            return CompletableFuture.completedFuture(Set.of());
+            return CompletableFuture.failedFuture(notReady(null));
         }
         return commands.info().thenApply(servers -> {
             Set<String> ids = servers.values().stream()

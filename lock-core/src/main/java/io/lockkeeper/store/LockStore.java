@@ -80,8 +80,8 @@ public interface LockStore extends AutoCloseable {
     }
 
     /**
-     * Returns ids of the servers that keep the locks, by which two stores are told to share one; none where they are
-     * not known, because a server did not answer yet. Fails where one that should tell does not.
+     * Returns ids of the servers that keep the locks, by which two stores are told to share one; none where they have
+     * no ids. Fails where they are not known, because no server has told its id yet.
      */
     default CompletableFuture<Set<String>> serverIds() {
         return CompletableFuture.completedFuture(Set.of());

@@ -1,21 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.testing;
 
-import io.lockkeeper.store.Grant;
 import io.lockkeeper.store.StoreListener;
 
 /** For a store whose messages do not matter to a test. */
 public class IgnoredMessages implements StoreListener {
 
     @Override
-    public void granted(Grant grant) {}
-
-    @Override
     public void revoked(String attempt) {}
-
-    @Override
-    public void freeIn(String attempt, long remainingMillis) {}
-
-    @Override
-    public void channelRestored() {}
 }

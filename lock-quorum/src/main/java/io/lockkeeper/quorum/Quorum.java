@@ -13,6 +13,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.ThreadPoolExecutor;
@@ -34,7 +35,7 @@ final class Quorum {
     private final Duration leaseTime;
 
     /** The longest time for which the engine may ask: the lease, and its own margin. */
-    private final long longestMillis;
+    final long longestMillis;
 
     final Map<String, Attempt> attempts = new ConcurrentHashMap<>();
     final FairnessWindow window = new FairnessWindow(System::nanoTime);
@@ -62,28 +63,19 @@ final class Quorum {
                 .toList();
     }
 
-    /** Returns an attempt with one more duty. */
-    Attempt begin(String id) {
+    /** Returns an attempt of which one more thing is to be done: a node's, or an acquisition. */
+    Attempt begin(String id, Object duty) {
         return attempts.compute(id, (key, known) -> {
             Attempt attempt = known == null ? new Attempt() : known;
-            attempt.duties++;
+            attempt.duties.add(duty);
             return attempt;
         });
     }
 
     /** Ends a duty, and forgets the attempt with the last one. */
-    void settle(String id) {
-        attempts.computeIfPresent(id, (key, attempt) -> --attempt.duties == 0 ? null : attempt);
-    }
-
-    /** Begins a duty that must not be cut off when the node is closed, and returns what ends it. */
-    Runnable beginAt(QuorumNode node, String id) {
-        begin(id);
-        node.duties.incrementAndGet();
-        return () -> {
-            settle(id);
-            node.duties.decrementAndGet();
-        };
+    void settle(String id, Object duty) {
+        attempts.computeIfPresent(
+                id, (key, attempt) -> attempt.duties.remove(duty) && attempt.duties.isEmpty() ? null : attempt);
     }
 
     /**
@@ -92,37 +84,32 @@ final class Quorum {
      */
     CompletableFuture<ReleaseReply> release(ReleaseCommand command) {
         Ending ending = ending(command);
-        begin(command.attempt()).ending.compareAndSet(null, ending);
-        List<Ballot<ReleaseReply>> replies = each(node -> release(node, ending));
-        settle(command.attempt());
-        return QuorumVote.decide(replies, vote -> vote.verdict(reply -> reply != ReleaseReply.NOT_HELD)
-                .map(held -> !held
-                        ? ReleaseReply.NOT_HELD
-                        : vote.answers().contains(ReleaseReply.RELEASED)
-                                ? ReleaseReply.RELEASED
-                                : ReleaseReply.ALREADY_RELEASED));
+        return QuorumVote.decide(
+                each(node -> release(node, ending)), vote -> vote.verdict(reply -> reply != ReleaseReply.NOT_HELD)
+                        .map(held -> !held
+                                ? ReleaseReply.NOT_HELD
+                                : vote.answers.contains(ReleaseReply.RELEASED)
+                                        ? ReleaseReply.RELEASED
+                                        : ReleaseReply.ALREADY_RELEASED));
     }
 
     /** Ends an attempt at one node: at once where it answers, in the background where it does not. */
     CompletableFuture<ReleaseReply> release(QuorumNode node, Ending ending) {
-        Runnable settled = beginAt(node, ending.attempt);
-        CompletableFuture<ReleaseReply> reply = node.ask(store -> store.release(ending.command()));
-        reply.whenComplete((answer, failure) -> {
+        ReleaseCommand command = ending.command();
+        begin(command.attempt(), node).ending.compareAndSet(null, ending);
+        return node.ask(store -> store.release(command)).whenComplete((answer, failure) -> {
             if (failure == null) {
-                settled.run();
+                settle(command.attempt(), node);
             } else {
-                node.releaseLater(ending, settled, this);
+                node.releaseLater(ending, this);
             }
         });
-        return reply;
     }
 
     /** Returns how an attempt ends by a command that is given now. */
     Ending ending(ReleaseCommand command) {
-        long now = System.nanoTime();
         long longest = TimeUnit.MILLISECONDS.toNanos(longestMillis) + 2 * commandTimeout.toNanos();
-        long kept = TimeUnit.MILLISECONDS.toNanos(command.keepMillis());
-        return new Ending(command.names(), command.attempt(), now + kept, now + longest);
+        return new Ending(command, System.nanoTime(), longest);
     }
 
     /** Returns the failure of a time after which a restarted node, which has forgotten the hold, is trusted again. */
@@ -142,30 +129,26 @@ final class Quorum {
     }
 
     /**
-     * How an attempt ends, at every node sooner or later. The locks stay taken until one moment, and nothing of the
-     * attempt, which is not renewed, can be left at any node after the other; both on the monotonic clock.
+     * How an attempt ends, at every node sooner or later: by a command that was given at a moment of the monotonic
+     * clock. When the longest time has passed since, nothing of the attempt, which is not renewed, is left at any node.
      */
-    record Ending(List<String> names, String attempt, long keptUntil, long until) {
-
-        boolean isOver() {
-            return System.nanoTime() - until >= 0;
-        }
+    record Ending(ReleaseCommand given, long atNanos, long longestNanos) {
 
         /**
          * Returns the release for a node that is told now. It keeps all tokens: which of them were used is known only
          * for the first of several locks, and a token that is never given out does no harm.
          */
         ReleaseCommand command() {
-            long keep = TimeUnit.NANOSECONDS.toMillis(Math.max(0, keptUntil - System.nanoTime()));
-            return new ReleaseCommand(names, attempt, 0, keep);
+            long since = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - atNanos);
+            return new ReleaseCommand(given.names(), given.attempt(), 0, Math.max(0, given.keepMillis() - since));
         }
     }
 
     /** One attempt of which some node may still take a lock, or has yet to be told the end. */
     static final class Attempt {
 
-        /** How many commands of it some node has not settled; guarded by the map of the quorum. */
-        int duties;
+        /** Whose commands are not settled: a node once for each. Changed under the map of the quorum. */
+        final List<Object> duties = new CopyOnWriteArrayList<>();
 
         /** How it ended, for good; null while it goes on. */
         final AtomicReference<@Nullable Ending> ending = new AtomicReference<>();
@@ -192,14 +175,11 @@ final class Quorum {
         /** Returns whether a lock may go on from one attempt to the next here; false: other instances come first. */
         boolean mayGoOn(String name, String attempt, String next) {
             long now = nanoTime.getAsLong();
-            Turn turn = turns.compute(
-                    name,
-                    (key, known) -> new Turn(next, known != null && known.attempt.equals(attempt) ? known.begun : now));
-            boolean may = now - turn.begun < LONGEST_NANOS;
-            if (!may) {
-                ended(name, next);
-            }
-            return may;
+            Turn turn = turns.compute(name, (key, known) -> {
+                long begun = known != null && known.attempt.equals(attempt) ? known.begun : now;
+                return now - begun < LONGEST_NANOS ? new Turn(next, begun) : null;
+            });
+            return turn != null;
         }
 
         /** Ends the window: the lock is not this instance's any more, if the attempt was the last that got it. */

@@ -41,14 +41,14 @@ final class QuorumAcquisition {
     QuorumAcquisition(AcquireCommand command, Quorum quorum) {
         this.command = command;
         this.quorum = quorum;
-        this.attempt = quorum.begin(command.attempt());
+        this.attempt = quorum.begin(command.attempt(), this);
     }
 
     /** Asks all nodes; the answer comes within a given time. */
     CompletableFuture<AcquireReply> start(long patienceNanos) {
         if (attempt.ending.get() != null) {
             // Its end is still being told: a lock that it got now would be taken away again.
-            quorum.settle(command.attempt());
+            quorum.settle(command.attempt(), this);
             return CompletableFuture.completedFuture(new AcquireReply.Ended());
         }
         replies = quorum.each(this::ask);
@@ -63,7 +63,8 @@ final class QuorumAcquisition {
         CompletableFuture<AcquireReply> confirmed = QuorumVote.decide(confirmations, this::rule);
         Future<?> timeout = quorum.later(
                 patienceNanos,
-                () -> Stream.of(replies, confirmations).flatMap(List::stream).forEach(Ballot::expire));
+                () -> Stream.of(replies, confirmations).flatMap(List::stream).forEach(ballot -> ballot.reply()
+                        .completeExceptionally(ballot.node().silence())));
         return granted.thenCompose(reply -> reply instanceof AcquireReply.Acquired ? confirmed : granted)
                 // Its owner may have released it meanwhile.
                 .thenApply(reply -> reply instanceof AcquireReply.Acquired && attempt.ending.get() != null
@@ -75,19 +76,19 @@ final class QuorumAcquisition {
                     if (!(reply instanceof AcquireReply.Acquired)) {
                         giveBack();
                     }
-                    quorum.settle(command.attempt());
+                    quorum.settle(command.attempt(), this);
                 });
     }
 
     private CompletableFuture<AcquireReply> ask(QuorumNode node) {
-        Runnable settled = quorum.beginAt(node, command.attempt());
+        quorum.begin(command.attempt(), node);
         return node.ask(store -> store.acquire(command))
                 .whenComplete((reply, failure) -> {
                     if (failure == null) {
-                        answered(node, reply, settled);
+                        answered(node, reply);
                     } else {
                         // The command may still be on its way, until the node refuses it as late.
-                        quorum.later(quorum.commandTimeout.toNanos(), () -> answered(node, UNKNOWN, settled));
+                        quorum.later(quorum.commandTimeout.toNanos(), () -> answered(node, UNKNOWN));
                     }
                 })
                 // The time-out ends the copy alone: what the node says after it is not lost.
@@ -95,12 +96,12 @@ final class QuorumAcquisition {
     }
 
     /** Gives back what comes after the end. */
-    private void answered(QuorumNode node, AcquireReply reply, Runnable settled) {
+    private void answered(QuorumNode node, AcquireReply reply) {
         Ending ending = attempt.ending.get();
         if (ending != null && reply instanceof AcquireReply.Acquired) {
             quorum.release(node, ending);
         }
-        settled.run();
+        quorum.settle(command.attempt(), node);
     }
 
     /** Has a grant confirmed; not one that comes when all is decided, unless it is for less than the whole lease. */
@@ -133,7 +134,7 @@ final class QuorumAcquisition {
     private Optional<AcquireReply> rule(QuorumVote<AcquireReply> vote) {
         List<AcquireReply.Acquired> grants =
                 answers(vote, AcquireReply.Acquired.class).toList();
-        if (grants.size() >= vote.majority()) {
+        if (grants.size() >= vote.majority) {
             List<Long> tokens = IntStream.range(0, command.names().size())
                     .mapToObj(i -> grants.stream()
                             .map(grant -> grant.firstTokens().get(i))
@@ -142,11 +143,11 @@ final class QuorumAcquisition {
                     .toList();
             return Optional.of(new AcquireReply.Acquired(command.leaseMillis(), tokens));
         }
-        boolean impossible = grants.size() + vote.open().size() < vote.majority();
+        boolean impossible = grants.size() + vote.outstanding.size() < vote.majority;
         if (impossible) {
             giveBack();
         }
-        return vote.isAnswered() && (impossible || vote.open().stream().allMatch(node -> node.silent))
+        return vote.isAnswered() && (impossible || vote.outstanding.stream().allMatch(node -> node.silent))
                 ? Optional.of(refusal(vote))
                 : Optional.empty();
     }
@@ -168,7 +169,7 @@ final class QuorumAcquisition {
     }
 
     private static <T extends AcquireReply> Stream<T> answers(QuorumVote<AcquireReply> vote, Class<T> type) {
-        return vote.answers().stream().filter(type::isInstance).map(type::cast);
+        return vote.answers.stream().filter(type::isInstance).map(type::cast);
     }
 
     /** Gives back at all nodes at once what there is or may come; one that said no has nothing of this attempt. */

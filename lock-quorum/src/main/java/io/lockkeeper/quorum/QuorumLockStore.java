@@ -5,7 +5,6 @@ import io.lockkeeper.store.AcquireCommand;
 import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.ClaimMode;
 import io.lockkeeper.store.DaemonThreads;
-import io.lockkeeper.store.Grant;
 import io.lockkeeper.store.HandOverCommand;
 import io.lockkeeper.store.HandOverReply;
 import io.lockkeeper.store.LockStore;
@@ -31,7 +30,6 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.function.Consumer;
-import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -58,7 +56,8 @@ public class QuorumLockStore implements LockStore {
     /** A waiting caller is not told when a lock is free, so it asks often. */
     private static final Duration POLL_INTERVAL = Duration.ofMillis(500);
 
-    private final List<QuorumNode> nodes;
+    private final ExecutorService threads = DaemonThreads.cached("lockkeeper-quorum");
+    private final List<QuorumNode> nodes = new ArrayList<>();
     private volatile @Nullable Quorum quorum;
 
     /**
@@ -78,10 +77,9 @@ public class QuorumLockStore implements LockStore {
         if (masters.stream().distinct().count() < count) {
             throw new IllegalArgumentException("The masters of a quorum must be distinct, but one is named twice");
         }
-        this.nodes = new ArrayList<>();
         for (LockStore master : masters) {
-            nodes.add(
-                    new QuorumNode(nodes.size() + 1, Objects.requireNonNull(master, "master must not be null"), nodes));
+            Objects.requireNonNull(master, "master must not be null");
+            nodes.add(new QuorumNode(nodes.size() + 1, master, nodes, threads));
         }
     }
 
@@ -100,32 +98,30 @@ public class QuorumLockStore implements LockStore {
         try {
             inParallel(nodes, node -> {
                 // Already by one master: a holder that stops too early does no harm. The rest is about queues.
-                StoreTraits own = node.store.open(instance, leaseTime, (Revocations) listener::revoked);
+                StoreTraits own = node.store.open(instance, leaseTime, attempt -> listener.revoked(attempt));
                 opened.put(node, own);
                 if (own.claims()) {
                     throw new IllegalArgumentException("The masters of a quorum do not wait for replicas: the majority"
                             + " takes their place. Set replica acks to 0");
                 }
             });
-            inParallel(nodes, QuorumNode::refuseTwin);
+            nodes.forEach(QuorumNode::refuseTwin);
         } catch (RuntimeException wrong) {
             inParallel(opened.keySet(), node -> node.store.close());
             throw wrong;
         }
-        Duration timeout = Collections.max(times(opened, StoreTraits::commandTimeout));
-        Duration grant = Collections.min(times(opened, StoreTraits::grantTime));
-        Duration poll = Collections.min(times(opened, StoreTraits::pollInterval));
+        Stream<Duration> polls = opened.values().stream().map(StoreTraits::pollInterval);
+        Duration poll = Stream.concat(polls, Stream.of(POLL_INTERVAL))
+                .min(Comparator.naturalOrder())
+                .orElseThrow();
+        Duration timeout = Collections.max(
+                opened.values().stream().map(StoreTraits::commandTimeout).toList());
         quorum = new Quorum(nodes, timeout, leaseTime);
-        return new StoreTraits(timeout, poll.compareTo(POLL_INTERVAL) < 0 ? poll : POLL_INTERVAL, grant, false);
-    }
-
-    private static List<Duration> times(Map<QuorumNode, StoreTraits> opened, Function<StoreTraits, Duration> time) {
-        return opened.values().stream().map(time).toList();
+        return new StoreTraits(timeout, poll, poll, false);
     }
 
     /** Does something with all nodes at once, because each may wait for its server; throws the first failure. */
-    private static void inParallel(Collection<QuorumNode> nodes, Consumer<QuorumNode> action) {
-        ExecutorService threads = DaemonThreads.cached("lockkeeper-quorum");
+    private void inParallel(Collection<QuorumNode> nodes, Consumer<QuorumNode> action) {
         try {
             CompletableFuture.allOf(nodes.stream()
                             .map(node -> CompletableFuture.runAsync(() -> action.accept(node), threads))
@@ -133,8 +129,6 @@ public class QuorumLockStore implements LockStore {
                     .join();
         } catch (CompletionException failure) {
             throw failure.getCause() instanceof RuntimeException known ? known : failure;
-        } finally {
-            threads.shutdown();
         }
     }
 
@@ -197,8 +191,7 @@ public class QuorumLockStore implements LockStore {
     public List<CompletableFuture<Boolean>> renew(List<RenewCommand> commands) {
         Quorum open = quorum();
         List<RenewCommand> allowed = commands.stream()
-                .filter(command ->
-                        open.tooLong("lease time", command.leaseMillis()).isEmpty())
+                .filter(command -> command.leaseMillis() <= open.longestMillis)
                 .toList();
         List<Iterator<CompletableFuture<Boolean>>> answers = nodes.stream()
                 .map(node -> node.askAll(allowed.size(), store -> store.renew(allowed))
@@ -239,16 +232,17 @@ public class QuorumLockStore implements LockStore {
     @Override
     public CompletableFuture<Boolean> revoke(String name) {
         return quorum().ask(store -> store.revoke(name), vote -> {
-            boolean taken = vote.answers().contains(true);
-            return vote.isAnswered() && (taken || vote.open().isEmpty()) ? Optional.of(taken) : Optional.empty();
+            boolean taken = vote.answers.contains(true);
+            return vote.isAnswered() && (taken || vote.outstanding.isEmpty()) ? Optional.of(taken) : Optional.empty();
         });
     }
 
     @Override
     public void close() {
         Quorum open = quorum;
-        if (open != null) {
-            inParallel(nodes, node -> node.close(open.commandTimeout));
+        if (open != null && !threads.isShutdown()) {
+            inParallel(nodes, node -> node.close(open));
+            threads.shutdown();
             open.timer.shutdownNow();
         }
     }
@@ -263,14 +257,13 @@ public class QuorumLockStore implements LockStore {
 
     /** Returns what any node has told, once a majority has answered. */
     private static <T> Optional<List<T>> union(QuorumVote<List<T>> vote, int limit) {
-        Stream<T> told = vote.answers().stream().flatMap(List::stream);
+        Stream<T> told = vote.answers.stream().flatMap(List::stream);
         return vote.isAnswered() ? Optional.of(told.distinct().limit(limit).toList()) : Optional.empty();
     }
 
     /** A lock is held by whom a majority knows as its holder, and is free where no attempt can be known to so many. */
     private static Optional<Optional<StoredLock>> known(QuorumVote<Optional<StoredLock>> vote) {
-        List<StoredLock> seen =
-                vote.answers().stream().flatMap(Optional::stream).toList();
+        List<StoredLock> seen = vote.answers.stream().flatMap(Optional::stream).toList();
         List<StoredLock> agreeing = seen.stream()
                 .filter(lock -> !lock.holders().isEmpty())
                 .collect(Collectors.groupingBy(StoredLock::holders))
@@ -278,8 +271,8 @@ public class QuorumLockStore implements LockStore {
                 .stream()
                 .max(Comparator.comparing(List::size))
                 .orElse(List.of());
-        if (agreeing.size() < vote.majority()) {
-            boolean free = agreeing.size() + vote.missing() < vote.majority();
+        if (agreeing.size() < vote.majority) {
+            boolean free = agreeing.size() + vote.nodes - vote.answers.size() < vote.majority;
             return free ? Optional.of(Optional.empty()) : Optional.empty();
         }
         StoredLock one = agreeing.get(0);
@@ -299,29 +292,12 @@ public class QuorumLockStore implements LockStore {
                 command.names(), command.attempt(), command.mode(), command.leaseMillis(), false, command.tokens());
     }
 
-    /** Returns for how many attempts something is still to be done at some master. */
-    int unsettled() {
-        return quorum().attempts.size();
-    }
-
-    private Quorum quorum() {
+    /** Returns the state of an open store. */
+    Quorum quorum() {
         Quorum open = quorum;
         if (open == null) {
             throw new IllegalStateException("This QuorumLockStore is not open: build a LockTemplate with it");
         }
         return open;
-    }
-
-    /** What a master tells the engine: nothing that is about attempts in a queue, where none of ours waits. */
-    private interface Revocations extends StoreListener {
-
-        @Override
-        default void granted(Grant grant) {}
-
-        @Override
-        default void freeIn(String attempt, long remainingMillis) {}
-
-        @Override
-        default void channelRestored() {}
     }
 }

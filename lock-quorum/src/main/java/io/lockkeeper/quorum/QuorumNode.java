@@ -5,23 +5,19 @@ import io.lockkeeper.quorum.Quorum.Ending;
 import io.lockkeeper.store.LockStore;
 import io.lockkeeper.store.StoreException;
 import io.lockkeeper.store.StoreNotReadyException;
-import java.time.Duration;
+import java.lang.System.Logger.Level;
 import java.util.ArrayDeque;
 import java.util.Collections;
-import java.util.Comparator;
 import java.util.Deque;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** One of the independent stores: asks it, notes whether it answers, and tells it the releases that it missed. */
@@ -42,27 +38,29 @@ final class QuorumNode {
     /** Whether it has ever answered. */
     private volatile boolean reached;
 
-    /** How much must have ended before the store may be closed. */
-    final AtomicInteger duties = new AtomicInteger();
-
     /**
      * Each is sent until the node answers or the hold has ended there by itself. The first is being sent, or waits for
      * that. Guarded by this.
      */
-    private final Deque<Pending> pending = new ArrayDeque<>();
+    private final Deque<Ending> pending = new ArrayDeque<>();
 
     /** All nodes, this one among them. */
     private final List<QuorumNode> nodes;
 
-    /** Whether the server is no other node's, without which no answer counts; null: they were not compared yet. */
-    private final AtomicReference<@Nullable CompletableFuture<?>> comparison = new AtomicReference<>();
+    private final Executor threads;
 
-    private record Pending(Ending ending, Runnable settled) {}
+    /** Succeeds if the server is no other node's, without which no answer counts. */
+    private volatile CompletableFuture<?> comparison =
+            CompletableFuture.failedFuture(new StoreException("not compared yet", null));
 
-    QuorumNode(int number, LockStore store, List<QuorumNode> nodes) {
+    /** What is said of a server that is another node's, too, for good. */
+    private volatile @Nullable String twin;
+
+    QuorumNode(int number, LockStore store, List<QuorumNode> nodes, Executor threads) {
         this.number = number;
         this.store = store;
         this.nodes = nodes;
+        this.threads = threads;
     }
 
     /** Asks the store, on a thread that does not wait: the nodes are asked at the same time. */
@@ -87,83 +85,63 @@ final class QuorumNode {
     }
 
     private <T> CompletableFuture<T> onceCompared(CompletableFuture<T> answer) {
-        return isCompared() ? answer : answer.thenCompose(reply -> compare().thenApply(same -> reply));
+        return isCompared() ? answer : answer.thenCompose(reply -> compared().thenApply(done -> reply));
     }
 
     private boolean isCompared() {
-        CompletableFuture<?> known = comparison.get();
-        return known != null && known.isDone() && !known.isCompletedExceptionally();
+        return comparison.isDone() && !comparison.isCompletedExceptionally();
+    }
+
+    /** Returns the comparison under way, or the one that succeeded; one that told nothing is followed by another. */
+    private synchronized CompletableFuture<?> compared() {
+        if (comparison.isCompletedExceptionally() && twin == null) {
+            comparison = CompletableFuture.runAsync(this::compare, threads);
+        }
+        return comparison;
     }
 
     /**
-     * Compares the servers behind the store with those of the other nodes; fails with an {@link
-     * IllegalArgumentException}, for good, if one is behind another node, too. Otherwise a failure is no result. A
-     * restarted server has another id: if this one tells the same before and after the others, it was not.
+     * Compares the servers behind the store with those of the nodes that have a vote; fails if one is the same. A
+     * restarted server has another id: if this one tells the same before and after the others, it was not. One at a
+     * time, so that of two nodes with the same server one has no vote.
      */
-    private CompletableFuture<?> compare() {
-        CompletableFuture<Object> mine = new CompletableFuture<>();
-        CompletableFuture<?> first = comparison.compareAndExchange(null, mine);
-        if (first != null) {
-            return first;
+    private void compare() {
+        synchronized (nodes) {
+            Set<String> own = store.serverIds().join();
+            Map<QuorumNode, CompletableFuture<Set<String>>> others = nodes.stream()
+                    .filter(QuorumNode::isCompared)
+                    .collect(Collectors.toMap(Function.identity(), QuorumNode::servers));
+            others.forEach((other, ids) -> {
+                if (!Collections.disjoint(own, ids.join())) {
+                    twin = "The masters of a quorum must be different servers, but master " + other.number + " ("
+                            + other.store + ") and master " + number + " (" + store + ") are the same one";
+                }
+            });
+            if (twin != null) {
+                log.log(reached ? Level.ERROR : Level.DEBUG, twin + ". Master " + number + " has no vote.");
+                throw new StoreException(twin, null);
+            }
+            if (!own.equals(store.serverIds().join())) {
+                throw new StoreException("it is not known yet whether this is the server of another master, too", null);
+            }
         }
-        store.serverIds()
-                .thenCompose(own -> others().thenCompose(
-                                others -> store.serverIds().thenAccept(again -> judge(own, others, again))))
-                .whenComplete((same, failure) -> {
-                    if (failure == null) {
-                        mine.complete(true);
-                        return;
-                    }
-                    if (!(failure.getCause() instanceof IllegalArgumentException)) {
-                        comparison.set(null);
-                    }
-                    mine.completeExceptionally(failure.getCause());
-                });
-        return mine;
+    }
+
+    /** Returns the servers behind the store. Where they are not told, they are compared before the next answer. */
+    private CompletableFuture<Set<String>> servers() {
+        CompletableFuture<Set<String>> ids = silent ? CompletableFuture.failedFuture(silence()) : store.serverIds();
+        return ids.exceptionally(failure -> {
+            comparison = CompletableFuture.failedFuture(failure);
+            return Set.of();
+        });
     }
 
     /** Compares for the first time, and throws if a server is behind another node, too. */
     void refuseTwin() {
-        if (compare().<@Nullable Throwable>handle((same, failure) -> failure).join()
-                instanceof IllegalArgumentException twin) {
-            throw twin;
+        compared().handle((done, failure) -> done).join();
+        if (twin != null) {
+            throw new IllegalArgumentException(twin);
         }
-    }
-
-    /** Asks the other nodes for their servers. One that does not answer is compared itself before its next answer. */
-    private CompletableFuture<Map<QuorumNode, Set<String>>> others() {
-        Map<QuorumNode, Set<String>> told = new ConcurrentHashMap<>();
-        return CompletableFuture.allOf(nodes.stream()
-                        .filter(node -> node != this)
-                        .map(node -> (node.silent
-                                        ? CompletableFuture.<Set<String>>failedFuture(node.silence())
-                                        : node.store.serverIds())
-                                .handle((ids, failure) ->
-                                        failure == null ? told.put(node, ids) : node.comparison.getAndSet(null)))
-                        .toArray(CompletableFuture<?>[]::new))
-                .thenApply(done -> told);
-    }
-
-    private void judge(Set<String> own, Map<QuorumNode, Set<String>> others, Set<String> again) {
-        if (!own.equals(again) || (own.isEmpty() && !reached)) {
-            throw new StoreException("it is not known yet whether this is the server of another master, too", null);
-        }
-        others.forEach((other, ids) -> {
-            // Of two that have no vote yet the first one gets it.
-            if (!Collections.disjoint(ids, own) && (other.number < number || other.isCompared())) {
-                String twin = Stream.of(this, other)
-                        .sorted(Comparator.comparing(node -> node.number))
-                        .map(node -> "master " + node.number + " (" + node.store + ")")
-                        .collect(Collectors.joining(
-                                " and ",
-                                "The masters of a quorum must be different servers, but ",
-                                " are the same one"));
-                if (reached) {
-                    log.log(System.Logger.Level.ERROR, twin + ". Master " + number + " has no vote.");
-                }
-                throw new IllegalArgumentException(twin);
-            }
-        });
     }
 
     private void note(@Nullable Throwable failure, long sent) {
@@ -184,15 +162,12 @@ final class QuorumNode {
 
     /** Says what went wrong here, for the person who operates the nodes. */
     String describe(Throwable failure) {
-        return "master " + number + ": "
-                + (failure instanceof StoreException || failure instanceof IllegalArgumentException
-                        ? failure.getMessage()
-                        : failure);
+        return "master " + number + ": " + (failure instanceof StoreException ? failure.getMessage() : failure);
     }
 
-    /** Takes over a release that failed, and says when the node has heard of it, or need not. */
-    synchronized void releaseLater(Ending ending, Runnable settled, Quorum quorum) {
-        pending.add(new Pending(ending, settled));
+    /** Takes over a release that failed, until the node has heard of it, or need not. */
+    synchronized void releaseLater(Ending ending, Quorum quorum) {
+        pending.add(ending);
         if (pending.size() == 1) {
             quorum.later(PAUSE_NANOS, () -> releaseNext(quorum));
         }
@@ -200,18 +175,18 @@ final class QuorumNode {
 
     /** Sends one after the other: a node that is away for long costs one command at a time. */
     private void releaseNext(Quorum quorum) {
-        Pending next;
+        Ending next;
         boolean needless;
         synchronized (this) {
             next = pending.element();
             // Where they are too many, the oldest one ends by itself soonest.
-            needless = next.ending.isOver() || pending.size() > MOST_PENDING;
+            needless = System.nanoTime() - next.atNanos() >= next.longestNanos() || pending.size() > MOST_PENDING;
         }
         CompletableFuture<?> told =
-                needless ? CompletableFuture.completedFuture(null) : ask(store -> store.release(next.ending.command()));
+                needless ? CompletableFuture.completedFuture(null) : ask(store -> store.release(next.command()));
         told.whenComplete((reply, failure) -> {
             if (failure == null) {
-                next.settled.run();
+                quorum.settle(next.given().attempt(), this);
             }
             synchronized (this) {
                 pending.remove();
@@ -227,9 +202,11 @@ final class QuorumNode {
     }
 
     /** Closes the store when nothing is to be done there any more; waits only for a node that answers. */
-    void close(Duration patience) {
-        long end = System.nanoTime() + patience.toNanos();
-        while (duties.get() > 0 && !silent && System.nanoTime() - end < 0) {
+    void close(Quorum quorum) {
+        long end = System.nanoTime() + quorum.commandTimeout.toNanos();
+        while (quorum.attempts.values().stream().anyMatch(attempt -> attempt.duties.contains(this))
+                && !silent
+                && System.nanoTime() - end < 0) {
             LockSupport.parkNanos(LOOK_NANOS);
         }
         store.close();

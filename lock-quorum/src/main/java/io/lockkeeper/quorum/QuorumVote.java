@@ -7,9 +7,9 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
@@ -17,35 +17,30 @@ import java.util.stream.Collectors;
 /** What the nodes have answered to one question by one moment. */
 final class QuorumVote<T> {
 
-    private final int nodes;
-    private final List<T> answers = new ArrayList<>();
-    private final List<QuorumNode> open = new ArrayList<>();
+    final int nodes;
+    final int majority;
+    final List<T> answers = new ArrayList<>();
+    final List<QuorumNode> outstanding = new ArrayList<>();
     private final Map<QuorumNode, Throwable> failures = new LinkedHashMap<>();
 
     /** The answer of one node, when it comes. */
-    record Ballot<T>(QuorumNode node, CompletableFuture<T> reply) {
-
-        /** Waits no longer. */
-        void expire() {
-            reply.completeExceptionally(node.silence());
-        }
-    }
+    record Ballot<T>(QuorumNode node, CompletableFuture<T> reply) {}
 
     private QuorumVote(List<Ballot<T>> ballots) {
         nodes = ballots.size();
+        majority = nodes / 2 + 1;
         for (Ballot<T> ballot : ballots) {
-            if (ballot.reply.isDone()) {
-                ballot.reply.whenComplete((answer, failure) -> {
-                    if (failure == null) {
-                        answers.add(answer);
-                    } else {
-                        Throwable cause = failure instanceof CompletionException ? failure.getCause() : null;
-                        failures.put(ballot.node, cause == null ? failure : cause);
-                    }
-                });
-            } else {
-                open.add(ballot.node);
+            if (!ballot.reply.isDone()) {
+                outstanding.add(ballot.node);
+                continue;
             }
+            ballot.reply.whenComplete((answer, failure) -> {
+                if (failure == null) {
+                    answers.add(answer);
+                } else {
+                    failures.put(ballot.node, Objects.requireNonNullElse(failure.getCause(), failure));
+                }
+            });
         }
     }
 
@@ -69,14 +64,14 @@ final class QuorumVote<T> {
         Optional<R> decided = rule.apply(this);
         if (decided.isPresent()) {
             decision.complete(decided.get());
-        } else if (open.isEmpty() || answers.size() + open.size() < majority()) {
+        } else if (outstanding.isEmpty() || answers.size() + outstanding.size() < majority) {
             decision.completeExceptionally(noMajority());
         }
     }
 
     /** Where nodes that have never been reached would do, a caller who waits may ask again: they may be there soon. */
     private StoreException noMajority() {
-        open.forEach(node -> failures.put(node, node.silence()));
+        outstanding.forEach(node -> failures.put(node, node.silence()));
         String message = failures.entrySet().stream()
                 .map(failure -> failure.getKey().describe(failure.getValue()))
                 .collect(Collectors.joining(
@@ -84,40 +79,22 @@ final class QuorumVote<T> {
         long notReady = failures.values().stream()
                 .filter(StoreNotReadyException.class::isInstance)
                 .count();
-        return notReady > 0 && answers.size() + notReady >= majority()
+        return notReady > 0 && answers.size() + notReady >= majority
                 ? new StoreNotReadyException(message, null)
                 : new StoreException(message, null);
     }
 
-    int majority() {
-        return nodes / 2 + 1;
-    }
-
-    List<T> answers() {
-        return answers;
-    }
-
     /** Returns whether a majority has answered, whatever it said. */
     boolean isAnswered() {
-        return answers.size() >= majority();
-    }
-
-    /** Returns the nodes that may still answer. */
-    List<QuorumNode> open() {
-        return open;
-    }
-
-    /** Returns how many have not answered, or never will. */
-    int missing() {
-        return nodes - answers.size();
+        return answers.size() >= majority;
     }
 
     /** Returns whether a majority says something; false: so many say something else that none can; empty: open. */
     Optional<Boolean> verdict(Predicate<T> opinion) {
         long agreeing = answers.stream().filter(opinion).count();
-        if (agreeing >= majority()) {
+        if (agreeing >= majority) {
             return Optional.of(true);
         }
-        return answers.size() - agreeing > nodes - majority() ? Optional.of(false) : Optional.empty();
+        return answers.size() - agreeing > nodes - majority ? Optional.of(false) : Optional.empty();
     }
 }

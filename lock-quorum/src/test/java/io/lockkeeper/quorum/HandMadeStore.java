@@ -17,9 +17,11 @@ import io.lockkeeper.store.StoredLock;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Predicate;
+import java.util.function.Supplier;
 
 /** A master whose every answer is in the hands of a test. */
 final class HandMadeStore implements LockStore {
@@ -36,6 +38,9 @@ final class HandMadeStore implements LockStore {
 
     /** Of which locks this master knows still, when it says that it has renewed. */
     Predicate<RenewCommand> renews = command -> true;
+
+    /** Which servers it says that it has. */
+    volatile Supplier<CompletableFuture<Set<String>>> servers = () -> CompletableFuture.completedFuture(Set.of());
 
     /** A command, and the answer to it. */
     record Question<C, R>(C command, CompletableFuture<R> answer) {
@@ -115,6 +120,11 @@ final class HandMadeStore implements LockStore {
     @Override
     public CompletableFuture<Boolean> revoke(String name) {
         return asked(revoked, name);
+    }
+
+    @Override
+    public CompletableFuture<Set<String>> serverIds() {
+        return servers.get();
     }
 
     @Override

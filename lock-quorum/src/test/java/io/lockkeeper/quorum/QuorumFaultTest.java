@@ -52,7 +52,7 @@ class QuorumFaultTest {
                     assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
                 }
             });
-            Awaitility.await().until(() -> store.unsettled() == 0);
+            Awaitility.await().until(() -> store.quorum().attempts.size() == 0);
             masters.awaitNoOwner(NAME);
         }
     }
@@ -100,7 +100,7 @@ class QuorumFaultTest {
                 Awaitility.await().until(() -> masters.owner(2, NAME).isEmpty());
             });
             masters.get(0).restart();
-            Awaitility.await().until(() -> store.unsettled() == 0);
+            Awaitility.await().until(() -> store.quorum().attempts.size() == 0);
             masters.awaitNoOwner(NAME);
             template.run(NAME, lease -> assertThat(lease.verify()).isTrue());
         }
@@ -184,7 +184,7 @@ class QuorumFaultTest {
                 assertThat(loser.tryAcquire(LockRequest.of(NAME).withWaitTime(Duration.ofMillis(100))))
                         .isEmpty();
                 masters.get(asleep).resume();
-                Awaitility.await().until(() -> refused.unsettled() == 0);
+                Awaitility.await().until(() -> refused.quorum().attempts.size() == 0);
                 assertThat(masters.owner(asleep, NAME)).isIn("", owner);
                 held.close();
                 masters.awaitNoOwner(NAME);

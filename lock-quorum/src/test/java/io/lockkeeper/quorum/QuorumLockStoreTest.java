@@ -104,7 +104,7 @@ class QuorumLockStoreTest {
             });
             last = now[0];
             assertThat(last).isGreaterThan(Math.max(before, ahead));
-            Awaitility.await().until(() -> store.unsettled() == 0);
+            Awaitility.await().until(() -> store.quorum().attempts.size() == 0);
         }
     }
 

@@ -43,7 +43,7 @@ class QuorumTokenTest {
                                 .isTrue();
                     }
                 });
-                Awaitility.await().until(() -> store.unsettled() == 0);
+                Awaitility.await().until(() -> store.quorum().attempts.size() == 0);
             }
             assertThat(tokens).isSorted().doesNotHaveDuplicates();
             assertThat(tokens.get(0)).isGreaterThan(ahead);

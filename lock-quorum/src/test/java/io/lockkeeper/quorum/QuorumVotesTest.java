@@ -20,8 +20,10 @@ import io.lockkeeper.store.StoredInstance;
 import io.lockkeeper.store.StoredLock;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -121,7 +123,7 @@ class QuorumVotesTest {
         c.grants(99, 99);
         assertThat(c.renewed).isEmpty();
         assertThat(c.released).isEmpty();
-        assertThat(quorum.unsettled()).isZero();
+        assertThat(quorum.quorum().attempts.size()).isZero();
     }
 
     @Test
@@ -136,7 +138,7 @@ class QuorumVotesTest {
         c.grants(5, 5);
         last(c.renewed).answer(true);
         assertThat(reply).isCompletedWithValue(new AcquireReply.Acquired(LEASE, List.of(11L, 21L)));
-        assertThat(quorum.unsettled()).isZero();
+        assertThat(quorum.quorum().attempts.size()).isZero();
     }
 
     @Test
@@ -190,6 +192,33 @@ class QuorumVotesTest {
     }
 
     @Test
+    void twoAddressesOfOneServerThatAreComparedAtTheSameTimeHaveOneVote() {
+        List<HandMadeStore> three = Stream.generate(HandMadeStore::new).limit(3).toList();
+        HandMadeStore first = three.get(0);
+        HandMadeStore twin = three.get(2);
+        three.forEach(store -> store.servers = () -> CompletableFuture.failedFuture(new StoreException("away", null)));
+        QuorumLockStore separate = new QuorumLockStore(three);
+        separate.open(StoredInstance.ofThisProcess("client000001", "test", ""), Duration.ofMillis(LEASE), a.listener);
+        CompletableFuture<AcquireReply> reply =
+                separate.acquire(new AcquireCommand(List.of("x"), ATTEMPT, ClaimMode.EXCLUSIVE, LEASE, true, 1));
+
+        CompletableFuture<Set<String>> known = CompletableFuture.completedFuture(Set.of("one"));
+        CompletableFuture<Set<String>> slow = new CompletableFuture<>();
+        Iterator<CompletableFuture<Set<String>>> told =
+                List.of(known, slow, known, known).iterator();
+        twin.servers = told::next;
+        twin.grants(10);
+        first.servers = () -> known;
+        first.grants(11);
+        slow.complete(Set.of("one"));
+        last(three.get(1).acquired).fail();
+        assertNoMajority(reply, "must be different servers", "master 2: the line is dead");
+        assertThat(three).allMatch(store -> store.renewed.isEmpty());
+        three.forEach(store -> store.released.forEach(HandMadeStore.Question::fail));
+        separate.close();
+    }
+
+    @Test
     void aMinorityGoesBackAtOnce() {
         CompletableFuture<AcquireReply> reply = acquire("x");
         a.grants(10);
@@ -234,7 +263,7 @@ class QuorumVotesTest {
         assertThat(c.released).hasSize(2);
         assertThat(acquire("x")).isCompletedWithValue(new AcquireReply.Ended());
         last(c.released).answer(ReleaseReply.RELEASED);
-        assertThat(quorum.unsettled()).isZero();
+        assertThat(quorum.quorum().attempts.size()).isZero();
     }
 
     @Test
@@ -245,10 +274,10 @@ class QuorumVotesTest {
         b.refuses("other");
         last(b.released).answer(ReleaseReply.NOT_HELD);
         last(c.released).answer(ReleaseReply.NOT_HELD);
-        assertThat(quorum.unsettled()).isEqualTo(1);
+        assertThat(quorum.quorum().attempts.size()).isEqualTo(1);
         Awaitility.await().until(() -> c.released.size() == 2);
         last(c.released).answer(ReleaseReply.RELEASED);
-        Awaitility.await().until(() -> quorum.unsettled() == 0);
+        Awaitility.await().until(() -> quorum.quorum().attempts.size() == 0);
     }
 
     @Test
@@ -264,7 +293,7 @@ class QuorumVotesTest {
         }
         Awaitility.await().until(() -> a.released.size() == 4);
         last(a.released).answer(ReleaseReply.RELEASED);
-        Awaitility.await().until(() -> quorum.unsettled() == 0);
+        Awaitility.await().until(() -> quorum.quorum().attempts.size() == 0);
     }
 
     @Test
@@ -347,7 +376,7 @@ class QuorumVotesTest {
         last(b.released).answer(ReleaseReply.RELEASED);
         assertThat(released).isCompletedWithValue(ReleaseReply.RELEASED);
         last(c.released).answer(ReleaseReply.NOT_HELD);
-        assertThat(quorum.unsettled()).isZero();
+        assertThat(quorum.quorum().attempts.size()).isZero();
 
         CompletableFuture<ReleaseReply> lost = release();
         last(a.released).answer(ReleaseReply.NOT_HELD);
