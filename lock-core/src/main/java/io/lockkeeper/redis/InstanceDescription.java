@@ -14,7 +14,9 @@ import java.util.regex.Pattern;
 /** The JSON text in which an instance describes itself to people who ask who holds a lock. */
 final class InstanceDescription {
 
-    private static final Pattern FIELD = Pattern.compile("\"(\\w+)\":(?:\"((?:[^\"\\\\]|\\\\.)*)\"|(\\d+))");
+    // Possessive, because a long text would take a stack frame for each character else.
+    private static final Pattern FIELD =
+            Pattern.compile("\"(\\w+)\":(?:\"([^\"\\\\]*+(?:\\\\.[^\"\\\\]*+)*+)\"|(\\d+))");
     private static final Pattern ESCAPE = Pattern.compile("\\\\(?:u([0-9a-fA-F]{4})|(.))");
 
     private static final Pattern UNSAFE = Pattern.compile("[\\x00-\\x1f\"\\\\]");

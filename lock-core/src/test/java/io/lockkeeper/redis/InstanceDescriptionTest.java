@@ -27,6 +27,13 @@ class InstanceDescriptionTest {
     }
 
     @Test
+    void aLongNameIsRead() {
+        String name = "shop \"1\" ".repeat(10_000);
+        StoredInstance instance = new StoredInstance("A1", name, "host", 42, SINCE, "shop");
+        assertThat(parse(InstanceDescription.toJson(instance))).contains(instance);
+    }
+
+    @Test
     void anInstanceOfAnEarlierSnapshotHasNoService() {
         assertThat(parse(
                         "{\"id\":\"A1\",\"application\":\"shop\",\"host\":\"\",\"pid\":1,\"since\":\"" + SINCE + "\"}"))
