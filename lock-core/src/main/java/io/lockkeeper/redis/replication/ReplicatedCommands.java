@@ -79,11 +79,16 @@ public final class ReplicatedCommands implements ScriptRunner {
     @Override
     public CompletableFuture<Object> eval(LuaScript script, List<byte[]> keys, List<byte[]> arguments, long waitNanos) {
         Command command = new Command(script, ScriptRunner.words(script, keys, arguments));
-        return masterOf.apply(keys.get(0)).thenCompose(server -> {
-            Failures.after(limit, timer, command.result, script.name());
-            server(server).add(command);
-            return command.result;
+        // Before the master is known: to ask for it takes time, too.
+        Failures.after(limit, timer, command.result, script.name());
+        masterOf.apply(keys.get(0)).whenComplete((server, failure) -> {
+            if (failure == null) {
+                server(server).add(command);
+            } else {
+                command.fail(Failures.notExecuted(script.name(), failure));
+            }
         });
+        return command.result;
     }
 
     private Master server(String name) {
