@@ -1,37 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.test;
 
-import io.lockkeeper.store.AcquireCommand;
-import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.Grant;
-import io.lockkeeper.store.GrantChannel;
-import io.lockkeeper.store.HandOverCommand;
-import io.lockkeeper.store.HandOverReply;
 import io.lockkeeper.store.LockStore;
-import io.lockkeeper.store.ReleaseCommand;
-import io.lockkeeper.store.ReleaseReply;
-import io.lockkeeper.store.RenewCommand;
 import io.lockkeeper.store.StoreException;
 import io.lockkeeper.store.StoreListener;
 import io.lockkeeper.store.StoreTraits;
 import io.lockkeeper.store.StoredInstance;
-import io.lockkeeper.store.StoredLock;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.aopalliance.intercept.MethodInterceptor;
+import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.aop.support.AopUtils;
 
-/** A store that does what another one does, as long as nothing fails. */
-final class FaultyLockStore implements LockStore {
+/** What a watched store goes through: each method reaches the real one, as long as nothing fails. */
+final class FaultyLockStore implements MethodInterceptor {
 
     /** What does not work. */
     enum Failing {
@@ -53,12 +43,12 @@ final class FaultyLockStore implements LockStore {
         this.make = make;
     }
 
-    FaultyLockStore over(LockStore store) {
+    LockStore over(LockStore store) {
         if (real != null) {
             throw new IllegalStateException("These LockFaults watch a store already: one LockFaults for each template");
         }
         real = store;
-        return this;
+        return ProxyFactory.getProxy(LockStore.class, this);
     }
 
     /** Returns the store that does the work. */
@@ -89,7 +79,35 @@ final class FaultyLockStore implements LockStore {
     }
 
     @Override
-    public StoreTraits open(StoredInstance instance, Duration leaseTime, StoreListener listener) {
+    public @Nullable Object invoke(MethodInvocation call) throws Throwable {
+        Object[] arguments = call.getArguments();
+        switch (call.getMethod().getName()) {
+            case "open" -> {
+                return open((StoredInstance) arguments[0], (Duration) arguments[1], (StoreListener) arguments[2]);
+            }
+            case "renew" -> {
+                if (failing.stream().anyMatch(part -> part != Failing.WAITS)) {
+                    return Stream.generate(this::failure)
+                            .limit(((List<?>) arguments[0]).size())
+                            .toList();
+                }
+            }
+            case "permitsWaiting" -> {
+                if (failing.contains(Failing.WAITS)) {
+                    return false;
+                }
+            }
+            case "close" -> failing.clear();
+            default -> {
+                if (isDown() && call.getMethod().getReturnType() == CompletableFuture.class) {
+                    return failure();
+                }
+            }
+        }
+        return AopUtils.invokeJoinpointUsingReflection(real(), call.getMethod(), arguments);
+    }
+
+    private StoreTraits open(StoredInstance instance, Duration leaseTime, StoreListener listener) {
         StoreTraits traits = real().open(instance, leaseTime, unlessDown(listener));
         commandTimeout = traits.commandTimeout();
         if (!traits.queues()) {
@@ -104,81 +122,6 @@ final class FaultyLockStore implements LockStore {
                         && Arrays.stream(message.getArguments()).anyMatch(Grant.class::isInstance)
                 ? null
                 : AopUtils.invokeJoinpointUsingReflection(listener, message.getMethod(), message.getArguments()));
-    }
-
-    @Override
-    public CompletableFuture<AcquireReply> acquire(AcquireCommand command) {
-        return unlessDown(() -> real().acquire(command));
-    }
-
-    @Override
-    public CompletableFuture<HandOverReply> handOver(HandOverCommand command) {
-        return unlessDown(() -> real().handOver(command));
-    }
-
-    @Override
-    public CompletableFuture<ReleaseReply> release(ReleaseCommand command) {
-        return unlessDown(() -> real().release(command));
-    }
-
-    @Override
-    public List<CompletableFuture<Boolean>> renew(List<RenewCommand> commands) {
-        if (failing.stream().anyMatch(part -> part != Failing.WAITS)) {
-            List<CompletableFuture<Boolean>> failures = new ArrayList<>();
-            commands.forEach(command -> failures.add(failure()));
-            return failures;
-        }
-        return real().renew(commands);
-    }
-
-    @Override
-    public CompletableFuture<Optional<StoredLock>> inspect(String name) {
-        return unlessDown(() -> real().inspect(name));
-    }
-
-    @Override
-    public CompletableFuture<List<String>> find(String pattern, int limit) {
-        return unlessDown(() -> real().find(pattern, limit));
-    }
-
-    @Override
-    public CompletableFuture<List<StoredInstance>> instances(List<String> clientIds) {
-        return unlessDown(() -> real().instances(clientIds));
-    }
-
-    @Override
-    public CompletableFuture<Boolean> revoke(String name) {
-        return unlessDown(() -> real().revoke(name));
-    }
-
-    @Override
-    public long currentTimeMillis(String name) {
-        return real().currentTimeMillis(name);
-    }
-
-    @Override
-    public boolean permitsWaiting() {
-        return !failing.contains(Failing.WAITS);
-    }
-
-    @Override
-    public GrantChannel grantChannel() {
-        return real().grantChannel();
-    }
-
-    @Override
-    public String toString() {
-        return String.valueOf(real);
-    }
-
-    @Override
-    public void close() {
-        failing.clear();
-        real().close();
-    }
-
-    private <T> CompletableFuture<T> unlessDown(Supplier<CompletableFuture<T>> command) {
-        return isDown() ? failure() : command.get();
     }
 
     private boolean isDown() {
