@@ -81,8 +81,13 @@ class LocksWebExtension {
     /** Takes a lock away from its holder. Breaks mutual exclusion until the holder has heard of it. */
     @DeleteOperation
     public WebEndpointResponse<Object> forceReleaseNamed(
-            Text name, @org.springframework.lang.Nullable String template) {
-        return answer(null, () -> endpoint.release(name.only(), template));
+            @org.springframework.lang.Nullable Text name, @org.springframework.lang.Nullable String template) {
+        return answer(null, () -> {
+            if (name == null) {
+                throw LocksEndpoint.refused("Give the name of the lock, as the parameter name or in the path");
+            }
+            return endpoint.release(name.only(), template);
+        });
     }
 
     @DeleteOperation

@@ -185,6 +185,18 @@ class LocksOverHttpTest {
 
     @ParameterizedTest
     @EnumSource(mode = Mode.EXCLUDE, names = "NONE")
+    void aReleaseWithoutANameIsRefusedWithTheReason(WebApplicationType type) throws Exception {
+        for (String address : List.of("", "?template=lockTemplate", "?name=")) {
+            HttpResponse<String> answer = request(shop(type), "DELETE", address, null);
+            assertThat(answer.statusCode()).as(address).isEqualTo(400);
+            assertThat(JsonPath.<String>read(answer.body(), "$.reason"))
+                    .as(address)
+                    .contains("name");
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(mode = Mode.EXCLUDE, names = "NONE")
     void otherParametersBesideANameInThePathAreReadAsTheyWereSent(WebApplicationType type) throws Exception {
         String body = request(shop(type), "GET", "/m//n?template=a%20%C3%A4%2Bb%25", null)
                 .body();
