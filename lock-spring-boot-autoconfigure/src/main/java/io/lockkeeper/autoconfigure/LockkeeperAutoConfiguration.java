@@ -12,6 +12,7 @@ import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
+import org.springframework.boot.context.properties.ConfigurationPropertiesBindHandlerAdvisor;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
@@ -41,8 +42,8 @@ public final class LockkeeperAutoConfiguration {
 
     @Bean
     @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
-    static UnitlessTimes lockkeeperUnitlessTimes(Environment environment) {
-        return new UnitlessTimes(environment);
+    static ConfigurationPropertiesBindHandlerAdvisor lockkeeperPropertiesCheck(Environment environment) {
+        return handler -> LockkeeperProperties.Check.after(handler, environment);
     }
 
     @Bean

@@ -2,13 +2,20 @@
 package io.lockkeeper.autoconfigure;
 
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.springframework.boot.context.properties.ConfigurationProperties;
+import org.springframework.boot.context.properties.bind.BindHandler;
+import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.boot.context.properties.bind.Name;
+import org.springframework.boot.context.properties.bind.validation.ValidationBindHandler;
+import org.springframework.core.env.Environment;
 import org.springframework.util.StringUtils;
 import org.springframework.validation.BindingResult;
 import org.springframework.validation.Errors;
@@ -48,8 +55,7 @@ public record LockkeeperProperties(
         @DefaultValue Handover handover,
         @DefaultValue Shutdown shutdown,
         @Nullable String instanceName,
-        @DefaultValue Redis redis)
-        implements Validator {
+        @DefaultValue Redis redis) {
 
     private static final String NO_REPLICAS = "0";
     private static final Duration LONGEST_COMMAND = Duration.ofSeconds(2);
@@ -63,16 +69,6 @@ public record LockkeeperProperties(
 
     private static @Nullable String orNull(@Nullable String text) {
         return StringUtils.hasText(text) ? text.strip() : null;
-    }
-
-    @Override
-    public boolean supports(Class<?> type) {
-        return type == LockkeeperProperties.class;
-    }
-
-    @Override
-    public void validate(Object target, Errors errors) {
-        new Check((LockkeeperProperties) target, errors).check();
     }
 
     /** Returns the command timeout, which follows from the lease unless it is set. */
@@ -174,8 +170,13 @@ public record LockkeeperProperties(
      */
     public record Quorum(@DefaultValue List<String> nodes) {}
 
-    /** Finds nonsense in the properties, and says of each what to change. */
-    record Check(LockkeeperProperties properties, Errors errors) {
+    /**
+     * Finds nonsense in the properties, and says of each what to change; warns of times that make sense, but are written
+     * without a unit.
+     */
+    record Check(LockkeeperProperties properties, Errors errors, Binder written, List<String> unitless) {
+
+        private static final Logger log = LoggerFactory.getLogger(LockkeeperAutoConfiguration.class);
 
         private static final int MAX_PASSES = 9_999;
 
@@ -185,7 +186,15 @@ public record LockkeeperProperties(
         private static final String NOT_WITH_QUORUM =
                 "does not go together with lockkeeper.redis.quorum.nodes: remove one of them";
 
-        void check() {
+        /** Returns a handler that checks the properties when they are bound. */
+        static BindHandler after(BindHandler next, Environment environment) {
+            return new ValidationBindHandler(
+                    next, Validator.forInstanceOf(LockkeeperProperties.class, (properties, errors) -> new Check(
+                                    properties, errors, Binder.get(environment), new ArrayList<>())
+                            .check()));
+        }
+
+        private void check() {
             Duration lease = properties.leaseTime();
             Redis redis = properties.redis();
             String prefix = properties.keyPrefix();
@@ -203,18 +212,32 @@ public record LockkeeperProperties(
             atLeast("handover.max-time", handover.maxTime(), 0, "choose a time such as 50ms");
             notForEver("handover.max-time", handover.maxTime());
             atLeast("shutdown.wait", properties.shutdown().waitTime(), 0, "choose 0 not to wait");
-            // Also where it is not set: a tombstone may be shorter than what follows from the lease.
-            Duration command = properties.commandTimeout();
             atLeast("redis.command-timeout", redis.commandTimeout(), 1, "choose a time such as 2s");
-            atMost("redis.command-timeout", command, lease.dividedBy(3), "a third of lockkeeper.lease-time");
-            atMost("redis.command-timeout", command, redis.tombstoneTime(), "lockkeeper.redis.tombstone-time");
+            atMost(
+                    "redis.command-timeout",
+                    redis.commandTimeout(),
+                    lease.dividedBy(3),
+                    "a third of lockkeeper.lease-time");
             atLeast("redis.grant-time", redis.grantTime(), 300, "choose a time such as 3s");
             atMost("redis.grant-time", redis.grantTime(), lease, "lockkeeper.lease-time");
             atLeast("redis.poll-interval", redis.pollInterval(), 1, "choose a time such as 5s");
             atMost("redis.poll-interval", redis.pollInterval(), lease, "lockkeeper.lease-time");
-            atLeast("redis.tombstone-time", redis.tombstoneTime(), 1, "choose a time such as 30s");
+            // Where it is not set, it follows from the lease.
+            Duration command = properties.commandTimeout();
+            if (command.compareTo(LONGEST) <= 0) {
+                atLeast(
+                        "redis.tombstone-time",
+                        redis.tombstoneTime(),
+                        command,
+                        "be at least lockkeeper.redis.command-timeout, which is " + command.toMillis() + "ms",
+                        "lengthen it, or shorten that");
+            }
+            notForEver("redis.tombstone-time", redis.tombstoneTime());
             atLeast("redis.replica-ack-timeout", redis.replicaAckTimeout(), 1, "choose a time such as 500ms");
             checkReplication(redis);
+            if (!errors.hasErrors()) {
+                unitless.forEach(log::warn);
+            }
         }
 
         private void checkReplication(Redis redis) {
@@ -242,15 +265,22 @@ public record LockkeeperProperties(
         }
 
         private void atLeast(String property, @Nullable Duration time, int millis, String advice) {
-            if (time != null && time.compareTo(Duration.ofMillis(millis)) < 0) {
-                String limit = millis == 0 ? "not be negative" : "be " + millis + "ms or more";
-                // Nothing tells whether a unit was written, so what is said is true in both cases.
-                long written = time.isNegative() ? 0 : time.toMillis();
-                String unit = "; " + written + " without a unit is " + written + " ms, write " + written + "s";
-                reject(true, property, time, "must " + limit + ": " + advice + (written == 0 ? "" : unit));
-            }
+            String limit = millis == 0 ? "not be negative" : "be " + millis + "ms or more";
+            atLeast(property, time, Duration.ofMillis(millis), limit, advice);
             if (millis > 0) {
                 notForEver(property, time);
+            }
+        }
+
+        private void atLeast(String property, @Nullable Duration time, Duration least, String limit, String advice) {
+            String name = "lockkeeper." + property;
+            String text = written.bind(name, String.class).orElse("");
+            boolean isUnitless = text.matches("\\+?0*[1-9]\\d*");
+            String unit = text + " without a unit is " + text + " ms, write " + text + "s";
+            if (time != null && time.compareTo(least) < 0) {
+                reject(true, property, time, "must " + limit + ": " + advice + (isUnitless ? "; " + unit : ""));
+            } else if (isUnitless) {
+                unitless.add(name + ": " + unit + ", or " + text + "ms if that is meant");
             }
         }
 

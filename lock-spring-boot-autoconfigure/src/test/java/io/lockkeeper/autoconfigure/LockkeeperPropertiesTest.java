@@ -79,6 +79,8 @@ class LockkeeperPropertiesTest {
                 "lease-time | P-100000000000D | must be 1000ms or more: it is renewed every third of it",
                 "handover.max-time | P100000000000D | must be at most 100 years: shorten it",
                 "redis.grant-time | P100000000000D | must be at most 100 years: shorten it",
+                "redis.command-timeout | P100000000000D | must be at most 100 years: shorten it",
+                "redis.tombstone-time | P100000000000D | must be at most 100 years: shorten it",
                 "retry-delay | 0 | must be 1ms or more: choose a delay such as 100ms",
                 "handover.max-passes | -1 | must be between 0 and 9999",
                 "handover.max-time | -1ms | must not be negative",
@@ -88,8 +90,9 @@ class LockkeeperPropertiesTest {
                 "redis.grant-time | 299ms | must be 300ms or more",
                 "redis.grant-time | 31s | must be at most lockkeeper.lease-time, which is 30000ms",
                 "redis.poll-interval | 31s | must be at most lockkeeper.lease-time, which is 30000ms: shorten it",
-                "redis.tombstone-time | 0 | must be 1ms or more",
-                "redis.tombstone-time | -1s | must be 1ms or more",
+                "redis.tombstone-time | 0 | must be at least lockkeeper.redis.command-timeout, which is 2000ms: lengthen it",
+                "redis.tombstone-time | -1s | must be at least lockkeeper.redis.command-timeout, which is 2000ms",
+                "redis.tombstone-time | 30 | must be at least lockkeeper.redis.command-timeout, which is 2000ms: lengthen it, or shorten that; 30 without a unit is 30 ms, write 30s",
                 "redis.replica-acks | most | must be a number of replicas or all: choose 0 to wait for none",
                 "redis.replica-ack-timeout | 0 | must be 1ms or more",
                 "redis.quorum.nodes | redis://a,redis://b | must name three or more masters, and an odd number of them: there are 2",
@@ -110,6 +113,23 @@ class LockkeeperPropertiesTest {
                     .contains("Value: ")
                     .contains("Reason: " + sentence);
         });
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "lease-time, 500ms",
+        "lease-time, PT0.5S",
+        "lease-time, 0s",
+        "redis.grant-time, +3ms",
+        "redis.tombstone-time, 0s",
+        "redis.tombstone-time, 1500ms"
+    })
+    void aTimeWithAUnitIsNotSaidToHaveNoneAndIsTheOnlyOneThatIsBlamed(String property, String value) {
+        runner.withPropertyValues("lockkeeper." + property + "=" + value)
+                .run(context -> assertThat(describe(context.getStartupFailure()))
+                        .contains("Property: lockkeeper." + property, "Value: ")
+                        .doesNotContain("without a unit")
+                        .containsOnlyOnce("Property: "));
     }
 
     @Test
@@ -133,13 +153,19 @@ class LockkeeperPropertiesTest {
     }
 
     @Test
-    void theCommandTimeoutFitsIntoAShortTombstoneAlsoWhereItIsNotSet() {
+    void aTombstoneIsNotShorterThanACommandAlsoWhereThatTimeIsNotSet() {
         runner.withPropertyValues("lockkeeper.redis.tombstone-time=1s")
                 .run(context -> assertThat(describe(context.getStartupFailure()))
                         .contains(
-                                "Property: lockkeeper.redis.command-timeout",
-                                "Value: \"PT2S\"",
-                                "must be at most lockkeeper.redis.tombstone-time, which is 1000ms: shorten it"));
+                                "Property: lockkeeper.redis.tombstone-time",
+                                "must be at least lockkeeper.redis.command-timeout, which is 2000ms: lengthen it, or"
+                                        + " shorten that"));
+        runner.withPropertyValues("lockkeeper.lease-time=200s", "lockkeeper.redis.command-timeout=40s")
+                .run(context -> assertThat(describe(context.getStartupFailure()))
+                        .contains(
+                                "Property: lockkeeper.redis.tombstone-time",
+                                "Value: \"PT30S\"",
+                                "must be at least lockkeeper.redis.command-timeout, which is 40000ms"));
         runner.withPropertyValues("lockkeeper.redis.tombstone-time=1s", "lockkeeper.redis.command-timeout=1s")
                 .run(context -> assertThat(context).hasNotFailed());
         runner.withPropertyValues("lockkeeper.redis.tombstone-time=1s", "lockkeeper.lease-time=3s")
