@@ -126,30 +126,40 @@ record Clients(RedisConnectionFactory factory, Duration limit) {
                 : LettuceConnections.dedicated((LettuceConnectionFactory) factory, servers, limit);
     }
 
-    /** Where a factory looks for Redis, and the properties with which Spring Boot is told, if any; for messages. */
-    record Endpoint(String address, String properties, String ofUser) {
+    /** Where a factory looks for Redis, and what is to be set where that, or its user, is wrong; for messages. */
+    record Endpoint(String address, String ofAddress, String ofUser) {
 
-        private static final String USER = "spring.data.redis.username and spring.data.redis.password";
+        private static final String OTHER = "another address";
 
-        /** Returns it; what is set in one property, which is there only then, is nowhere else. */
-        static Endpoint of(RedisConnectionFactory connections, @Nullable String uri) {
+        /** Returns it; what is set in one property, which is there only then, is nowhere else. A bean has all of it. */
+        static Endpoint of(RedisConnectionFactory connections, @Nullable String source) {
+            String bean = source != null && source.startsWith("the bean ") ? source : null;
+            String url = bean == null ? source : null;
+            String user = told("user and password", bean, url, "username and spring.data.redis.password");
             RedisConfiguration servers = serversOf(connections);
-            String user = Objects.requireNonNullElse(uri, USER);
             if (servers instanceof RedisClusterConfiguration cluster) {
                 return new Endpoint(
-                        "cluster " + listed(cluster.getClusterNodes()), "spring.data.redis.cluster.nodes", user);
+                        "cluster " + listed(cluster.getClusterNodes()), told(OTHER, bean, null, "cluster.nodes"), user);
             }
             if (servers instanceof RedisSentinelConfiguration sentinel) {
                 return new Endpoint(
-                        "sentinels " + listed(sentinel.getSentinels()), "spring.data.redis.sentinel.nodes", user);
+                        "sentinels " + listed(sentinel.getSentinels()),
+                        told(OTHER, bean, null, "sentinel.nodes"),
+                        user);
             }
             if (servers instanceof RedisConfiguration.WithHostAndPort server) {
                 return new Endpoint(
                         server.getHostName() + ":" + server.getPort(),
-                        Objects.requireNonNullElse(uri, "spring.data.redis.host and spring.data.redis.port"),
+                        told(OTHER, bean, url, "host and spring.data.redis.port"),
                         user);
             }
             return new Endpoint(connections.getClass().getSimpleName(), "", user);
+        }
+
+        private static String told(String what, @Nullable String bean, @Nullable String url, String property) {
+            return bean == null
+                    ? Objects.requireNonNullElse(url, "spring.data.redis." + property)
+                    : what + " in " + bean;
         }
 
         private static String listed(Iterable<RedisNode> nodes) {
@@ -162,7 +172,7 @@ record Clients(RedisConnectionFactory factory, Duration limit) {
         /** Says where Redis was looked for, and what to set. */
         String advice() {
             return "It was looked for at " + address
-                    + (properties.isEmpty() ? "" : ": start it there, or set " + properties);
+                    + (ofAddress.isEmpty() ? "" : ": start it there, or set " + ofAddress);
         }
     }
 }

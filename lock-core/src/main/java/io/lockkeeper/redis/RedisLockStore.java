@@ -47,16 +47,17 @@ public class RedisLockStore implements LockStore {
     }
 
     /**
-     * Creates a store whose messages name the property with the server, user and password.
+     * Creates a store whose messages name what has the server, user and password.
      *
      * @param connections where connections come from; not closed with the store
      * @param options key prefix and times
-     * @param uriProperty the name of the property, such as {@code spring.data.redis.url}; null: each has one of its own
+     * @param source a property, such as {@code spring.data.redis.url}, or {@code the bean 'connections'}; null: each has
+     *     a property of its own
      */
-    public RedisLockStore(RedisConnectionFactory connections, Options options, @Nullable String uriProperty) {
+    public RedisLockStore(RedisConnectionFactory connections, Options options, @Nullable String source) {
         this.connections = Objects.requireNonNull(connections, "connections must not be null");
         this.options = Objects.requireNonNull(options, "options must not be null");
-        this.endpoint = Clients.Endpoint.of(connections, uriProperty);
+        this.endpoint = Clients.Endpoint.of(connections, source);
     }
 
     @Override

@@ -64,6 +64,17 @@ final class LockConfigurations {
 
     private LockConfigurations() {}
 
+    /** Returns how a bean was defined, in this context or in a parent; an empty definition where it was handed in. */
+    static RootBeanDefinition definition(ConfigurableListableBeanFactory beans, String name) {
+        return beans.containsBeanDefinition(name)
+                        && beans.getMergedBeanDefinition(name) instanceof RootBeanDefinition definition
+                ? definition
+                : !beans.containsLocalBean(name)
+                                && beans.getParentBeanFactory() instanceof ConfigurableListableBeanFactory above
+                        ? definition(above, name)
+                        : new RootBeanDefinition();
+    }
+
     /** Returns whether the template is one that does not lock: a template of the application always locks. */
     static boolean isSwitchedOff(ConfigurableListableBeanFactory beans) {
         return beans.containsLocalBean(Unlocked.NAME)

@@ -7,13 +7,16 @@ import io.lockkeeper.memory.MemoryLockStore;
 import io.lockkeeper.quorum.QuorumLockStore;
 import io.lockkeeper.redis.RedisLockStore;
 import io.lockkeeper.store.LockStore;
+import java.lang.reflect.Method;
 import java.time.Duration;
 import java.util.List;
 import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.BeanFactoryUtils;
-import org.springframework.beans.factory.ListableBeanFactory;
+import org.springframework.beans.factory.BeanNotOfRequiredTypeException;
+import org.springframework.beans.factory.NoSuchBeanDefinitionException;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.beans.factory.config.NamedBeanHolder;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
@@ -52,36 +55,42 @@ final class LockStoreConfiguration {
             if (!properties.redis().quorum().nodes().isEmpty()) {
                 throw chosenOtherwise(NODES, "empty", "set");
             }
-            // Spring Boot takes user and password from it, too, wherever it is set.
+            NamedBeanHolder<RedisConnectionFactory> connections = connections(properties, beans);
+            Method maker = LockConfigurations.definition(beans, connections.getBeanName())
+                    .getResolvedFactoryMethod();
+            boolean isOfBoot =
+                    maker != null && maker.getDeclaringClass().getName().startsWith("org.springframework.boot.");
+            // Spring Boot takes user and password from the url, too, wherever it is set.
+            String url = environment.containsProperty(URL) ? URL : null;
             return new RedisLockStore(
-                    connectionFactory(properties, beans),
+                    connections.getBeanInstance(),
                     options(properties),
-                    environment.containsProperty(URL) ? URL : null);
+                    isOfBoot ? url : "the bean '" + connections.getBeanName() + "'");
         }
 
-        private static RedisConnectionFactory connectionFactory(
-                LockkeeperProperties properties, ListableBeanFactory beans) {
+        private static NamedBeanHolder<RedisConnectionFactory> connections(
+                LockkeeperProperties properties, ConfigurableListableBeanFactory beans) {
             Class<RedisConnectionFactory> type = RedisConnectionFactory.class;
             String name = properties.redis().connectionFactory();
-            RedisConnectionFactory only = null;
-            if (name == null) {
-                only = beans.getBeanProvider(type).getIfUnique();
-            } else if (beans.containsBean(name) && beans.isTypeMatch(name, type)) {
-                only = beans.getBean(name, type);
+            try {
+                return name == null
+                        ? beans.resolveNamedBean(type)
+                        : new NamedBeanHolder<>(name, beans.getBean(name, type));
+            } catch (NoSuchBeanDefinitionException | BeanNotOfRequiredTypeException none) {
+                throw none(name, BeanFactoryUtils.beanNamesForTypeIncludingAncestors(beans, type));
             }
-            return only == null ? none(name, BeanFactoryUtils.beanNamesForTypeIncludingAncestors(beans, type)) : only;
         }
 
-        private static RedisConnectionFactory none(@Nullable String name, String[] all) {
+        private static LockingMissingException none(@Nullable String name, String[] all) {
             List<String> names = List.of(all);
             String remedy = "Set lockkeeper.redis.connection-factory to the name of one of these beans: " + names;
             if (name != null) {
-                throw new LockingMissingException(
+                return new LockingMissingException(
                         "lockkeeper.redis.connection-factory is '" + name
                                 + "', but there is no RedisConnectionFactory bean of this name.",
                         names.isEmpty() ? "Define a RedisConnectionFactory bean of this name." : remedy + ".");
             }
-            throw names.isEmpty()
+            return names.isEmpty()
                     ? new LockingMissingException(
                             "Lockkeeper has no place to keep locks: there is no RedisConnectionFactory bean.",
                             "Let Spring Boot create one, by setting spring.data.redis.host and having Jedis or Lettuce on"

@@ -9,8 +9,12 @@ import io.lockkeeper.LockStoreException;
 import io.lockkeeper.testing.RedisServer;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
+import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
 
 /** A Redis that cannot be used is answered with the properties that are set. */
 class RedisAdviceTest {
@@ -49,10 +53,39 @@ class RedisAdviceTest {
         }
     }
 
+    /** Its properties have no effect on a connection factory that is not made of them. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void aConnectionFactoryOfTheApplicationIsNamed(boolean isNamed) {
+        int port;
+        try (RedisServer server = RedisServer.start()) {
+            port = server.port();
+            server.command("CONFIG", "SET", "requirepass", "secret");
+            assertThat(failure(withOwnFactory(port, isNamed)))
+                    .endsWith("Set user and password in the bean 'mine' for 127.0.0.1:" + port);
+        }
+        assertThat(failure(withOwnFactory(port, isNamed)))
+                .endsWith("It was looked for at 127.0.0.1:" + port
+                        + ": start it there, or set another address in the bean 'mine'");
+    }
+
+    private ApplicationContextRunner withOwnFactory(int port, boolean isNamed) {
+        ApplicationContextRunner own = application
+                .withPropertyValues("spring.data.redis.url=redis://elsewhere:1")
+                .withBean(
+                        "mine",
+                        RedisConnectionFactory.class,
+                        () -> new JedisConnectionFactory(new RedisStandaloneConfiguration("127.0.0.1", port)));
+        return isNamed ? own.withPropertyValues("lockkeeper.redis.connection-factory=mine") : own;
+    }
+
     private String failureWith(String properties, int port) {
+        return failure(application.withPropertyValues(properties.formatted(port).split(",")));
+    }
+
+    private static String failure(ApplicationContextRunner application) {
         String[] message = {""};
-        application.withPropertyValues(properties.formatted(port).split(",")).run(context -> assertThatExceptionOfType(
-                        LockStoreException.class)
+        application.run(context -> assertThatExceptionOfType(LockStoreException.class)
                 .isThrownBy(() -> context.getBean(LockOperations.class).tryAcquire("name"))
                 .satisfies(failure -> message[0] = failure.getMessage()));
         return message[0];
