@@ -365,7 +365,8 @@ final class LockConfigurations {
             if (context.isClosed()) {
                 ConfigurableListableBeanFactory beans = context.getBeanFactory();
                 for (String name : beans.getBeanNamesForType(LockTemplate.class, false, false)) {
-                    if (beans.containsSingleton(name)) {
+                    if (beans.containsSingleton(name)
+                            && !"".equals(definition(beans, name).getDestroyMethodName())) {
                         beans.getBean(name, LockTemplate.class).close();
                     }
                 }

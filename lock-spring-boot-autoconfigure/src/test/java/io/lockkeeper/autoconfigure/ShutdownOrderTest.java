@@ -12,6 +12,7 @@ import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.SmartLifecycle;
+import org.springframework.context.annotation.Bean;
 
 class ShutdownOrderTest {
 
@@ -51,6 +52,22 @@ class ShutdownOrderTest {
                         .build())
                 .run(context -> own.set(context.getBean(LockTemplate.class)));
         assertThat(locks(own.get())).isFalse();
+    }
+
+    @Test
+    void aTemplateWithoutADestroyMethodIsLeftOpen() {
+        AtomicReference<LockTemplate> kept = new AtomicReference<>();
+        runner.withUserConfiguration(Keeping.class).run(context -> kept.set(context.getBean(LockTemplate.class)));
+        try (LockTemplate own = kept.get()) {
+            assertThat(locks(own)).isTrue();
+        }
+    }
+
+    static class Keeping {
+        @Bean(destroyMethod = "")
+        LockTemplate kept() {
+            return LockTemplate.builder(new MemoryLockStore()).build();
+        }
     }
 
     private static boolean locks(LockTemplate template) {
