@@ -21,7 +21,6 @@ import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.DisposableBean;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
-import org.springframework.beans.factory.support.AbstractBeanDefinition;
 import org.springframework.beans.factory.support.AbstractBeanFactory;
 import org.springframework.beans.factory.support.RootBeanDefinition;
 import org.springframework.context.ApplicationListener;
@@ -45,7 +44,7 @@ final class LockingSummary implements ApplicationListener<ContextRefreshedEvent>
     private final BeanPostProcessor atFirstUse = new BeanPostProcessor() {
         @Override
         public Object postProcessAfterInitialization(Object bean, String name) {
-            if (lazy.contains(name) && bean instanceof LockOperations) {
+            if (bean instanceof LockOperations && lazy.remove(name)) {
                 describe(name, bean);
             }
             return bean;
@@ -151,15 +150,20 @@ final class LockingSummary implements ApplicationListener<ContextRefreshedEvent>
             return;
         }
         boolean isOurs = beans.containsLocalBean(Template.NAME) && (names().length == 1 || name.equals("lockTemplate"));
+        boolean isSingleton = definition(name).isSingleton();
         String where = operations == null
-                ? "a store that is opened at its first use, because the bean is lazy"
+                ? isSingleton
+                        ? "a store that is opened at its first use, because the bean is lazy"
+                        : "a store for each use, because the bean is no singleton"
                 : store == null
                         ? "no store"
                         : store.get() + ", lease " + print(((LockTemplate) operations).leaseTime());
-        log.info(
-                "{}{}",
-                isOurs && operations == null ? opening(name) : keeping(name, isOurs) + where,
-                methods.isEmpty() ? "" : "; " + methods + " with @DistributedLocked");
+        if (operations == null || isSingleton) {
+            log.info(
+                    "{}{}",
+                    isOurs && operations == null ? opening(name) : keeping(name, isOurs) + where,
+                    methods.isEmpty() ? "" : "; " + methods + " with @DistributedLocked");
+        }
         if (store != null && store.get() instanceof MemoryLockStore && isRedisConfigured() && !isBesideOther(name)) {
             log.warn(
                     "The bean '{}' keeps locks in the memory of this process although Redis is configured: other instances"
@@ -204,15 +208,11 @@ final class LockingSummary implements ApplicationListener<ContextRefreshedEvent>
                                                 .isPresent()));
     }
 
-    private AbstractBeanDefinition definition(String name) {
-        ConfigurableListableBeanFactory owner = owner(name);
-        return owner.containsBeanDefinition(name)
-                        && owner.getMergedBeanDefinition(name) instanceof AbstractBeanDefinition definition
-                ? definition
-                : new RootBeanDefinition();
+    private RootBeanDefinition definition(String name) {
+        return LockConfigurations.definition(beans, name);
     }
 
-    private static boolean isCandidate(AbstractBeanDefinition bean) {
+    private static boolean isCandidate(RootBeanDefinition bean) {
         return bean.isAutowireCandidate() && bean.isDefaultCandidate() && !bean.isFallback();
     }
 

@@ -22,6 +22,7 @@ import org.mockito.AdditionalAnswers;
 import org.mockito.Answers;
 import org.mockito.Mockito;
 import org.springframework.beans.factory.FactoryBean;
+import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.BeanDefinitionCustomizer;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.support.AbstractBeanDefinition;
@@ -307,6 +308,24 @@ class LockingSummaryTest {
                                 .asString()
                                 .startsWith("WARN The bean 'own' of the application runs everything unlocked");
                     });
+        }
+    }
+
+    /** Each use makes another one, the inspector at the start too. */
+    @Test
+    void aTemplateOfPrototypeScopeIsOneLine() {
+        ApplicationContextRunner prototype = application.withBean(
+                "own",
+                LockTemplate.class,
+                () -> LockTemplate.builder(new MemoryLockStore()).build(),
+                definition -> definition.setScope(BeanDefinition.SCOPE_PROTOTYPE));
+        try (LogRecorder log = new LogRecorder(LockkeeperAutoConfiguration.class)) {
+            prototype.run(context -> {
+                context.getBean(Shop.class).sell();
+                context.getBean(LockTemplate.class).close();
+                assertThat(log.lines())
+                        .containsExactly(INSTEAD + "a store for each use, because the bean is no singleton" + METHODS);
+            });
         }
     }
 
