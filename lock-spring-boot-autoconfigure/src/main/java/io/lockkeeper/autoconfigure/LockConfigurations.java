@@ -24,8 +24,10 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.aop.config.AopConfigUtils;
+import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.DisposableBean;
+import org.springframework.beans.factory.HierarchicalBeanFactory;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanDefinition;
@@ -35,6 +37,7 @@ import org.springframework.beans.factory.config.RuntimeBeanReference;
 import org.springframework.beans.factory.support.BeanDefinitionRegistry;
 import org.springframework.beans.factory.support.RootBeanDefinition;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.SearchStrategy;
 import org.springframework.boot.context.properties.bind.Bindable;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.context.ConfigurableApplicationContext;
@@ -85,17 +88,34 @@ final class LockConfigurations {
     }
 
     /** Chooses by bound values, each of which may be written in several ways, and by the libraries that are there. */
-    record Selector(Environment environment, ClassLoader loader) implements ImportSelector {
+    record Selector(Environment environment, ClassLoader loader, BeanFactory beans) implements ImportSelector {
 
         @Override
         public String[] selectImports(AnnotationMetadata importing) {
             Binder values = Binder.get(environment);
-            Class<?> template = bound(values, "enabled", true) ? Template.class : Unlocked.class;
-            Class<?> locks = bound(values, "mode", Mode.PROXY) == Mode.PROXY ? Proxies.class : WovenClasses.class;
-            return ClassUtils.isPresent(
-                            "org.springframework.transaction.support.TransactionSynchronizationManager", loader)
-                    ? names(template, locks, TransactionLocks.GuardConfiguration.class)
-                    : names(template, locks);
+            List<Class<?>> chosen = new ArrayList<>();
+            boolean isEnabled = bound(values, "enabled", true);
+            if (!isLeftToParent(isEnabled ? Unlocked.NAME : Template.NAME)) {
+                chosen.add(isEnabled ? Template.class : Unlocked.class);
+            }
+            chosen.add(bound(values, "mode", Mode.PROXY) == Mode.PROXY ? Proxies.class : WovenClasses.class);
+            if (ClassUtils.isPresent(
+                    "org.springframework.transaction.support.TransactionSynchronizationManager", loader)) {
+                chosen.add(TransactionLocks.GuardConfiguration.class);
+            }
+            return names(chosen.toArray(Class<?>[]::new));
+        }
+
+        /** Returns whether what a parent context locks with does here, too: all but what it made as enabled otherwise. */
+        private boolean isLeftToParent(String otherwise) {
+            BeanFactory above = ((HierarchicalBeanFactory) beans).getParentBeanFactory();
+            while (above instanceof ConfigurableListableBeanFactory each) {
+                if (each.getBeanNamesForType(LockOperations.class, true, false).length > 0) {
+                    return !each.containsLocalBean(otherwise);
+                }
+                above = each.getParentBeanFactory();
+            }
+            return false;
         }
     }
 
@@ -137,7 +157,7 @@ final class LockConfigurations {
     // Found by its name: to look for a type is to look at every bean. The name is that of the class: no other bean has
     // it, and generators of names that look at no annotation give it, too.
     @Configuration(value = Unlocked.NAME, proxyBeanMethods = false)
-    @ConditionalOnMissingBean(LockOperations.class)
+    @ConditionalOnMissingBean(value = LockOperations.class, search = SearchStrategy.CURRENT)
     static class Unlocked {
 
         static final String NAME = "io.lockkeeper.autoconfigure.LockConfigurations$Unlocked";
@@ -157,7 +177,7 @@ final class LockConfigurations {
     }
 
     @Configuration(value = Template.NAME, proxyBeanMethods = false)
-    @ConditionalOnMissingBean(LockOperations.class)
+    @ConditionalOnMissingBean(value = LockOperations.class, search = SearchStrategy.CURRENT)
     @Import(StoreSelector.class)
     static class Template {
 
@@ -336,14 +356,18 @@ final class LockConfigurations {
                 return;
             }
             for (String template : beans.getBeanNamesForType(LockTemplate.class, true, false)) {
-                if (registry.isBeanNameInUse(template + INSPECTOR)) {
+                // It hides that of a parent, as the template does.
+                String name = template.equals("lockTemplate") && !registry.isBeanNameInUse("lockInspector")
+                        ? "lockInspector"
+                        : template + INSPECTOR;
+                if (registry.isBeanNameInUse(name)) {
                     continue;
                 }
                 RootBeanDefinition inspector = new RootBeanDefinition(InspectorRegistrar.class);
                 inspector.setTargetType(LockInspector.class);
                 inspector.setFactoryMethodName("inspector");
                 inspector.getConstructorArgumentValues().addGenericArgumentValue(new RuntimeBeanReference(template));
-                registry.registerBeanDefinition(template + INSPECTOR, inspector);
+                registry.registerBeanDefinition(name, inspector);
             }
         }
 

@@ -5,8 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.lockkeeper.LockInspector;
 import io.lockkeeper.LockLease;
 import io.lockkeeper.LockNotAcquiredException;
+import io.lockkeeper.LockOperations;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.annotation.DistributedLocked;
 import io.lockkeeper.autoconfigure.actuate.LockkeeperEndpointAutoConfiguration;
@@ -18,6 +20,7 @@ import io.lockkeeper.redis.RedisLockStore;
 import io.lockkeeper.store.LockStore;
 import io.lockkeeper.testing.RedisServer;
 import io.micrometer.observation.ObservationRegistry;
+import java.time.Duration;
 import java.util.Locale;
 import java.util.Map;
 import org.junit.jupiter.api.AfterAll;
@@ -223,6 +226,55 @@ class SwitchesTest {
         assertThat(log.lines()).noneMatch(line -> line.startsWith(SAYS_THAT_NOTHING_IS_LOCKED));
         withVariable(bare, "LOCKKEEPER_ENABLED", "off").run(SwitchesTest::isUnlocked);
     }
+
+    @Test
+    void aChildIsSwitchedOffAloneAndSaysSo() {
+        inMemory.run(parent -> {
+            assertThat(log.lines()).noneMatch(line -> line.startsWith(SAYS_THAT_NOTHING_IS_LOCKED));
+            ApplicationContextRunner child =
+                    with(bare, "lockkeeper.enabled", "false").withParent(parent);
+            child.withBean(Using.class).run(context -> {
+                isUnlocked(context);
+                assertThat(log.lines())
+                        .filteredOn(line -> line.startsWith(SAYS_THAT_NOTHING_IS_LOCKED))
+                        .hasSize(1);
+                try (LockLease above = parent.getBean(LockTemplate.class).acquire("stock")) {
+                    assertThat(context.getBean(Shop.class).sell()).isEqualTo("sold");
+                    assertThat(above.isHeld()).isTrue();
+                    assertThat(context.getBean(Using.class).inspector().status("stock"))
+                            .isEmpty();
+                }
+            });
+            isLocked(parent);
+        });
+    }
+
+    @Test
+    void aChildIsSwitchedOnUnderAParentThatIsNot() {
+        bare.withPropertyValues("lockkeeper.enabled=false").run(parent -> {
+            with(inMemory, "lockkeeper.enabled", "true")
+                    .withParent(parent)
+                    .withBean(Using.class)
+                    .run(SwitchesTest::isLocked);
+            isUnlocked(parent);
+            log.close();
+            try (LogRecorder ofChild = new LogRecorder(LockkeeperAutoConfiguration.class)) {
+                bare.withParent(parent).run(SwitchesTest::isUnlocked);
+                assertThat(ofChild.lines()).isEmpty();
+            }
+        });
+    }
+
+    @Test
+    void aTemplateOfTheApplicationGoesOnLockingForAChildThatIsSwitchedOff() {
+        bare.withPropertyValues("lockkeeper.enabled=false")
+                .withBean("own", LockTemplate.class, () -> LockTemplate.builder(new MemoryLockStore())
+                        .waitTime(Duration.ZERO)
+                        .build())
+                .run(parent -> bare.withParent(parent).run(SwitchesTest::isLocked));
+    }
+
+    record Using(LockTemplate template, LockOperations operations, LockInspector inspector) {}
 
     private static ApplicationContextRunner with(ApplicationContextRunner runner, String name, String value) {
         return runner.withInitializer(context -> context.getEnvironment()
