@@ -166,76 +166,76 @@ open class FallingBackKinds : Kinds {
 }
 
 open class ReportingKinds : Kinds {
-    @DistributedLocked(name = ["#{#play.name}"], leaseTime = "300ms", onLost = LossPolicy.REPORT)
+    @DistributedLocked(name = ["#{#play.name}"], onLost = LossPolicy.REPORT)
     override fun value(play: Play): String? = play.value()
 
-    @DistributedLocked(name = ["#{#play.name}"], leaseTime = "300ms", onLost = LossPolicy.REPORT)
+    @DistributedLocked(name = ["#{#play.name}"], onLost = LossPolicy.REPORT)
     override fun nothing(play: Play) {
         play.value()
     }
 
-    @DistributedLocked(name = ["#{#play.name}"], leaseTime = "300ms", onLost = LossPolicy.REPORT)
+    @DistributedLocked(name = ["#{#play.name}"], onLost = LossPolicy.REPORT)
     override fun future(play: Play): CompletableFuture<String> = play.future()
 
-    @DistributedLocked(name = ["#{#play.name}"], leaseTime = "300ms", onLost = LossPolicy.REPORT)
+    @DistributedLocked(name = ["#{#play.name}"], onLost = LossPolicy.REPORT)
     override fun stage(play: Play): CompletionStage<String> = play.future()
 
-    @DistributedLocked(name = ["#{#play.name}"], leaseTime = "300ms", onLost = LossPolicy.REPORT)
+    @DistributedLocked(name = ["#{#play.name}"], onLost = LossPolicy.REPORT)
     override fun mono(play: Play): Mono<String> = play.mono()
 
-    @DistributedLocked(name = ["#{#play.name}"], leaseTime = "300ms", onLost = LossPolicy.REPORT)
+    @DistributedLocked(name = ["#{#play.name}"], onLost = LossPolicy.REPORT)
     override fun flux(play: Play): Flux<String> = play.flux()
 
-    @DistributedLocked(name = ["#{#play.name}"], leaseTime = "300ms", onLost = LossPolicy.REPORT)
+    @DistributedLocked(name = ["#{#play.name}"], onLost = LossPolicy.REPORT)
     override suspend fun suspending(play: Play): String? = play.suspending()
 }
 
 open class FailingKinds : Kinds {
-    @DistributedLocked(name = ["#{#play.name}"], leaseTime = "300ms", onLost = LossPolicy.FAIL)
+    @DistributedLocked(name = ["#{#play.name}"], onLost = LossPolicy.FAIL)
     override fun value(play: Play): String? = play.value()
 
-    @DistributedLocked(name = ["#{#play.name}"], leaseTime = "300ms", onLost = LossPolicy.FAIL)
+    @DistributedLocked(name = ["#{#play.name}"], onLost = LossPolicy.FAIL)
     override fun nothing(play: Play) {
         play.value()
     }
 
-    @DistributedLocked(name = ["#{#play.name}"], leaseTime = "300ms", onLost = LossPolicy.FAIL)
+    @DistributedLocked(name = ["#{#play.name}"], onLost = LossPolicy.FAIL)
     override fun future(play: Play): CompletableFuture<String> = play.future()
 
-    @DistributedLocked(name = ["#{#play.name}"], leaseTime = "300ms", onLost = LossPolicy.FAIL)
+    @DistributedLocked(name = ["#{#play.name}"], onLost = LossPolicy.FAIL)
     override fun stage(play: Play): CompletionStage<String> = play.future()
 
-    @DistributedLocked(name = ["#{#play.name}"], leaseTime = "300ms", onLost = LossPolicy.FAIL)
+    @DistributedLocked(name = ["#{#play.name}"], onLost = LossPolicy.FAIL)
     override fun mono(play: Play): Mono<String> = play.mono()
 
-    @DistributedLocked(name = ["#{#play.name}"], leaseTime = "300ms", onLost = LossPolicy.FAIL)
+    @DistributedLocked(name = ["#{#play.name}"], onLost = LossPolicy.FAIL)
     override fun flux(play: Play): Flux<String> = play.flux()
 
-    @DistributedLocked(name = ["#{#play.name}"], leaseTime = "300ms", onLost = LossPolicy.FAIL)
+    @DistributedLocked(name = ["#{#play.name}"], onLost = LossPolicy.FAIL)
     override suspend fun suspending(play: Play): String? = play.suspending()
 }
 
 open class InterruptingKinds : Kinds {
-    @DistributedLocked(name = ["#{#play.name}"], leaseTime = "300ms", onLost = LossPolicy.INTERRUPT)
+    @DistributedLocked(name = ["#{#play.name}"], onLost = LossPolicy.INTERRUPT)
     override fun value(play: Play): String? = play.value()
 
-    @DistributedLocked(name = ["#{#play.name}"], leaseTime = "300ms", onLost = LossPolicy.INTERRUPT)
+    @DistributedLocked(name = ["#{#play.name}"], onLost = LossPolicy.INTERRUPT)
     override fun nothing(play: Play) {
         play.value()
     }
 
-    @DistributedLocked(name = ["#{#play.name}"], leaseTime = "300ms", onLost = LossPolicy.INTERRUPT)
+    @DistributedLocked(name = ["#{#play.name}"], onLost = LossPolicy.INTERRUPT)
     override fun future(play: Play): CompletableFuture<String> = play.future()
 
-    @DistributedLocked(name = ["#{#play.name}"], leaseTime = "300ms", onLost = LossPolicy.INTERRUPT)
+    @DistributedLocked(name = ["#{#play.name}"], onLost = LossPolicy.INTERRUPT)
     override fun stage(play: Play): CompletionStage<String> = play.future()
 
-    @DistributedLocked(name = ["#{#play.name}"], leaseTime = "300ms", onLost = LossPolicy.INTERRUPT)
+    @DistributedLocked(name = ["#{#play.name}"], onLost = LossPolicy.INTERRUPT)
     override fun mono(play: Play): Mono<String> = play.mono()
 
-    @DistributedLocked(name = ["#{#play.name}"], leaseTime = "300ms", onLost = LossPolicy.INTERRUPT)
+    @DistributedLocked(name = ["#{#play.name}"], onLost = LossPolicy.INTERRUPT)
     override fun flux(play: Play): Flux<String> = play.flux()
 
-    @DistributedLocked(name = ["#{#play.name}"], leaseTime = "300ms", onLost = LossPolicy.INTERRUPT)
+    @DistributedLocked(name = ["#{#play.name}"], onLost = LossPolicy.INTERRUPT)
     override suspend fun suspending(play: Play): String? = play.suspending()
 }
