@@ -498,6 +498,17 @@ class InsideTransactionTest {
         });
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"warn", "fail"})
+    void aTransactionOfAManagerThatTellsNothingIsOpen(String reaction) {
+        runner.withPropertyValues("lockkeeper.inside-transaction=" + reaction).run(context -> {
+            List<String> inside = new ArrayList<>();
+            new TransactionTemplate(new DataSourceTransactionManager(context.getBean(DataSource.class)))
+                    .executeWithoutResult(begun -> inside.add(reactionTo(context.getBean(LockTemplate.class))));
+            assertThat(inside).containsExactly(reaction);
+        });
+    }
+
     private String reactionTo(LockTemplate locks) {
         try {
             locks.run("stock", lease -> {});

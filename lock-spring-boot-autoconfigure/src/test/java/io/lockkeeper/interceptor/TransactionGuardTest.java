@@ -16,6 +16,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -246,7 +247,8 @@ class TransactionGuardTest {
 
     /** No proxy can be put around it, as it may be injected by its class, which is final. */
     @ParameterizedTest
-    @ValueSource(classes = {DelegatedToBean.class, DelegatedToNoBean.class})
+    @ValueSource(
+            classes = {DelegatedToBean.class, DelegatedToNoBean.class, DelegatedToArray.class, DelegatedToMap.class})
     void theManagerInsideOfOneOfAFinalClassIsGuarded(Class<?> managers) {
         runner.withUserConfiguration(managers)
                 .withBean(Shop.class)
@@ -404,18 +406,17 @@ class TransactionGuardTest {
     }
 
     /** It is of a final class. */
-    @Test
-    void aManagerThatMayFindAnotherAndCannotBeGuardedIsNamedAndNotRefused() {
-        runner.withUserConfiguration(FoundByFinalClass.class)
-                .withBean(Shop.class)
-                .run(context -> {
-                    assertThat(context).hasNotFailed();
-                    assertThat(log.lines())
-                            .singleElement()
-                            .asString()
-                            .startsWith("WARN Transactions of " + Finding.class.getName())
-                            .contains("declare its bean with the type PlatformTransactionManager", "ensureHeld()");
-                });
+    @ParameterizedTest
+    @ValueSource(classes = {FoundByFinalClass.class, RoomInArray.class, RoomInMap.class})
+    void aManagerThatMayFindAnotherAndCannotBeGuardedIsNamedAndNotRefused(Class<?> managers) {
+        runner.withUserConfiguration(managers).withBean(Shop.class).run(context -> {
+            assertThat(context).hasNotFailed();
+            assertThat(log.lines())
+                    .singleElement()
+                    .asString()
+                    .startsWith("WARN Transactions of " + getClass().getName() + "$")
+                    .contains("declare its bean with the type PlatformTransactionManager", "ensureHeld()");
+        });
     }
 
     static class FoundByFinalClass {
@@ -423,6 +424,22 @@ class TransactionGuardTest {
         @Primary
         Finding finding(ObjectProvider<DataSourceTransactionManager> managers) {
             return new Finding(managers);
+        }
+    }
+
+    static class RoomInArray {
+        @Bean
+        @Primary
+        InArrayField later() {
+            return new InArrayField(new PlatformTransactionManager[1]);
+        }
+    }
+
+    static class RoomInMap {
+        @Bean
+        @Primary
+        InMapField later() {
+            return new InMapField(new HashMap<>());
         }
     }
 
@@ -890,6 +907,56 @@ class TransactionGuardTest {
         @Primary
         Delegating delegating(DataSource dataSource) {
             return new Delegating(new DataSourceTransactionManager(dataSource));
+        }
+    }
+
+    static class DelegatedToArray {
+        @Bean
+        @Primary
+        InArrayField routing(DataSource dataSource) {
+            return new InArrayField(new PlatformTransactionManager[] {new DataSourceTransactionManager(dataSource)});
+        }
+    }
+
+    static class DelegatedToMap {
+        @Bean
+        @Primary
+        InMapField routing(DataSource dataSource) {
+            return new InMapField(Map.of("tenant", List.of(new DataSourceTransactionManager(dataSource))));
+        }
+    }
+
+    interface Routing extends PlatformTransactionManager {
+
+        PlatformTransactionManager manager();
+
+        @Override
+        default TransactionStatus getTransaction(TransactionDefinition definition) {
+            return manager().getTransaction(definition);
+        }
+
+        @Override
+        default void commit(TransactionStatus status) {
+            manager().commit(status);
+        }
+
+        @Override
+        default void rollback(TransactionStatus status) {
+            manager().rollback(status);
+        }
+    }
+
+    record InArrayField(PlatformTransactionManager[] managers) implements Routing {
+        @Override
+        public PlatformTransactionManager manager() {
+            return managers[0];
+        }
+    }
+
+    record InMapField(Map<String, List<PlatformTransactionManager>> managers) implements Routing {
+        @Override
+        public PlatformTransactionManager manager() {
+            return managers.get("tenant").get(0);
         }
     }
 
