@@ -8,7 +8,7 @@ import io.lockkeeper.testing.Connections;
 import io.lockkeeper.testing.RedisServer;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Nested;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
@@ -31,22 +31,19 @@ class RedisAsyncTest {
     @Nested
     class Futures extends AsyncContract {
 
+        @AutoClose("destroy") // After the templates
         private final RedisConnectionFactory connections = Connections.LETTUCE.to(server.port());
 
         @Override
         protected LockStore store() {
             return new RedisLockStore(connections, RedisContracts.PATIENT);
         }
-
-        @AfterEach
-        void closeConnections() {
-            Connections.close(connections);
-        }
     }
 
     @Nested
     class Crowd extends AsyncCrowdContract {
 
+        @AutoClose("destroy") // After the templates
         private final RedisConnectionFactory connections = Connections.JEDIS.to(server.port());
 
         Crowd() {
@@ -61,11 +58,6 @@ class RedisAsyncTest {
                             .withPollInterval(POLL_INTERVAL)
                             .withGrantTime(Duration.ofSeconds(20))
                             .withCommandTimeout(Duration.ofSeconds(20)));
-        }
-
-        @AfterEach
-        void closeConnections() {
-            Connections.close(connections);
         }
     }
 }

@@ -7,7 +7,7 @@ import io.lockkeeper.store.LockStore;
 import io.lockkeeper.testing.Connections;
 import io.lockkeeper.testing.RedisServer;
 import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Nested;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
@@ -29,6 +29,7 @@ class RedisDistributedLockTest {
 
     private abstract static class Owning extends DistributedLockContract {
 
+        @AutoClose("destroy") // After the templates
         private final RedisConnectionFactory connections;
 
         Owning(Connections driver) {
@@ -38,11 +39,6 @@ class RedisDistributedLockTest {
         @Override
         protected LockStore store() {
             return new RedisLockStore(connections, RedisContracts.PATIENT);
-        }
-
-        @AfterEach
-        void closeConnections() {
-            Connections.close(connections);
         }
     }
 
@@ -62,6 +58,7 @@ class RedisDistributedLockTest {
 
     private abstract static class Waiting extends DistributedLockWaitContract {
 
+        @AutoClose("destroy") // After the templates
         private final RedisConnectionFactory connections;
 
         Waiting(Connections driver) {
@@ -71,11 +68,6 @@ class RedisDistributedLockTest {
         @Override
         protected LockStore store() {
             return new RedisLockStore(connections, RedisContracts.PATIENT);
-        }
-
-        @AfterEach
-        void closeConnections() {
-            Connections.close(connections);
         }
     }
 

@@ -7,7 +7,7 @@ import io.lockkeeper.store.LockStore;
 import io.lockkeeper.testing.Connections;
 import io.lockkeeper.testing.RedisServer;
 import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Nested;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
@@ -30,48 +30,36 @@ class RedisFaultInjectionTest {
     @Nested
     class OverJedis extends FaultContract {
 
+        @AutoClose("destroy") // After the templates
         private final RedisConnectionFactory connections = Connections.JEDIS.to(server.port());
 
         @Override
         protected LockStore store() {
             return new RedisLockStore(connections, RedisLockStore.Options.defaults());
-        }
-
-        @AfterEach
-        void closeConnections() {
-            Connections.close(connections);
         }
     }
 
     @Nested
     class OverLettuce extends FaultContract {
 
+        @AutoClose("destroy") // After the templates
         private final RedisConnectionFactory connections = Connections.LETTUCE.to(server.port());
 
         @Override
         protected LockStore store() {
             return new RedisLockStore(connections, RedisLockStore.Options.defaults());
         }
-
-        @AfterEach
-        void closeConnections() {
-            Connections.close(connections);
-        }
     }
 
     @Nested
     class Executors extends ExecutorFaultContract {
 
+        @AutoClose("destroy") // After the templates
         private final RedisConnectionFactory connections = Connections.JEDIS.to(server.port());
 
         @Override
         protected LockStore store() {
             return new RedisLockStore(connections, RedisLockStore.Options.defaults());
-        }
-
-        @AfterEach
-        void closeConnections() {
-            Connections.close(connections);
         }
     }
 }

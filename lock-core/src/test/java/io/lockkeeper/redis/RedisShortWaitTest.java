@@ -6,7 +6,7 @@ import io.lockkeeper.store.LockStore;
 import io.lockkeeper.testing.Connections;
 import io.lockkeeper.testing.RedisServer;
 import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Nested;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
@@ -28,6 +28,7 @@ class RedisShortWaitTest {
 
     private abstract static class Waiting extends ShortWaitContract {
 
+        @AutoClose("destroy") // After the templates
         private final RedisConnectionFactory connections;
 
         Waiting(Connections driver) {
@@ -37,11 +38,6 @@ class RedisShortWaitTest {
         @Override
         protected LockStore store() {
             return new RedisLockStore(connections, RedisLockStore.Options.defaults());
-        }
-
-        @AfterEach
-        void closeConnections() {
-            Connections.close(connections);
         }
     }
 
