@@ -15,14 +15,26 @@ import org.jspecify.annotations.Nullable;
  *
  * @param server the server
  * @param key the lock's key
+ * @param commands sends commands to the server
  */
-record ScriptCalls(RedisServer server, String key) {
+record ScriptCalls(RedisServer server, String key, Commands commands) {
+
+    /** Sends a command, and returns the reply. */
+    interface Commands {
+        @Nullable
+        Object send(String... arguments);
+    }
 
     static final String CHANNELS = "ch:";
     static final long TOMBSTONE = 30_000;
     static final long TIMEOUT = 2_000;
     private static final long LEASE = 20_000;
     private static final Map<List<Long>, LockScripts> SCRIPTS = new ConcurrentHashMap<>();
+
+    /** Calls scripts over a connection for each. */
+    ScriptCalls(RedisServer server, String key) {
+        this(server, key, server::command);
+    }
 
     /** Returns the scripts of a store that keeps places, and grants locks, for so long. */
     static LockScripts scripts(long aliveMillis, long grantMillis) {
@@ -84,7 +96,7 @@ record ScriptCalls(RedisServer server, String key) {
         for (Object argument : arguments) {
             command.add(argument.toString());
         }
-        return server.command(command.toArray(String[]::new));
+        return commands.send(command.toArray(String[]::new));
     }
 
     /** Returns the parts of the reply; scripts of version 1 give a list. */
@@ -101,7 +113,7 @@ record ScriptCalls(RedisServer server, String key) {
 
     /** Returns the server's time in us. */
     long micros() {
-        List<?> time = (List<?>) Objects.requireNonNull(server.command("TIME"));
+        List<?> time = (List<?>) Objects.requireNonNull(commands.send("TIME"));
         return Long.parseLong(time.get(0).toString()) * 1_000_000
                 + Long.parseLong(time.get(1).toString());
     }
