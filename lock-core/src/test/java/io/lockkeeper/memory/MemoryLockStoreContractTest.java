@@ -11,7 +11,10 @@ import io.lockkeeper.contract.SeveralNamesContract;
 import io.lockkeeper.contract.StageContract;
 import io.lockkeeper.store.LockStore;
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
+@Execution(ExecutionMode.CONCURRENT)
 class MemoryLockStoreContractTest {
 
     private final MemoryLockStore first = new MemoryLockStore();

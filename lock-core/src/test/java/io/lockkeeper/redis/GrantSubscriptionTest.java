@@ -19,6 +19,8 @@ import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
@@ -119,6 +121,7 @@ class GrantSubscriptionTest {
 
     @ParameterizedTest
     @EnumSource
+    @Execution(ExecutionMode.CONCURRENT)
     void aTemplateHearsOfItselfEveryFewSeconds(Connections driver) {
         RedisConnectionFactory connections = driver.to(server.port());
         try (LockTemplate template = template(connections)) {
@@ -136,6 +139,7 @@ class GrantSubscriptionTest {
     /** A connection that seems to be there, and over which nothing comes: a lost grant costs no waiter half a minute. */
     @ParameterizedTest
     @EnumSource
+    @Execution(ExecutionMode.CONCURRENT)
     void aChannelThatDeliversNothingIsMadeAnewWithinSeconds(Connections driver) throws Exception {
         RedisConnectionFactory direct = driver.to(server.port());
         try (FaultProxy network = FaultProxy.inFrontOf(server)) {
