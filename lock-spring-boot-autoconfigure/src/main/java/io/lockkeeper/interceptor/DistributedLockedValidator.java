@@ -28,7 +28,6 @@ import org.springframework.aop.TargetSource;
 import org.springframework.aop.config.AopConfigUtils;
 import org.springframework.aop.framework.Advised;
 import org.springframework.aop.framework.AopProxyUtils;
-import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.AutowireCapableBeanFactory;
@@ -521,7 +520,7 @@ public final class DistributedLockedValidator
                 && AopUtils.isJdkDynamicProxy(bean)
                 && isToBeProxied(proxy.getDecoratedClass())
                 && !hasAnnotatedMethods(bean.getClass())
-                && !hasAnnotatedMethods(proxies.wasProxied(name))) {
+                && !hasAnnotatedMethods(proxies.wasProxied(name, bean))) {
             warnOfBare(
                     proxy.getDecoratedClass(),
                     "the bean '" + name + "' is an opaque proxy by interfaces, unless its target is a bean");
@@ -530,7 +529,7 @@ public final class DistributedLockedValidator
 
     /** Looks at what a post-processor has put around a bean: a proxy that is made later does not see its class. */
     private List<DistributedLockedFault> checkReplaced(Class<?> type, Object bean, String name) {
-        return hasAnnotatedMethods(proxies.wasProxied(name)) || proxies.isMock(bean) || switchedOff.getAsBoolean()
+        return hasAnnotatedMethods(proxies.wasProxied(name, bean)) || proxies.isMock(bean) || switchedOff.getAsBoolean()
                 ? List.of()
                 : unlocked(
                         type,
@@ -563,7 +562,7 @@ public final class DistributedLockedValidator
                 || name.endsWith(AutowireCapableBeanFactory.ORIGINAL_INSTANCE_SUFFIX)) {
             return List.of();
         }
-        Class<?> proxied = bean instanceof TargetClassAware ? null : proxies.wasProxied(name);
+        Class<?> proxied = bean instanceof TargetClassAware ? null : proxies.wasProxied(name, bean);
         Class<?> type = ClassUtils.getUserClass(proxied == null ? AopUtils.getTargetClass(bean) : proxied);
         // A proxy by interfaces may answer calls that the object behind it knows nothing of.
         Class<?> called = AopUtils.isJdkDynamicProxy(bean) ? bean.getClass() : type;
@@ -602,7 +601,7 @@ public final class DistributedLockedValidator
         boolean isBare = !woven
                 && !AopUtils.isAopProxy(bean)
                 && beans.containsBeanDefinition(name)
-                && proxies.wasProxied(name) == null;
+                && proxies.wasProxied(name, bean) == null;
         List<AnnotatedMethod> methods = new ArrayList<>(annotatedMethods(called));
         methods.removeIf(each -> each.declaration().getDeclaringClass().isAssignableFrom(made.type())
                 || isOfFragment(each.declaration().getDeclaringClass(), called));
@@ -665,7 +664,8 @@ public final class DistributedLockedValidator
         try {
             BeanDefinition definition = beans.getMergedBeanDefinition(name);
             boolean exists = beans.containsSingleton(name);
-            Class<?> type = exists ? AutoProxyUtils.determineTargetClass(beans, name) : beans.getType(name, false);
+            Class<?> proxied = exists ? proxies.wasProxied(name, null) : null;
+            Class<?> type = proxied == null ? beans.getType(name, false) : proxied;
             if (definition.isAbstract() || type == null) {
                 return null;
             }

@@ -31,6 +31,7 @@ import org.springframework.aop.support.AopUtils;
 import org.springframework.aop.target.AbstractBeanFactoryBasedTargetSource;
 import org.springframework.aop.target.HotSwappableTargetSource;
 import org.springframework.beans.factory.BeanFactoryUtils;
+import org.springframework.beans.factory.FactoryBean;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.support.AbstractBeanFactory;
 import org.springframework.beans.factory.support.RootBeanDefinition;
@@ -53,7 +54,7 @@ record ProxyCheck(ConfigurableListableBeanFactory beans) {
 
     /** Returns whether a bean is proxied by its interfaces: as it is, where it exists, and else as it will be. */
     boolean isByInterfaces(String name, Class<?> beanClass) {
-        Object existing = beans.containsSingleton(name) ? beans.getSingleton(name) : null;
+        Object existing = beans.containsSingleton(name) && !beans.isFactoryBean(name) ? beans.getSingleton(name) : null;
         if (existing != null && AopUtils.isAopProxy(existing)) {
             return AopUtils.isJdkDynamicProxy(existing);
         }
@@ -168,7 +169,7 @@ record ProxyCheck(ConfigurableListableBeanFactory beans) {
         if (bean == null || isScoped(bean) || isAdvised(bean)) {
             return false;
         }
-        Class<?> proxied = wasProxied(name);
+        Class<?> proxied = wasProxied(name, bean);
         return bean instanceof Advised || proxied == null || proxied == bean.getClass();
     }
 
@@ -239,12 +240,18 @@ record ProxyCheck(ConfigurableListableBeanFactory beans) {
         return beans.containsSingleton(name) && !isMissing(name);
     }
 
-    /** Returns the class of a bean in whose proxy a post-processor of the application may have put its own advice. */
+    /**
+     * Returns the class of a bean in whose proxy a post-processor of the application may have put its own advice; null
+     * where there was none, or only that of the factory which has made the bean.
+     */
     @Nullable
-    Class<?> wasProxied(String name) {
+    Class<?> wasProxied(String name, @Nullable Object bean) {
         return beans.containsBeanDefinition(name)
-                ? (Class<?>)
-                        beans.getMergedBeanDefinition(name).getAttribute(AutoProxyUtils.ORIGINAL_TARGET_CLASS_ATTRIBUTE)
+                        && beans.getMergedBeanDefinition(name)
+                                        .getAttribute(AutoProxyUtils.ORIGINAL_TARGET_CLASS_ATTRIBUTE)
+                                instanceof Class<?> type
+                        && (bean instanceof FactoryBean || !FactoryBean.class.isAssignableFrom(type))
+                ? type
                 : null;
     }
 

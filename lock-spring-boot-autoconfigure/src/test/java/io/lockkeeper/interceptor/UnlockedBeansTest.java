@@ -86,6 +86,16 @@ class UnlockedBeansTest {
                 .satisfies(fault -> assertThat(fault.problem()).contains("the bean [product] was made before")));
     }
 
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void aProductOfAFactoryThatHasAProxyItselfIsReported(boolean byClass) {
+        runner().withPropertyValues("spring.aop.proxy-target-class=" + byClass)
+                .withBean("product", LockedFactory.class)
+                .run(context -> assertThat(faults(context)).singleElement().satisfies(fault -> assertThat(
+                                fault.toString())
+                        .contains("Product.work(): belongs to a final")));
+    }
+
     @Test
     void productsOfFactoriesThatOtherBeansHaveAreNoAlarm() {
         runner().withUserConfiguration(LockedBeans.class, UserOfProducts.class)
@@ -786,6 +796,24 @@ class UnlockedBeansTest {
         static Greedy greedy(Shop shop) {
             return new Greedy(shop);
         }
+    }
+
+    static class LockedFactory implements FactoryBean<Product> {
+        @Override
+        @DistributedLocked("factory")
+        public Product getObject() {
+            return new Product();
+        }
+
+        @Override
+        public Class<?> getObjectType() {
+            return Product.class;
+        }
+    }
+
+    static final class Product {
+        @DistributedLocked("product")
+        void work() {}
     }
 
     @Configuration(proxyBeanMethods = false)
