@@ -15,6 +15,7 @@ import java.util.Deque;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -41,7 +42,10 @@ record MethodCheck(MethodLockSpecs specs, boolean woven) {
     private static final List<String> CALLBACKS = List.of(
             "jakarta.annotation.PostConstruct",
             "jakarta.annotation.PreDestroy",
-            "org.springframework.beans.factory.annotation.Autowired");
+            "jakarta.annotation.Resource",
+            "jakarta.inject.Inject",
+            "org.springframework.beans.factory.annotation.Autowired",
+            "org.springframework.beans.factory.annotation.Value");
 
     /** Annotations of which a fallback must not be deprived without a word. By name, because they may not be there. */
     private static final List<String> TRANSACTIONAL =
@@ -164,12 +168,12 @@ record MethodCheck(MethodLockSpecs specs, boolean woven) {
         Method method = annotated.method();
         boolean isCallback = (callbacks.contains(method.getName()) && method.getParameterCount() == 0)
                 || CALLBACKS.stream().anyMatch(MergedAnnotations.from(method)::isPresent)
+                || Stream.of(InitializingBean.class, DisposableBean.class, AutoCloseable.class)
+                        .anyMatch(each ->
+                                each.isAssignableFrom(annotated.targetClass()) && ClassUtils.hasMethod(each, method))
                 || AnnotatedMethod.implementedBy(method, annotated.targetClass())
                         .map(Method::getDeclaringClass)
-                        .anyMatch(each -> Aware.class.isAssignableFrom(each)
-                                || each == InitializingBean.class
-                                || each == DisposableBean.class
-                                || each == AutoCloseable.class);
+                        .anyMatch(Aware.class::isAssignableFrom);
         if (isCallback && !woven) {
             log.warn(
                     "{} runs without its lock when the container calls it, because it calls the bean itself and not the"

@@ -8,6 +8,8 @@ import io.lockkeeper.LockOperations;
 import io.lockkeeper.annotation.DistributedLocked;
 import io.lockkeeper.autoconfigure.OtherPackage;
 import jakarta.annotation.PostConstruct;
+import jakarta.annotation.Resource;
+import java.io.Closeable;
 import java.lang.annotation.Repeatable;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
@@ -26,6 +28,7 @@ import org.springframework.aop.support.DefaultPointcutAdvisor;
 import org.springframework.beans.factory.BeanNameAware;
 import org.springframework.beans.factory.InitializingBean;
 import org.springframework.beans.factory.annotation.Autowired;
+import org.springframework.beans.factory.annotation.Value;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
@@ -120,9 +123,12 @@ class SilentFaultsTest {
     void callbacksOfTheContainerAreWarnedOf() {
         assertThat(faults(Callbacks.class)).isEmpty();
         assertThat(log.lines())
-                .hasSize(4)
+                .hasSize(7)
                 .allMatch(line -> line.startsWith("WARN") && line.contains("runs without its lock when the container"))
                 .anyMatch(line -> line.contains("Callbacks.begin()"))
+                .anyMatch(line -> line.contains("Callbacks.close()"))
+                .anyMatch(line -> line.contains("Callbacks.resource(Environment)"))
+                .anyMatch(line -> line.contains("Callbacks.value(String)"))
                 .anyMatch(line -> line.contains("Callbacks.inject(Environment)"))
                 .anyMatch(line -> line.contains("Callbacks.setBeanName(String)"))
                 .anyMatch(line -> line.contains("Callbacks.afterPropertiesSet()"));
@@ -409,7 +415,19 @@ class SilentFaultsTest {
         }
     }
 
-    static class Callbacks implements InitializingBean, BeanNameAware {
+    static class Callbacks implements InitializingBean, BeanNameAware, Closeable {
+        @Override
+        @DistributedLocked("close")
+        public void close() {}
+
+        @Resource
+        @DistributedLocked("resource")
+        public void resource(Environment environment) {}
+
+        @Value("text")
+        @DistributedLocked("value")
+        public void value(String text) {}
+
         @PostConstruct
         @DistributedLocked("begin")
         public void begin() {}
