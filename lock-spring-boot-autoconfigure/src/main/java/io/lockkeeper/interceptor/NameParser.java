@@ -61,6 +61,10 @@ record NameParser(
 
     private static final Pattern EXPRESSION = Pattern.compile("#\\{([^}]*)}");
 
+    /** What is added to others: a text in quotes (the second group), or something simple (the third). */
+    private static final Pattern OPERAND =
+            Pattern.compile("(?:(['\"])([^'\"#]*)\\1|((?:[^'\"+()]|\\(\\))+?))\\s*(?:\\+\\s*|$)");
+
     /** A variable of an expression in the first group, or a text in it, which may look like one. */
     private static final Pattern IN_EXPRESSION = Pattern.compile("#(" + WORD + ")|'[^']*'|\"[^\"]*\"");
 
@@ -98,7 +102,7 @@ record NameParser(
             faults.add(
                     ATTRIBUTE,
                     text + " starts with a quote, as an expression does, but outside #{...} everything is text",
-                    "Write #{" + EXPRESSION.matcher(text).replaceAll("$1").strip() + "}");
+                    "Write " + inText(EXPRESSION.matcher(text).replaceAll("$1").strip()));
         } else {
             try {
                 Expression parsed = parser.parseExpression(text, ParserContext.TEMPLATE_EXPRESSION);
@@ -117,6 +121,15 @@ record NameParser(
             }
         }
         return faults.found().size() == before ? parts : null;
+    }
+
+    /** Returns a sum of simple operands as text around expressions: in one expression, null would be a text. */
+    private static String inText(String sum) {
+        return sum.matches("(?:" + OPERAND + ")+")
+                ? OPERAND.matcher(sum)
+                        .replaceAll(found -> Matcher.quoteReplacement(
+                                found.group(3) == null ? found.group(2) : "#{" + found.group(3) + "}"))
+                : "#{" + sum + "}";
     }
 
     /** Checks an expression, and lets it read the parameters from the root of a call, which all else has in common. */

@@ -339,8 +339,9 @@ class LockNamesTest {
     @CsvSource(
             delimiter = '|',
             value = {
-                "quoted | starts with a quote | #{'order:' + #order.id}",
-                "doubleQuoted | starts with a quote | #{\"order:\" + #order.id}",
+                "quoted | starts with a quote | Write order:#{#order.id()}!",
+                "doubleQuoted | starts with a quote | Write order:#{#order.id}",
+                "quotedWithCall | starts with a quote | Write #{'order:' + #order.id.replace('a', 'b')}",
                 "outside | names a parameter outside | order:#{#order.id}",
                 "outsideCall | names a parameter outside | order:#{#order.id()}!",
                 "positionOutside | names a parameter outside | x#{#p0}",
@@ -547,8 +548,11 @@ class LockNamesTest {
         @DistributedLocked("#{#shard.nothing()}")
         void unboxed(int shard) {}
 
-        @DistributedLocked("'order:' + #order.id")
+        @DistributedLocked("'order:' + #order.id() + '!'")
         void quoted(Order order) {}
+
+        @DistributedLocked("'order:' + #order.id.replace('a', 'b')")
+        void quotedWithCall(Order order) {}
 
         @DistributedLocked("\"order:\" + #{#order.id}")
         void doubleQuoted(Order order) {}
