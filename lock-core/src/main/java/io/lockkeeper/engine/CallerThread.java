@@ -7,6 +7,7 @@ import java.lang.invoke.MethodType;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ForkJoinPool;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -58,7 +59,7 @@ final class CallerThread {
         }
         CountDownLatch done = new CountDownLatch(1);
         answer.whenComplete((value, failure) -> done.countDown());
-        ForkJoinPool.managedBlock(new ForkJoinPool.ManagedBlocker() {
+        ForkJoinPool.ManagedBlocker wait = new ForkJoinPool.ManagedBlocker() {
             @Override
             @SuppressWarnings("ReturnValueIgnored") // Whether it is done is asked by the caller.
             public boolean block() throws InterruptedException {
@@ -70,7 +71,13 @@ final class CallerThread {
             public boolean isReleasable() {
                 return done.getCount() == 0;
             }
-        });
+        };
+        try {
+            ForkJoinPool.managedBlock(wait);
+        } catch (RejectedExecutionException noThreadLeft) {
+            // Thrown before the wait: the pool has as many threads as it may have, and one less runs meanwhile.
+            wait.block();
+        }
     }
 
     private static boolean isVirtual(Thread thread) {

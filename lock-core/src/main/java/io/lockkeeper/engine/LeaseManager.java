@@ -324,7 +324,7 @@ public final class LeaseManager implements LockManager {
         // With a timer of its own: a listener may block that of the engine, or wait for the end of the process on it.
         Scheduler.OnThread timer = new Scheduler.OnThread("lockkeeper-close");
         try {
-            locks.close(Thread.currentThread(), timer).join();
+            CallerThread.join(locks.close(Thread.currentThread(), timer));
         } finally {
             timer.close();
         }

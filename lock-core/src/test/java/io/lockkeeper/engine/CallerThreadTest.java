@@ -2,6 +2,7 @@
 package io.lockkeeper.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
@@ -40,6 +41,22 @@ class CallerThreadTest {
             assertThat(helped).isNotSameAs(waiting.get(20, TimeUnit.SECONDS));
         } finally {
             pool.shutdownNow();
+        }
+    }
+
+    /** As the common pool when 257 of its workers wait, for locks or for something else. */
+    @Test
+    void aWorkerWaitsAlsoWhereItsPoolHasNoThreadLeft() throws Exception {
+        ForkJoinPool full = new ForkJoinPool(
+                1, ForkJoinPool.defaultForkJoinWorkerThreadFactory, null, false, 1, 1, 1, null, 1, TimeUnit.SECONDS);
+        CompletableFuture<String> answer = new CompletableFuture<>();
+        try {
+            CompletableFuture<String> waiting = CompletableFuture.supplyAsync(() -> CallerThread.join(answer), full);
+            await().until(() -> waiting.isDone() || answer.getNumberOfDependents() > 0);
+            answer.complete("answer");
+            assertThat(waiting.get(20, TimeUnit.SECONDS)).isEqualTo("answer");
+        } finally {
+            full.shutdownNow();
         }
     }
 }

@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.awaitility.Awaitility;
@@ -211,6 +212,22 @@ class ClosingTest {
         assertThat(closed).isNotDone();
         lease.close();
         assertThat(closed).succeedsWithin(Duration.ofSeconds(20));
+    }
+
+    @Test
+    void aWorkerClosesATemplateAlsoWhereItsPoolHasNoThreadLeft() {
+        LockTemplate patient = patient();
+        LockLease held = patient.acquire("stock");
+        ForkJoinPool full = new ForkJoinPool(
+                1, ForkJoinPool.defaultForkJoinWorkerThreadFactory, null, false, 1, 1, 1, null, 1, TimeUnit.SECONDS);
+        try {
+            CompletableFuture<Void> closed = CompletableFuture.runAsync(patient::close, full);
+            staysOpen(closed);
+            held.close();
+            assertThat(closed).succeedsWithin(Duration.ofSeconds(20));
+        } finally {
+            full.shutdownNow();
+        }
     }
 
     private static LockTemplate patient() {
