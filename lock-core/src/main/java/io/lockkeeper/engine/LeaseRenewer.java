@@ -147,14 +147,17 @@ final class LeaseRenewer {
         }
     }
 
+    /** Begins in one step: a hold that is watched meanwhile would put off what is due before it. */
     private void look() {
-        unset();
-        ClockReading now = context.now();
-        // The machine was suspended, or the wall clock was set.
-        long wall = TimeUnit.MILLISECONDS.toNanos(now.wallMillis() - lastLook.wallMillis());
-        boolean jumped = Math.abs(wall - (now.nanos() - lastLook.nanos())) > JUMP_NANOS;
-        lastLook = now;
+        ClockReading now;
+        boolean jumped;
         synchronized (this) {
+            unset();
+            now = context.now();
+            // The machine was suspended, or the wall clock was set.
+            long wall = TimeUnit.MILLISECONDS.toNanos(now.wallMillis() - lastLook.wallMillis());
+            jumped = Math.abs(wall - (now.nanos() - lastLook.nanos())) > JUMP_NANOS;
+            lastLook = now;
             if (registry.attempts() == 0) {
                 return;
             } else if (dueNanos - now.nanos() > 0 && !jumped) {

@@ -24,8 +24,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Named;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -142,6 +144,38 @@ class LeaseRenewerTest {
 
         assertThat(tooLate).hasValueLessThan(1);
         assertThat(time.pending()).isEqualTo(1);
+    }
+
+    /** It is due long after the others, which the look that begins just then must see. */
+    @Test
+    void aHoldThatIsWatchedWhileALookBeginsPutsOffNoOther() throws Exception {
+        AtomicReference<Runnable> meanwhile = new AtomicReference<>(() -> {});
+        Scheduler timer = new EngineFixture.DelegatingScheduler(time) {
+            @Override
+            public long nanoTime() {
+                meanwhile.getAndSet(() -> {}).run();
+                return super.nanoTime();
+            }
+        };
+        EngineContext own = new EngineContext(
+                timer, background, Runnable::run, Runnable::run, events, EngineContext::random, () -> {});
+        LeaseRenewer looking = new LeaseRenewer(store, own, registry, this::lose);
+        AcquireReply.Acquired reply = EngineFixture.acquiredReply(1);
+        looking.watch(tracked(LeasePolicy.hold(NAMES, SPEC, nextAttempt(), reply, time.now(), time.now())));
+        AcquireSpec hour = AcquireSpec.fixed(ClaimMode.EXCLUSIVE, TimeUnit.HOURS.toMillis(1));
+        AcquireReply.Acquired given = new AcquireReply.Acquired(hour.leaseMillis(), List.of(1L));
+        StoreHold late = tracked(LeasePolicy.hold(NAMES, hour, nextAttempt(), given, time.now(), time.now()));
+        Thread other = new Thread(() -> looking.watch(late));
+        meanwhile.set(() -> {
+            other.start();
+            // It watches the hold now, or as soon as the look lets it.
+            Awaitility.await().until(() -> !other.isAlive() || other.getState() == Thread.State.BLOCKED);
+        });
+
+        time.pass(UNTIL_RENEWED);
+
+        other.join();
+        assertThat(store.renewals).hasSize(1);
     }
 
     @Test
