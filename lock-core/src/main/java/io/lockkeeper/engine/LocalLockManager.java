@@ -382,7 +382,9 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
 
     private void refuseAll() {
         registry.forEachPending((request, lock) -> {
-            if (refuses(request) && request.completeExceptionally(closing())) {
+            if (refuses(request)) {
+                // One that was refused before may have entered another local lock since.
+                request.completeExceptionally(closing());
                 placesGone.add(executor.leave(request));
             }
         });

@@ -776,6 +776,47 @@ class LocalLockManagerTest {
         fixture.assertEmpty();
     }
 
+    /** The local lock that it found is empty by then, and it enters another one, for which the store gives a place. */
+    @Test
+    void aCallerWhoMeetsTheCloseBetweenTwoLocalLocksLeavesNoPlace() {
+        AtomicReference<Runnable> meanwhile = new AtomicReference<>(() -> {});
+        Scheduler clock = new EngineFixture.DelegatingScheduler(time) {
+            @Override
+            public long nanoTime() {
+                meanwhile.get().run();
+                return super.nanoTime();
+            }
+        };
+        LocalLockManager closing = EngineFixture.manager(
+                store,
+                fixture.events,
+                new EngineContext(
+                        clock,
+                        Runnable::run,
+                        Runnable::run,
+                        Runnable::run,
+                        fixture.events,
+                        EngineContext::random,
+                        () -> {}));
+        PendingRequest holder = closing.begin(REQUEST, false, new CompletableFuture<>());
+        last(store.acquires).answer(acquiredReply(100));
+        meanwhile.set(() -> {
+            // One name is held, and a caller is about to enter its local lock.
+            if (closing.toString().endsWith("names=2")) {
+                meanwhile.set(() -> {});
+                holder.join().closeAsync();
+                closing.close(null, time);
+            }
+        });
+
+        PendingRequest caller = closing.begin(REQUEST, false, new CompletableFuture<>());
+
+        assertFailure(caller, StoreException.class);
+        fixture.queued();
+        assertThat(last(store.releases).command().attempt()).isEqualTo(lastAttempt());
+        assertThat(closing.toString()).endsWith("names=0");
+    }
+
     private static LockRequest retrying(int count) {
         return LockRequest.of("stock").withRetries(count, DELAY);
     }
