@@ -199,6 +199,8 @@ class ReentrantHolds {
         Entry(LockRequest request, NestedLease.Kind kind, Collection<? extends LockLease> enclosing) {
             this.request = request;
             this.level = new NestedLease(ReentrantHolds.this, request, kind);
+            // What it only has to unlock is no reason to go on, and hides what the others hold.
+            forgetEnded(owner, null);
             LockOwner inside = known(owner);
             for (LockLease lease : enclosing) {
                 inside = lease instanceof NestedLease level && level.isOf(ReentrantHolds.this)

@@ -382,6 +382,24 @@ class ReentrantHoldsTest {
         assertFreeAndForgotten();
     }
 
+    /** As a thread of a pool that goes on with a publisher, and did not unlock what it held before. */
+    @Test
+    void whatLeasesAroundTheCallerHoldIsEnteredAgainAlsoWhereAnUnlockIsMissing() {
+        holds.enter(REQUEST.withLeaseTime(Duration.ofMillis(100)), false, true);
+        awaitEnd(REQUEST);
+        AtomicReference<NestedLease> stage = new AtomicReference<>();
+        onAnotherThread(() -> stage.set(enterAsync(List.of())));
+
+        CompletableFuture<LockLease> inner = holds.enterAsync(REQUEST, List.of(stage.get()));
+
+        assertThat(inner).succeedsWithin(Duration.ofSeconds(20));
+        assertThat(inner.join().fencingToken()).isEqualTo(stage.get().fencingToken());
+        stage.get().close();
+        ((NestedLease) inner.join()).close();
+        assertThat(view(REQUEST).release()).isEqualTo(ReleaseResult.LOST);
+        assertFreeAndForgotten();
+    }
+
     @Test
     void whatIsOverOrOfAnotherTemplateIsNotEnteredAgain() {
         NestedLease over = enterAsync(List.of());

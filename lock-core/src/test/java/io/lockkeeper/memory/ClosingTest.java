@@ -2,16 +2,19 @@
 package io.lockkeeper.memory;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.junit.jupiter.api.Assertions.assertTimeout;
 
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
+import io.lockkeeper.DistributedLock;
 import io.lockkeeper.LockContext;
 import io.lockkeeper.LockLease;
 import io.lockkeeper.LockListener;
 import io.lockkeeper.LockRequest;
+import io.lockkeeper.LockStoreException;
 import io.lockkeeper.LockTemplate;
 import java.time.Duration;
 import java.util.List;
@@ -211,6 +214,23 @@ class ClosingTest {
         patient.acquire("other").close();
         assertThat(closed).isNotDone();
         lease.close();
+        assertThat(closed).succeedsWithin(Duration.ofSeconds(20));
+    }
+
+    /** What it has not unlocked ended by itself long ago. */
+    @Test
+    void whoOwesAnUnlockOnlyIsRefusedWhileTheTemplateCloses() {
+        LockTemplate patient = patient();
+        DistributedLock lock = patient.lock("stock");
+        lock.lock(Duration.ofMillis(100));
+        Awaitility.await().until(() -> !lock.isHeldByCurrentThread());
+        CompletableFuture<LockLease> held = patient.acquireAsync(LockRequest.of("orders"));
+        Awaitility.await().until(held::isDone);
+        CompletableFuture<Void> closed = closing(patient);
+
+        assertThatExceptionOfType(LockStoreException.class).isThrownBy(() -> patient.acquire("other"));
+
+        held.join().close();
         assertThat(closed).succeedsWithin(Duration.ofSeconds(20));
     }
 
