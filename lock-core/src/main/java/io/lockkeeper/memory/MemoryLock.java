@@ -39,7 +39,7 @@ final class MemoryLock {
     private String revoked = "";
 
     /** A hold, or a place in the queue, that ends at a given time unless its attempt asks again before. */
-    private record Share(AcquireCommand claim, long until, long grantMillis) {}
+    private record Share(AcquireCommand claim, long until, long grantMillis, boolean released) {}
 
     /** Creates a free lock whose tokens are above a given one. */
     MemoryLock(String name, long token, Heap heap) {
@@ -62,7 +62,12 @@ final class MemoryLock {
 
     /** Returns whether an attempt held the lock until its end, of which there is no way back. */
     boolean hasEnded(String attempt) {
-        return released.equals(attempt) || revoked.equals(attempt);
+        return hasReleased(attempt) || revoked.equals(attempt);
+    }
+
+    private boolean hasReleased(String attempt) {
+        Share kept = holds.get(attempt);
+        return released.equals(attempt) || (kept != null && kept.released);
     }
 
     /** Returns the first holder; empty: there is none. */
@@ -113,7 +118,7 @@ final class MemoryLock {
             token = mode == ClaimMode.READ ? token : first + claim.tokens() - 1;
         }
         long end = before == null || exact ? until : Math.max(until, before.until);
-        holds.put(claim.attempt(), new Share(claim, end, 0));
+        holds.put(claim.attempt(), new Share(claim, end, 0, false));
         return first;
     }
 
@@ -136,7 +141,7 @@ final class MemoryLock {
             String owner = holder();
             heap.send(owner, listener -> listener.awaited(owner));
         }
-        queue.put(claim.attempt(), new Share(claim, until, grantMillis));
+        queue.put(claim.attempt(), new Share(claim, until, grantMillis, false));
     }
 
     /** Ends a hold, at once or when a minimum time is over. The owner's tokens that were not used are free again. */
@@ -146,7 +151,8 @@ final class MemoryLock {
             token = lastToken;
         }
         holds.computeIfPresent(
-                attempt, (key, hold) -> keepMillis > 0 ? new Share(hold.claim, heap.now() + keepMillis, 0) : null);
+                attempt,
+                (key, hold) -> keepMillis > 0 ? new Share(hold.claim, heap.now() + keepMillis, 0, true) : null);
     }
 
     /** Ends what an attempt has of a lock that it could not take together with others: it has not ended itself. */
@@ -156,7 +162,7 @@ final class MemoryLock {
     }
 
     ReleaseReply release(String attempt, long lastToken, long keepMillis) {
-        ReleaseReply reply = released.equals(attempt) ? ReleaseReply.ALREADY_RELEASED : ReleaseReply.NOT_HELD;
+        ReleaseReply reply = hasReleased(attempt) ? ReleaseReply.ALREADY_RELEASED : ReleaseReply.NOT_HELD;
         if (isHolder(attempt)) {
             end(attempt, lastToken, keepMillis);
             reply = ReleaseReply.RELEASED;

@@ -9,6 +9,7 @@ import io.lockkeeper.store.ClaimMode;
 import io.lockkeeper.store.Grant;
 import io.lockkeeper.store.ReleaseCommand;
 import io.lockkeeper.store.ReleaseReply;
+import io.lockkeeper.store.RenewCommand;
 import io.lockkeeper.store.StoreListener;
 import io.lockkeeper.store.StoredInstance;
 import java.time.Duration;
@@ -97,6 +98,24 @@ class MemoryLockStoreTest {
         assertThat(release(A2)).isEqualTo(ReleaseReply.ALREADY_RELEASED);
         assertThat(release(A1)).isEqualTo(ReleaseReply.NOT_HELD);
         assertThat(acquire(A1, ClaimMode.EXCLUSIVE)).as("a late copy").isInstanceOf(AcquireReply.Ended.class);
+    }
+
+    /** Nor does a late renewal outlive its release. */
+    @Test
+    void aReaderThatKeepsTheLockHasReleasedItAlsoWhenAnotherOneHas() {
+        open(store, A1.substring(0, 12), false);
+        acquire(A1, ClaimMode.READ);
+        acquire(B1, ClaimMode.READ);
+        store.release(new ReleaseCommand(NAMES, A1, 0, 5_000)).join();
+        release(B1);
+
+        assertThat(store.renew(List.of(new RenewCommand("stock", A1, 30_000, false, 0)))
+                        .get(0))
+                .isCompletedWithValue(false);
+        assertThat(release(A1)).isEqualTo(ReleaseReply.ALREADY_RELEASED);
+        assertThat(acquire(A1, ClaimMode.READ)).as("a late copy").isInstanceOf(AcquireReply.Ended.class);
+        assertThat(store.inspect("stock").join().orElseThrow().remainingMillis())
+                .isBetween(1L, 5_000L);
     }
 
     /** A minimum hold, and the lease of an instance that is gone, end without a command for the name. */
