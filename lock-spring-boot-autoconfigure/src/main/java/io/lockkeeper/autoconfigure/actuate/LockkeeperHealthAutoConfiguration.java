@@ -39,6 +39,7 @@ import org.springframework.util.ClassUtils;
 public final class LockkeeperHealthAutoConfiguration {
 
     static final String BEAN = "lockkeeperHealthIndicator";
+    private static final String TYPE = "org.springframework.boot.health.contributor.HealthIndicator";
 
     @Bean
     @ConditionalOnBean(name = BEAN)
@@ -46,11 +47,15 @@ public final class LockkeeperHealthAutoConfiguration {
         return new LockHealth(beans);
     }
 
-    /** Spring Boot has a condition for these properties, but under another name in each line. */
+    /** Spring Boot has a condition for these properties, but under another name in each line, as health has. */
     static final class OnHealthEnabled implements Condition {
 
         @Override
         public boolean matches(ConditionContext context, AnnotatedTypeMetadata metadata) {
+            if (!ClassUtils.isPresent(TYPE, context.getClassLoader())
+                    && !ClassUtils.isPresent(Boot3HealthConfiguration.TYPE, context.getClassLoader())) {
+                return false;
+            }
             Environment environment = context.getEnvironment();
             boolean otherwise = environment.getProperty("management.health.defaults.enabled", Boolean.class, true);
             return environment.getProperty("management.health.lockkeeper.enabled", Boolean.class, otherwise);
@@ -76,7 +81,7 @@ public final class LockkeeperHealthAutoConfiguration {
     /** Spring Boot 3: its types have other names, and cannot be on the same class path, so they are reached by name. */
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnClass(name = Boot3HealthConfiguration.TYPE)
-    @ConditionalOnMissingClass("org.springframework.boot.health.contributor.HealthIndicator")
+    @ConditionalOnMissingClass(TYPE)
     static class Boot3HealthConfiguration {
 
         static final String TYPE = "org.springframework.boot.actuate.health.HealthIndicator";

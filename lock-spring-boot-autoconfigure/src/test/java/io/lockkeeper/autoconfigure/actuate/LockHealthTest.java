@@ -244,6 +244,7 @@ class LockHealthTest {
                         .hasNotFailed()
                         .doesNotHaveBean("lockkeeperHealthIndicator")
                         .doesNotHaveBean("lockkeeperHealth")
+                        .doesNotHaveBean(LockkeeperHealthAutoConfiguration.class)
                         .doesNotHaveBean("locksEndpoint"));
     }
 
