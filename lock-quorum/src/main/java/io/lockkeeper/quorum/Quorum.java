@@ -84,13 +84,16 @@ final class Quorum {
      */
     CompletableFuture<ReleaseReply> release(ReleaseCommand command) {
         Ending ending = ending(command);
-        return QuorumVote.decide(
-                each(node -> release(node, ending)), vote -> vote.verdict(reply -> reply != ReleaseReply.NOT_HELD)
-                        .map(held -> !held
-                                ? ReleaseReply.NOT_HELD
-                                : vote.answers.contains(ReleaseReply.RELEASED)
-                                        ? ReleaseReply.RELEASED
-                                        : ReleaseReply.ALREADY_RELEASED));
+        // Not to be forgotten after the first node, where that answers at once.
+        begin(command.attempt(), ending).ending.compareAndSet(null, ending);
+        List<Ballot<ReleaseReply>> replies = each(node -> release(node, ending));
+        settle(command.attempt(), ending);
+        return QuorumVote.decide(replies, vote -> vote.verdict(reply -> reply != ReleaseReply.NOT_HELD)
+                .map(held -> !held
+                        ? ReleaseReply.NOT_HELD
+                        : vote.answers.contains(ReleaseReply.RELEASED)
+                                ? ReleaseReply.RELEASED
+                                : ReleaseReply.ALREADY_RELEASED));
     }
 
     /** Ends an attempt at one node: at once where it answers, in the background where it does not. */

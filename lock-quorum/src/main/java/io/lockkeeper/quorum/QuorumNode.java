@@ -18,6 +18,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** One of the independent stores: asks it, notes whether it answers, and tells it the releases that it missed. */
@@ -49,9 +50,11 @@ final class QuorumNode {
 
     private final Executor threads;
 
-    /** Succeeds if the server is no other node's, without which no answer counts. */
-    private volatile CompletableFuture<?> comparison =
-            CompletableFuture.failedFuture(new StoreException("not compared yet", null));
+    /** Whether its answers count: its server was found to be no other node's. Set under the monitor of the nodes. */
+    private volatile boolean hasVote;
+
+    /** The last look at the servers. */
+    private CompletableFuture<?> comparison = CompletableFuture.completedFuture(null);
 
     /** What is said of a server that is another node's, too, for good. */
     private volatile @Nullable String twin;
@@ -85,16 +88,12 @@ final class QuorumNode {
     }
 
     private <T> CompletableFuture<T> onceCompared(CompletableFuture<T> answer) {
-        return isCompared() ? answer : answer.thenCompose(reply -> compared().thenApply(done -> reply));
-    }
-
-    private boolean isCompared() {
-        return comparison.isDone() && !comparison.isCompletedExceptionally();
+        return hasVote ? answer : answer.thenCompose(reply -> compared().thenApply(done -> reply));
     }
 
     /** Returns the comparison under way, or the one that succeeded; one that told nothing is followed by another. */
     private synchronized CompletableFuture<?> compared() {
-        if (comparison.isCompletedExceptionally() && twin == null) {
+        if (comparison.isDone() && !hasVote && twin == null) {
             comparison = CompletableFuture.runAsync(this::compare, threads);
         }
         return comparison;
@@ -102,36 +101,52 @@ final class QuorumNode {
 
     /**
      * Compares the servers behind the store with those of the nodes that have a vote; fails if one is the same. A
-     * restarted server has another id: if this one tells the same before and after the others, it was not. One at a
-     * time, so that of two nodes with the same server one has no vote.
+     * restarted server has another id: if this one tells the same before and after the others, it was not.
      */
     private void compare() {
+        Set<String> own;
+        Map<QuorumNode, CompletableFuture<Set<String>>> others;
+        do {
+            own = store.serverIds().join();
+            others = voters().collect(Collectors.toMap(Function.identity(), QuorumNode::servers));
+            CompletableFuture.allOf(others.values().toArray(CompletableFuture<?>[]::new))
+                    .join();
+            if (!own.equals(store.serverIds().join())) {
+                throw new StoreException("it is not known yet whether this is the server of another master, too", null);
+            }
+        } while (!decide(own, others));
+    }
+
+    private Stream<QuorumNode> voters() {
+        return nodes.stream().filter(node -> node.hasVote);
+    }
+
+    /** Gives this node its vote, or fails; false: another one has got its vote meanwhile, and may have the same server. */
+    private boolean decide(Set<String> own, Map<QuorumNode, CompletableFuture<Set<String>>> others) {
         synchronized (nodes) {
-            Set<String> own = store.serverIds().join();
-            Map<QuorumNode, CompletableFuture<Set<String>>> others = nodes.stream()
-                    .filter(QuorumNode::isCompared)
-                    .collect(Collectors.toMap(Function.identity(), QuorumNode::servers));
+            if (!voters().allMatch(others::containsKey)) {
+                return false;
+            }
             others.forEach((other, ids) -> {
                 if (!Collections.disjoint(own, ids.join())) {
                     twin = "The masters of a quorum must be different servers, but master " + other.number + " ("
                             + other.store + ") and master " + number + " (" + store + ") are the same one";
                 }
             });
-            if (twin != null) {
-                log.log(reached ? Level.ERROR : Level.DEBUG, twin + ". Master " + number + " has no vote.");
-                throw new StoreException(twin, null);
-            }
-            if (!own.equals(store.serverIds().join())) {
-                throw new StoreException("it is not known yet whether this is the server of another master, too", null);
-            }
+            hasVote = twin == null;
         }
+        if (twin != null) {
+            log.log(reached ? Level.ERROR : Level.DEBUG, twin + ". Master " + number + " has no vote.");
+            throw new StoreException(twin, null);
+        }
+        return true;
     }
 
     /** Returns the servers behind the store. Where they are not told, they are compared before the next answer. */
     private CompletableFuture<Set<String>> servers() {
         CompletableFuture<Set<String>> ids = silent ? CompletableFuture.failedFuture(silence()) : store.serverIds();
         return ids.exceptionally(failure -> {
-            comparison = CompletableFuture.failedFuture(failure);
+            hasVote = false;
             return Set.of();
         });
     }
