@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
  * No copy of the command was executed, nor ever will be: there was no connection to send it over, or the server refused
  * it. Only where that is certain, because what a command has taken is then not given back.
  */
-public class CommandNotExecutedException extends StoreException {
+public final class CommandNotExecutedException extends StoreException {
 
     private static final long serialVersionUID = 1L;
 

@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
  * The store has not answered since it was opened, and the command was not sent. A caller who waits may ask again while
  * its wait lasts: the first connection may take longer than a command.
  */
-public final class StoreNotReadyException extends CommandNotExecutedException {
+public final class StoreNotReadyException extends StoreException {
 
     private static final long serialVersionUID = 1L;
 
