@@ -306,7 +306,7 @@ public final class LettuceScripts implements ScriptRunner {
                 return false;
             }
             if (failure != null) {
-                boolean refused = Failures.isOfReplica(failure) && !mayHaveRun;
+                boolean refused = Failures.isOfReplica(failure) && !mayHaveRun && resets == 0;
                 return end(
                         null,
                         refused ? Failures.notExecuted(script.name(), failure) : Failures.at(script.name(), failure));

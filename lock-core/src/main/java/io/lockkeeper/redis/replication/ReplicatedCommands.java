@@ -81,13 +81,13 @@ public final class ReplicatedCommands implements ScriptRunner {
         Command command = new Command(script, ScriptRunner.words(script, keys, arguments));
         // Before the master is known: to ask for it takes time, too.
         Failures.after(limit, timer, command.result, script.name());
-        masterOf.apply(keys.get(0)).whenComplete((server, failure) -> {
-            if (failure == null) {
-                server(server).add(command);
-            } else {
-                command.fail(Failures.notExecuted(script.name(), failure));
-            }
-        });
+        masterOf.apply(keys.get(0))
+                .thenAccept(server -> server(server).add(command))
+                .whenComplete((added, failure) -> {
+                    if (failure != null) {
+                        command.fail(failure);
+                    }
+                });
         return command.result;
     }
 
