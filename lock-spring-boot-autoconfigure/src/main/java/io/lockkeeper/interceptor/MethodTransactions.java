@@ -212,24 +212,27 @@ final class MethodTransactions {
 
     private static List<Object> inFields(Object manager, Class<?> type) {
         List<Object> found = new ArrayList<>(1);
+        Set<Object> opened = Collections.newSetFromMap(new IdentityHashMap<>());
         ReflectionUtils.doWithFields(manager.getClass(), field -> {
             if (!Modifier.isStatic(field.getModifiers()) && field.trySetAccessible()) {
-                addInside(field.get(manager), type, found);
+                addInside(field.get(manager), type, opened, found);
             }
         });
         return found;
     }
 
-    private static void addInside(@Nullable Object value, Class<?> type, List<Object> found) {
+    private static void addInside(@Nullable Object value, Class<?> type, Set<Object> opened, List<Object> found) {
         Collection<?> values = value instanceof Map<?, ?> map
                 ? map.values()
                 : value instanceof Object[] array
                         ? Arrays.asList(array)
                         : value instanceof Collection<?> collection ? collection : null;
-        if (values != null) {
-            values.forEach(each -> addInside(each, type, found));
-        } else if (type.isInstance(value)) {
-            found.add(value);
+        if (values == null) {
+            if (type.isInstance(value)) {
+                found.add(value);
+            }
+        } else if (opened.add(value)) {
+            values.forEach(each -> addInside(each, type, opened, found));
         }
     }
 
