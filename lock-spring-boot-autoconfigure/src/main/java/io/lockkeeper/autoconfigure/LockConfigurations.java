@@ -19,6 +19,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.Executor;
 import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -28,7 +29,6 @@ import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.DisposableBean;
 import org.springframework.beans.factory.HierarchicalBeanFactory;
-import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
@@ -78,6 +78,11 @@ final class LockConfigurations {
                         : new RootBeanDefinition();
     }
 
+    /** Returns whether a bean is given to those who ask for its type alone. */
+    static boolean isCandidate(RootBeanDefinition bean) {
+        return bean.isAutowireCandidate() && bean.isDefaultCandidate();
+    }
+
     /** Returns whether the template is one that does not lock: a template of the application always locks. */
     static boolean isSwitchedOff(ConfigurableListableBeanFactory beans) {
         return beans.containsLocalBean(Unlocked.NAME)
@@ -110,7 +115,8 @@ final class LockConfigurations {
         private boolean isLeftToParent(String otherwise) {
             BeanFactory above = ((HierarchicalBeanFactory) beans).getParentBeanFactory();
             while (above instanceof ConfigurableListableBeanFactory each) {
-                if (each.getBeanNamesForType(LockOperations.class, true, false).length > 0) {
+                if (Stream.of(each.getBeanNamesForType(LockOperations.class, true, false))
+                        .anyMatch(name -> isCandidate(definition(each, name)))) {
                     return !each.containsLocalBean(otherwise);
                 }
                 above = each.getParentBeanFactory();
@@ -348,17 +354,20 @@ final class LockConfigurations {
     static final class InspectorRegistrar implements ImportBeanDefinitionRegistrar {
 
         private static final String INSPECTOR = "Inspector";
+        private static final String HIDDEN = "lockInspector";
 
         @Override
         public void registerBeanDefinitions(AnnotationMetadata importing, BeanDefinitionRegistry registry) {
-            ListableBeanFactory beans = (ListableBeanFactory) registry;
+            ConfigurableListableBeanFactory beans = (ConfigurableListableBeanFactory) registry;
             if (beans.getBeanNamesForType(LockInspector.class, true, false).length > 0) {
                 return;
             }
             for (String template : beans.getBeanNamesForType(LockTemplate.class, true, false)) {
                 // It hides that of a parent, as the template does.
-                String name = template.equals("lockTemplate") && !registry.isBeanNameInUse("lockInspector")
-                        ? "lockInspector"
+                String name = template.equals("lockTemplate")
+                                && beans.containsBean(HIDDEN)
+                                && !beans.containsLocalBean(HIDDEN)
+                        ? HIDDEN
                         : template + INSPECTOR;
                 if (registry.isBeanNameInUse(name)) {
                     continue;

@@ -213,7 +213,7 @@ final class LockingSummary implements ApplicationListener<ContextRefreshedEvent>
     }
 
     private static boolean isCandidate(RootBeanDefinition bean) {
-        return bean.isAutowireCandidate() && bean.isDefaultCandidate() && !bean.isFallback();
+        return LockConfigurations.isCandidate(bean) && !bean.isFallback();
     }
 
     /** Returns whether a mock runs nothing, by its answers: what else it may have been told, only calls would say. */

@@ -30,6 +30,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.beans.factory.support.AbstractBeanDefinition;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 import org.springframework.boot.test.context.FilteredClassLoader;
@@ -272,6 +273,20 @@ class SwitchesTest {
                         .waitTime(Duration.ZERO)
                         .build())
                 .run(parent -> bare.withParent(parent).run(SwitchesTest::isLocked));
+    }
+
+    @Test
+    void aTemplateOfTheParentThatIsForNamedUseAloneLocksNothingOfAChild() {
+        new ApplicationContextRunner()
+                .withBean(
+                        "audit",
+                        LockTemplate.class,
+                        () -> LockTemplate.builder(new MemoryLockStore()).build(),
+                        bean -> ((AbstractBeanDefinition) bean).setDefaultCandidate(false))
+                .run(parent -> inMemory.withParent(parent).run(context -> {
+                    isLocked(context);
+                    assertThat(context.containsLocalBean("lockTemplate")).isTrue();
+                }));
     }
 
     record Using(LockTemplate template, LockOperations operations, LockInspector inspector) {}

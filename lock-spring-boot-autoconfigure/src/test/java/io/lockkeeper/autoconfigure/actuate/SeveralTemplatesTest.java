@@ -51,6 +51,15 @@ class SeveralTemplatesTest {
     }
 
     @Test
+    void theInspectorOfOneThatHasTheUsualNameIsNamedAfterItToo() {
+        runner.withBean("lockTemplate", LockTemplate.class, SeveralTemplatesTest::template)
+                .run(context -> assertThat(context)
+                        .hasBean("lockTemplateInspector")
+                        .hasBean("ordersInspector")
+                        .doesNotHaveBean("lockInspector"));
+    }
+
+    @Test
     void aForceReleaseThatIsNoBooleanIsRefusedAlsoWithoutTheEndpoint() {
         runner.withPropertyValues(
                         "management.endpoints.web.exposure.exclude=locks",
