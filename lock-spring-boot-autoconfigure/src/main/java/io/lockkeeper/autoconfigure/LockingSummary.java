@@ -151,13 +151,9 @@ final class LockingSummary implements ApplicationListener<ContextRefreshedEvent>
         }
         boolean isOurs = beans.containsLocalBean(Template.NAME) && (names().length == 1 || name.equals("lockTemplate"));
         boolean isSingleton = definition(name).isSingleton();
-        String where = operations == null
-                ? isSingleton
-                        ? "a store that is opened at its first use, because the bean is lazy"
-                        : "a store for each use, because the bean is no singleton"
-                : store == null
-                        ? "no store"
-                        : store.get() + ", lease " + print(((LockTemplate) operations).leaseTime());
+        String where = store == null || operations == null
+                ? whereUnknown(operations, isSingleton)
+                : store.get() + ", lease " + print(((LockTemplate) operations).leaseTime());
         if (operations == null || isSingleton) {
             log.info(
                     "{}{}",
@@ -172,6 +168,15 @@ final class LockingSummary implements ApplicationListener<ContextRefreshedEvent>
                     name,
                     isOurs ? "LockStore" : "LockTemplate");
         }
+    }
+
+    private static String whereUnknown(@Nullable Object operations, boolean isSingleton) {
+        if (operations != null) {
+            return "no store";
+        }
+        return isSingleton
+                ? "a store that is opened at its first use, because the bean is lazy"
+                : "a store for each use, because the bean is no singleton";
     }
 
     private String keeping(String name, boolean isOurs) {
