@@ -83,14 +83,7 @@ public final class LeaseManager implements LockManager {
             scheduler.close();
             throw failure;
         }
-        Runnable addThread = () -> {
-            // Of several that do this at once, one would set fewer threads than the core has, which throws.
-            synchronized (commands) {
-                commands.setMaximumPoolSize(commands.getMaximumPoolSize() + 1);
-                commands.setCorePoolSize(commands.getMaximumPoolSize());
-            }
-        };
-        return new LeaseManager(locks, addThread, () -> {
+        return new LeaseManager(locks, () -> addThread(commands), () -> {
             scheduler.close();
             background.close();
             callbacks.close();
@@ -99,6 +92,14 @@ public final class LeaseManager implements LockManager {
             DaemonThreads.letGo(refused);
             DaemonThreads.letGo(spare);
         });
+    }
+
+    private static void addThread(ThreadPoolExecutor commands) {
+        // Of several that do this at once, one would set fewer threads than the core has, which throws.
+        synchronized (commands) {
+            commands.setMaximumPoolSize(commands.getMaximumPoolSize() + 1);
+            commands.setCorePoolSize(commands.getMaximumPoolSize());
+        }
     }
 
     @SuppressWarnings("ThreadPriorityCheck") // Nothing relies on it.

@@ -289,9 +289,9 @@ final class LocalLock {
 
     /** The callers fail who hear of the store for the first time; those who waited before go on. */
     private void failedWithoutPlace(AcquireAttempt asked, StoreException failure, ClockReading now) {
-        boolean isReady = !(failure instanceof StoreNotReadyException);
-        boolean fails = asked.first && asked.isAsking() && isReady;
-        end(asked, isReady && !(failure instanceof CommandNotExecutedException));
+        boolean storeIsReady = !(failure instanceof StoreNotReadyException);
+        boolean fails = asked.first && asked.isAsking() && storeIsReady;
+        end(asked, storeIsReady && !(failure instanceof CommandNotExecutedException));
         take(waiter -> fails || !waiter.waits()).forEach(waiter -> {
             waiter.failure = failure;
             decide(new LockAction.Fail(waiter, failure));

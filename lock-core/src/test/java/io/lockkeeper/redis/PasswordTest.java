@@ -13,6 +13,7 @@ import io.lockkeeper.testing.RedisServer;
 import io.lockkeeper.testing.RespConnection;
 import java.time.Duration;
 import java.util.List;
+import java.util.function.BiConsumer;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -77,16 +78,21 @@ class PasswordTest {
     @ParameterizedTest
     @CsvSource({"JEDIS, 6.2", "JEDIS, 7.0", "LETTUCE, 7.0"})
     void aRightThatIsMissingIsNotTakenForAForeignKey(Connections driver, String version) {
+        withoutRight("hmget", driver, version, (server, template) -> assertThatExceptionOfType(LockStoreException.class)
+                .isThrownBy(() -> template.inspector().status("name"))
+                .withMessageContaining("can't run this command")
+                .withMessageNotContaining("another version"));
+    }
+
+    private static void withoutRight(
+            String command, Connections driver, String version, BiConsumer<RedisServer, LockTemplate> test) {
         try (RedisServer server = RedisServer.startVersion(version)) {
-            server.command("ACL SETUSER locks on >secret ~* &* +@all -hmget".split(" "));
+            server.command(("ACL SETUSER locks on >secret ~* &* +@all -" + command).split(" "));
             RedisConnectionFactory connections = driver.to(server.port(), "locks", "secret");
             try (LockTemplate template = LockTemplate.builder(
                             new RedisLockStore(connections, RedisLockStore.Options.defaults()))
                     .build()) {
-                assertThatExceptionOfType(LockStoreException.class)
-                        .isThrownBy(() -> template.inspector().status("name"))
-                        .withMessageContaining("can't run this command")
-                        .withMessageNotContaining("another version");
+                test.accept(server, template);
             } finally {
                 Connections.close(connections);
             }
@@ -97,26 +103,19 @@ class PasswordTest {
     @ParameterizedTest
     @CsvSource({"JEDIS, 6.2", "JEDIS, 7.0", "LETTUCE, 7.0"})
     void whoMayGiveKeysNoEndLeavesNone(Connections driver, String version) {
-        try (RedisServer server = RedisServer.startVersion(version)) {
-            server.command("ACL SETUSER locks on >secret ~* &* +@all -pexpire".split(" "));
-            RedisConnectionFactory connections = driver.to(server.port(), "locks", "secret");
-            try (LockTemplate template = LockTemplate.builder(
-                            new RedisLockStore(connections, RedisLockStore.Options.defaults()))
-                    .build()) {
-                for (LockRequest request : List.of(
-                        LockRequest.of("plain"),
-                        LockRequest.of("fixed").withLeaseTime(Duration.ofSeconds(20)),
-                        LockRequest.of("read").withMode(LockMode.READ),
-                        LockRequest.of("one", "other"))) {
-                    Awaitility.await().untilAsserted(() -> assertThatExceptionOfType(LockStoreException.class)
-                            .isThrownBy(() -> template.tryAcquire(request))
-                            .withMessageContaining("can't run this command"));
-                }
-            } finally {
-                Connections.close(connections);
+        withoutRight("pexpire", driver, version, (server, template) -> {
+            for (LockRequest request : List.of(
+                    LockRequest.of("plain"),
+                    LockRequest.of("fixed").withLeaseTime(Duration.ofSeconds(20)),
+                    LockRequest.of("read").withMode(LockMode.READ),
+                    LockRequest.of("one", "other"))) {
+                Awaitility.await().untilAsserted(() -> assertThatExceptionOfType(LockStoreException.class)
+                        .isThrownBy(() -> template.tryAcquire(request))
+                        .withMessageContaining("can't run this command"));
             }
+            template.close();
             assertThat(server.command("KEYS", "lockkeeper:lock:*")).isEqualTo(List.of());
-        }
+        });
     }
 
     /** What docs/operations.md lists, and no more than a client needs to connect. */

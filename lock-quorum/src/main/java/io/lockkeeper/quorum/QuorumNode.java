@@ -50,7 +50,7 @@ final class QuorumNode {
 
     private final Executor threads;
 
-    /** Whether its answers count: its server was found to be no other node's. Set under the monitor of the nodes. */
+    /** Whether its answers count: its server was found to be no other node's. Given under the monitor of the nodes. */
     private volatile boolean hasVote;
 
     /** The last look at the servers. */

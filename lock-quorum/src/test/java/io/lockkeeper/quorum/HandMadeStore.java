@@ -24,7 +24,7 @@ import java.util.function.Predicate;
 import java.util.function.Supplier;
 
 /** A master whose every answer is in the hands of a test. */
-final class HandMadeStore implements LockStore {
+class HandMadeStore implements LockStore {
 
     static final Duration COMMAND_TIMEOUT = Duration.ofMillis(800);
 

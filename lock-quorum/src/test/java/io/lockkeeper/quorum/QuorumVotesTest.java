@@ -27,6 +27,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
@@ -196,11 +197,9 @@ class QuorumVotesTest {
         List<HandMadeStore> three = Stream.generate(HandMadeStore::new).limit(3).toList();
         HandMadeStore first = three.get(0);
         HandMadeStore twin = three.get(2);
-        three.forEach(store -> store.servers = () -> CompletableFuture.failedFuture(new StoreException("away", null)));
-        QuorumLockStore separate = new QuorumLockStore(three);
-        separate.open(StoredInstance.ofThisProcess("client000001", "test", ""), Duration.ofMillis(LEASE), a.listener);
-        CompletableFuture<AcquireReply> reply =
-                separate.acquire(new AcquireCommand(List.of("x"), ATTEMPT, ClaimMode.EXCLUSIVE, LEASE, true, 1));
+        areAway(three);
+        QuorumLockStore separate = open(three);
+        CompletableFuture<AcquireReply> reply = ask(separate, ATTEMPT);
 
         CompletableFuture<Set<String>> known = CompletableFuture.completedFuture(Set.of("one"));
         CompletableFuture<Set<String>> slow = new CompletableFuture<>();
@@ -216,6 +215,100 @@ class QuorumVotesTest {
         assertThat(three).allMatch(store -> store.renewed.isEmpty());
         three.forEach(store -> store.released.forEach(HandMadeStore.Question::fail));
         separate.close();
+    }
+
+    /** Its own answers do not count, but those of the others may be a majority. */
+    @Test
+    void aMasterWhoseServerIsNotToldKeepsNoOtherFromItsVote() throws Exception {
+        List<HandMadeStore> three = Stream.generate(HandMadeStore::new).limit(3).toList();
+        areAway(three);
+        QuorumLockStore separate = open(three);
+        CompletableFuture<AcquireReply> reply = ask(separate, ATTEMPT);
+        CompletableFuture<Set<String>> never = new CompletableFuture<>();
+        CompletableFuture<Boolean> asked = new CompletableFuture<>();
+        three.get(0).servers = () -> {
+            asked.complete(true);
+            return never;
+        };
+        three.get(0).grants(10);
+        assertThat(asked.get(20, TimeUnit.SECONDS)).isTrue();
+        three.get(1).servers = () -> CompletableFuture.completedFuture(Set.of("two"));
+        three.get(1).grants(11);
+        three.get(2).servers = () -> CompletableFuture.completedFuture(Set.of("three"));
+        three.get(2).grants(12);
+        confirm(three.subList(1, 3));
+        assertThat(reply.get(20, TimeUnit.SECONDS)).isEqualTo(new AcquireReply.Acquired(LEASE, List.of(12L)));
+        never.completeExceptionally(new StoreException("away", null));
+        close(separate, three);
+    }
+
+    /** Its address leads to another server now, and that of another master to the one that it had. */
+    @Test
+    void anOldAnswerOfAServerMakesNoTwinOfIt() throws Exception {
+        List<HandMadeStore> three = Stream.generate(HandMadeStore::new).limit(3).toList();
+        areAway(three.subList(1, 3));
+        three.get(0).servers = () -> CompletableFuture.completedFuture(Set.of("one"));
+        QuorumLockStore separate = open(three);
+        CompletableFuture<AcquireReply> first = ask(separate, "client00000100000002");
+        three.get(0).grants(10);
+        three.get(2).grants(10);
+        Iterator<String> told = List.of("one", "two", "two", "two").iterator();
+        three.get(1).servers = () -> CompletableFuture.completedFuture(Set.of(told.next()));
+        three.get(1).grants(11);
+        assertNoMajority(first, "it is not known yet");
+
+        CompletableFuture<AcquireReply> second = ask(separate, ATTEMPT);
+        three.get(0).grants(10);
+        three.get(1).grants(11);
+        confirm(three.subList(0, 2));
+        assertThat(second.get(20, TimeUnit.SECONDS)).isEqualTo(new AcquireReply.Acquired(LEASE, List.of(11L)));
+        close(separate, three);
+    }
+
+    private static void areAway(List<HandMadeStore> stores) {
+        stores.forEach(store -> store.servers = () -> CompletableFuture.failedFuture(new StoreException("away", null)));
+    }
+
+    private QuorumLockStore open(List<HandMadeStore> stores) {
+        QuorumLockStore separate = new QuorumLockStore(stores);
+        separate.open(StoredInstance.ofThisProcess("client000001", "test", ""), Duration.ofMillis(LEASE), a.listener);
+        return separate;
+    }
+
+    private static CompletableFuture<AcquireReply> ask(QuorumLockStore store, String attempt) {
+        return store.acquire(new AcquireCommand(List.of("x"), attempt, ClaimMode.EXCLUSIVE, LEASE, true, 1));
+    }
+
+    private static void confirm(List<HandMadeStore> stores) {
+        stores.forEach(store -> {
+            Awaitility.await().until(() -> !store.renewed.isEmpty());
+            last(store.renewed).answer(true);
+        });
+    }
+
+    private static void close(QuorumLockStore separate, List<HandMadeStore> stores) {
+        stores.forEach(store -> store.acquired.forEach(HandMadeStore.Question::fail));
+        stores.forEach(store -> store.released.forEach(HandMadeStore.Question::fail));
+        separate.close();
+    }
+
+    @Test
+    void anAttemptIsNotForgottenBetweenTwoMastersThatAnswerAtOnce() {
+        List<Object> known = new ArrayList<>();
+        AtomicReference<QuorumLockStore> opened = new AtomicReference<>();
+        class AnswersAtOnce extends HandMadeStore {
+            @Override
+            public CompletableFuture<ReleaseReply> release(ReleaseCommand command) {
+                known.add(opened.get().quorum().attempts.get(command.attempt()));
+                return CompletableFuture.completedFuture(ReleaseReply.RELEASED);
+            }
+        }
+        List<HandMadeStore> three = List.of(new AnswersAtOnce(), new AnswersAtOnce(), new AnswersAtOnce());
+        opened.set(open(three));
+        opened.get().release(new ReleaseCommand(List.of("x"), ATTEMPT, 0, 0));
+        assertThat(known).hasSize(3).doesNotContainNull();
+        assertThat(known.stream().distinct()).hasSize(1);
+        close(opened.get(), three);
     }
 
     @Test

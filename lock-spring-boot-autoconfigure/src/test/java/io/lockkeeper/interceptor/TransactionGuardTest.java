@@ -248,7 +248,13 @@ class TransactionGuardTest {
     /** No proxy can be put around it, as it may be injected by its class, which is final. */
     @ParameterizedTest
     @ValueSource(
-            classes = {DelegatedToBean.class, DelegatedToNoBean.class, DelegatedToArray.class, DelegatedToMap.class})
+            classes = {
+                DelegatedToBean.class,
+                DelegatedToNoBean.class,
+                DelegatedToArray.class,
+                DelegatedToMap.class,
+                DelegatedToRing.class
+            })
     void theManagerInsideOfOneOfAFinalClassIsGuarded(Class<?> managers) {
         runner.withUserConfiguration(managers)
                 .withBean(Shop.class)
@@ -926,6 +932,16 @@ class TransactionGuardTest {
         }
     }
 
+    static class DelegatedToRing {
+        @Bean
+        @Primary
+        InRing routing(DataSource dataSource) {
+            Object[] ring = {new DataSourceTransactionManager(dataSource), null};
+            ring[1] = ring;
+            return new InRing(ring);
+        }
+    }
+
     interface Routing extends PlatformTransactionManager {
 
         PlatformTransactionManager manager();
@@ -950,6 +966,14 @@ class TransactionGuardTest {
         @Override
         public PlatformTransactionManager manager() {
             return managers[0];
+        }
+    }
+
+    /** An array that is inside of itself. */
+    record InRing(Object[] ring) implements Routing {
+        @Override
+        public PlatformTransactionManager manager() {
+            return (PlatformTransactionManager) ring[0];
         }
     }
 
