@@ -145,7 +145,8 @@ public abstract class DistributedLockWaitContract extends LockViews {
         }
         assertThat(held.currentLease().orElseThrow().verify()).isTrue();
         held.unlock();
-        assertThat(isFree(elsewhere)).isTrue();
+        // The last place may leave the queue later than the release comes, and is granted the lock then.
+        Awaitility.await().until(() -> isFree(elsewhere));
     }
 
     @Test
