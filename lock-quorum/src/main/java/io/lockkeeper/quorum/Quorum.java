@@ -20,7 +20,6 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
-import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,7 +37,7 @@ final class Quorum {
     final long longestMillis;
 
     final Map<String, Attempt> attempts = new ConcurrentHashMap<>();
-    final FairnessWindow window = new FairnessWindow(System::nanoTime);
+    final FairnessWindow window = new FairnessWindow();
     final ScheduledThreadPoolExecutor timer = new ScheduledThreadPoolExecutor(
             1, DaemonThreads.factory("lockkeeper-quorum-timer"), new ThreadPoolExecutor.DiscardPolicy());
 
@@ -83,7 +82,7 @@ final class Quorum {
      * that no majority had it.
      */
     CompletableFuture<ReleaseReply> release(ReleaseCommand command) {
-        Ending ending = ending(command);
+        Ending ending = new Ending(command, System.nanoTime());
         // Not to be forgotten after the first node, where that answers at once.
         begin(command.attempt(), ending).ending.compareAndSet(null, ending);
         List<Ballot<ReleaseReply>> replies = each(node -> release(node, ending));
@@ -109,10 +108,10 @@ final class Quorum {
         });
     }
 
-    /** Returns how an attempt ends by a command that is given now. */
-    Ending ending(ReleaseCommand command) {
+    /** Returns whether nothing of an attempt, which is not renewed after its end, is left at any node. */
+    boolean hasLapsed(Ending ending) {
         long longest = TimeUnit.MILLISECONDS.toNanos(longestMillis) + 2 * commandTimeout.toNanos();
-        return new Ending(command, System.nanoTime(), longest);
+        return System.nanoTime() - ending.atNanos >= longest;
     }
 
     /** Returns the failure of a time after which a restarted node, which has forgotten the hold, is trusted again. */
@@ -131,11 +130,8 @@ final class Quorum {
         return timer.schedule(task, nanos, TimeUnit.NANOSECONDS);
     }
 
-    /**
-     * How an attempt ends, at every node sooner or later: by a command that was given at a moment of the monotonic
-     * clock. When the longest time has passed since, nothing of the attempt, which is not renewed, is left at any node.
-     */
-    record Ending(ReleaseCommand given, long atNanos, long longestNanos) {
+    /** How an attempt ends, at every node sooner or later: by a command given at a moment of the monotonic clock. */
+    record Ending(ReleaseCommand given, long atNanos) {
 
         /**
          * Returns the release for a node that is told now. It keeps all tokens: which of them were used is known only
@@ -165,19 +161,13 @@ final class Quorum {
 
         private static final long LONGEST_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
-        private final LongSupplier nanoTime;
         final Map<String, Turn> turns = new ConcurrentHashMap<>();
 
         /** Since when attempts of this instance have handed a lock over, and the last of them. */
         private record Turn(String attempt, long begun) {}
 
-        FairnessWindow(LongSupplier nanoTime) {
-            this.nanoTime = nanoTime;
-        }
-
         /** Returns whether a lock may go on from one attempt to the next here; false: other instances come first. */
-        boolean mayGoOn(String name, String attempt, String next) {
-            long now = nanoTime.getAsLong();
+        boolean mayGoOn(String name, String attempt, String next, long now) {
             Turn turn = turns.compute(name, (key, known) -> {
                 long begun = known != null && known.attempt.equals(attempt) ? known.begun : now;
                 return now - begun < LONGEST_NANOS ? new Turn(next, begun) : null;

@@ -8,12 +8,9 @@ import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.ReleaseCommand;
 import io.lockkeeper.store.RenewCommand;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
-import java.util.function.Function;
-import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
@@ -157,15 +154,11 @@ final class QuorumAcquisition {
         if (answers(vote, AcquireReply.Ended.class).findAny().isPresent()) {
             return new AcquireReply.Ended();
         }
-        return new AcquireReply.Busy(answers(vote, AcquireReply.Busy.class)
-                .map(AcquireReply.Busy::holder)
-                .filter(holder -> !holder.isEmpty())
-                .collect(Collectors.groupingBy(Function.identity(), Collectors.counting()))
-                .entrySet()
-                .stream()
-                .max(Map.Entry.comparingByValue())
-                .map(Map.Entry::getKey)
-                .orElse(""));
+        Stream<AcquireReply.Busy> named = answers(vote, AcquireReply.Busy.class)
+                .filter(busy -> !busy.holder().isEmpty());
+        return QuorumVote.most(named, AcquireReply.Busy::holder).stream()
+                .findFirst()
+                .orElse(new AcquireReply.Busy(""));
     }
 
     private static <T extends AcquireReply> Stream<T> answers(QuorumVote<AcquireReply> vote, Class<T> type) {
@@ -174,7 +167,7 @@ final class QuorumAcquisition {
 
     /** Gives back at all nodes at once what there is or may come; one that said no has nothing of this attempt. */
     private void giveBack() {
-        Ending ending = quorum.ending(new ReleaseCommand(command.names(), command.attempt(), 0, 0));
+        Ending ending = new Ending(new ReleaseCommand(command.names(), command.attempt(), 0, 0), System.nanoTime());
         if (attempt.ending.compareAndSet(null, ending)) {
             replies.stream()
                     .filter(ballot ->

@@ -146,9 +146,8 @@ public class QuorumLockStore implements LockStore {
     }
 
     private CompletableFuture<AcquireReply> acquire(AcquireCommand command, long patienceNanos) {
-        Quorum open = quorum();
-        return open.<AcquireReply>tooLong("lease time", command.leaseMillis())
-                .orElseGet(() -> new QuorumAcquisition(command, open).start(Math.max(0, patienceNanos)));
+        return quorum().<AcquireReply>tooLong("lease time", command.leaseMillis())
+                .orElseGet(() -> new QuorumAcquisition(command, quorum()).start(patienceNanos));
     }
 
     /** Releases, and then acquires for the next attempt; now and then it lets others have their turn in between. */
@@ -156,13 +155,13 @@ public class QuorumLockStore implements LockStore {
     public CompletableFuture<HandOverReply> handOver(HandOverCommand command) {
         Quorum open = quorum();
         AcquireCommand next = unqueued(command.next());
-        long end = System.nanoTime() + open.commandTimeout.toNanos();
-        boolean mayGoOn = open.window.mayGoOn(next.name(), command.attempt(), next.attempt());
+        long now = System.nanoTime();
+        boolean mayGoOn = open.window.mayGoOn(next.name(), command.attempt(), next.attempt(), now);
         return open.release(new ReleaseCommand(next.names(), command.attempt(), 0, 0))
                 .thenCompose(released -> {
                     boolean held = released != ReleaseReply.NOT_HELD;
                     CompletableFuture<AcquireReply> reply = held && mayGoOn
-                            ? acquire(next, end - System.nanoTime())
+                            ? acquire(next, now + open.commandTimeout.toNanos() - System.nanoTime())
                             : CompletableFuture.completedFuture(
                                     held ? new AcquireReply.Busy("") : new AcquireReply.Ended());
                     return reply.whenComplete((answer, failure) -> {
@@ -264,13 +263,8 @@ public class QuorumLockStore implements LockStore {
     /** A lock is held by whom a majority knows as its holder, and is free where no attempt can be known to so many. */
     private static Optional<Optional<StoredLock>> known(QuorumVote<Optional<StoredLock>> vote) {
         List<StoredLock> seen = vote.answers.stream().flatMap(Optional::stream).toList();
-        List<StoredLock> agreeing = seen.stream()
-                .filter(lock -> !lock.holders().isEmpty())
-                .collect(Collectors.groupingBy(StoredLock::holders))
-                .values()
-                .stream()
-                .max(Comparator.comparing(List::size))
-                .orElse(List.of());
+        List<StoredLock> agreeing =
+                QuorumVote.most(seen.stream().filter(lock -> !lock.holders().isEmpty()), StoredLock::holders);
         if (agreeing.size() < vote.majority) {
             boolean free = agreeing.size() + vote.nodes - vote.answers.size() < vote.majority;
             return free ? Optional.of(Optional.empty()) : Optional.empty();

@@ -83,12 +83,10 @@ final class QuorumNode {
         }
         return answers.stream()
                 .map(answer -> answer.whenComplete((reply, failure) -> note(failure, sent)))
-                .map(this::onceCompared)
+                .map(answer -> hasVote
+                        ? answer
+                        : answer.thenCompose(reply -> compared().thenApply(done -> reply)))
                 .toList();
-    }
-
-    private <T> CompletableFuture<T> onceCompared(CompletableFuture<T> answer) {
-        return hasVote ? answer : answer.thenCompose(reply -> compared().thenApply(done -> reply));
     }
 
     /** Returns the comparison under way, or the one that succeeded; one that told nothing is followed by another. */
@@ -109,8 +107,7 @@ final class QuorumNode {
         do {
             own = store.serverIds().join();
             others = voters().collect(Collectors.toMap(Function.identity(), QuorumNode::servers));
-            CompletableFuture.allOf(others.values().toArray(CompletableFuture<?>[]::new))
-                    .join();
+            others.values().forEach(CompletableFuture::join);
             if (!own.equals(store.serverIds().join())) {
                 throw new StoreException("it is not known yet whether this is the server of another master, too", null);
             }
@@ -175,11 +172,6 @@ final class QuorumNode {
         return reached ? new StoreException("no answer yet", null) : new StoreNotReadyException("no answer yet", null);
     }
 
-    /** Says what went wrong here, for the person who operates the nodes. */
-    String describe(Throwable failure) {
-        return "master " + number + ": " + (failure instanceof StoreException ? failure.getMessage() : failure);
-    }
-
     /** Takes over a release that failed, until the node has heard of it, or need not. */
     synchronized void releaseLater(Ending ending, Quorum quorum) {
         pending.add(ending);
@@ -195,7 +187,7 @@ final class QuorumNode {
         synchronized (this) {
             next = pending.element();
             // Where they are too many, the oldest one ends by itself soonest.
-            needless = System.nanoTime() - next.atNanos() >= next.longestNanos() || pending.size() > MOST_PENDING;
+            needless = quorum.hasLapsed(next) || pending.size() > MOST_PENDING;
         }
         CompletableFuture<?> told =
                 needless ? CompletableFuture.completedFuture(null) : ask(store -> store.release(next.command()));

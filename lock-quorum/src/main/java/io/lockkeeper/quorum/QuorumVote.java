@@ -4,6 +4,7 @@ package io.lockkeeper.quorum;
 import io.lockkeeper.store.StoreException;
 import io.lockkeeper.store.StoreNotReadyException;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -13,6 +14,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** What the nodes have answered to one question by one moment. */
 final class QuorumVote<T> {
@@ -73,7 +75,8 @@ final class QuorumVote<T> {
     private StoreException noMajority() {
         outstanding.forEach(node -> failures.put(node, node.silence()));
         String message = failures.entrySet().stream()
-                .map(failure -> failure.getKey().describe(failure.getValue()))
+                .map(failed -> "master " + failed.getKey().number + ": "
+                        + (failed.getValue() instanceof StoreException known ? known.getMessage() : failed.getValue()))
                 .collect(Collectors.joining(
                         "; ", "no majority of the " + nodes + " masters answered as was needed: ", ""));
         long notReady = failures.values().stream()
@@ -82,6 +85,13 @@ final class QuorumVote<T> {
         return notReady > 0 && answers.size() + notReady >= majority
                 ? new StoreNotReadyException(message, null)
                 : new StoreException(message, null);
+    }
+
+    /** Returns the most that have something in common; empty where there are none at all. */
+    static <A> List<A> most(Stream<A> all, Function<A, ?> common) {
+        return all.collect(Collectors.groupingBy(common)).values().stream()
+                .max(Comparator.comparing(List::size))
+                .orElse(List.of());
     }
 
     /** Returns whether a majority has answered, whatever it said. */

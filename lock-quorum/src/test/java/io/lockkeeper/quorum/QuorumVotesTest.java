@@ -25,6 +25,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
@@ -193,7 +194,7 @@ class QuorumVotesTest {
     }
 
     @Test
-    void twoAddressesOfOneServerThatAreComparedAtTheSameTimeHaveOneVote() {
+    void twoAddressesOfOneServerThatAreComparedAtTheSameTimeHaveOneVote() throws Exception {
         List<HandMadeStore> three = Stream.generate(HandMadeStore::new).limit(3).toList();
         HandMadeStore first = three.get(0);
         HandMadeStore twin = three.get(2);
@@ -203,12 +204,21 @@ class QuorumVotesTest {
 
         CompletableFuture<Set<String>> known = CompletableFuture.completedFuture(Set.of("one"));
         CompletableFuture<Set<String>> slow = new CompletableFuture<>();
-        Iterator<CompletableFuture<Set<String>>> told =
-                List.of(known, slow, known, known).iterator();
-        twin.servers = told::next;
+        CountDownLatch twinCompares = new CountDownLatch(2);
+        twin.servers = () -> {
+            twinCompares.countDown();
+            return twinCompares.getCount() > 0 ? known : slow;
+        };
         twin.grants(10);
-        first.servers = () -> known;
+        assertThat(twinCompares.await(20, TimeUnit.SECONDS)).isTrue();
+        // The twin has looked at the others, and the first one looks at them before the twin has its vote.
+        CountDownLatch firstCompares = new CountDownLatch(2);
+        first.servers = () -> {
+            firstCompares.countDown();
+            return known;
+        };
         first.grants(11);
+        assertThat(firstCompares.await(20, TimeUnit.SECONDS)).isTrue();
         slow.complete(Set.of("one"));
         last(three.get(1).acquired).fail();
         assertNoMajority(reply, "must be different servers", "master 2: the line is dead");
