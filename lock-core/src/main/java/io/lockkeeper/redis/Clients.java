@@ -126,8 +126,8 @@ record Clients(RedisConnectionFactory factory, Duration limit) {
                 : LettuceConnections.dedicated((LettuceConnectionFactory) factory, servers, limit);
     }
 
-    /** Where a factory looks for Redis, and what is to be set where that, or its user, is wrong; for messages. */
-    record Endpoint(String address, String ofAddress, String ofUser) {
+    /** Where a factory looks for Redis, and what is to be set where that, its user or database is wrong; for messages. */
+    record Endpoint(String address, String ofAddress, String ofUser, String ofDatabase) {
 
         private static final String OTHER = "another address";
 
@@ -135,25 +135,24 @@ record Clients(RedisConnectionFactory factory, Duration limit) {
         static Endpoint of(RedisConnectionFactory connections, @Nullable String source) {
             String bean = source != null && source.startsWith("the bean ") ? source : null;
             String url = bean == null ? source : null;
-            String user = told("user and password", bean, url, "username and spring.data.redis.password");
+            String address = connections.getClass().getSimpleName();
+            String ofAddress = "";
             RedisConfiguration servers = serversOf(connections);
             if (servers instanceof RedisClusterConfiguration cluster) {
-                return new Endpoint(
-                        "cluster " + listed(cluster.getClusterNodes()), told(OTHER, bean, null, "cluster.nodes"), user);
+                address = "cluster " + listed(cluster.getClusterNodes());
+                ofAddress = told(OTHER, bean, null, "cluster.nodes");
+            } else if (servers instanceof RedisSentinelConfiguration sentinel) {
+                address = "sentinels " + listed(sentinel.getSentinels());
+                ofAddress = told(OTHER, bean, null, "sentinel.nodes");
+            } else if (servers instanceof RedisConfiguration.WithHostAndPort server) {
+                address = server.getHostName() + ":" + server.getPort();
+                ofAddress = told(OTHER, bean, url, "host and spring.data.redis.port");
             }
-            if (servers instanceof RedisSentinelConfiguration sentinel) {
-                return new Endpoint(
-                        "sentinels " + listed(sentinel.getSentinels()),
-                        told(OTHER, bean, null, "sentinel.nodes"),
-                        user);
-            }
-            if (servers instanceof RedisConfiguration.WithHostAndPort server) {
-                return new Endpoint(
-                        server.getHostName() + ":" + server.getPort(),
-                        told(OTHER, bean, url, "host and spring.data.redis.port"),
-                        user);
-            }
-            return new Endpoint(connections.getClass().getSimpleName(), "", user);
+            return new Endpoint(
+                    address,
+                    ofAddress,
+                    told("user and password", bean, url, "username and spring.data.redis.password"),
+                    told("another database", bean, url, "database"));
         }
 
         private static String told(String what, @Nullable String bean, @Nullable String url, String property) {

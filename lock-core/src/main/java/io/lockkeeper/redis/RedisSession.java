@@ -261,6 +261,9 @@ final class RedisSession {
         if (Failures.says(failure, "NOPERM")) {
             return "Give its user all rights that are needed: " + names.rights();
         }
+        if (Failures.says(failure, "DB index")) {
+            return "Set " + endpoint.ofDatabase() + " for " + endpoint.address();
+        }
         return Failures.isOfPassword(failure)
                 ? "Set " + endpoint.ofUser() + " for " + endpoint.address()
                 : endpoint.advice();

@@ -80,6 +80,23 @@ class RedisEndpointTest {
         }
     }
 
+    @ParameterizedTest
+    @EnumSource
+    void aDatabaseThatIsNotThereIsAnsweredWithItsProperty(Connections driver) {
+        try (RedisServer server = RedisServer.start()) {
+            RedisStandaloneConfiguration wrong = new RedisStandaloneConfiguration("127.0.0.1", server.port());
+            wrong.setDatabase(99);
+            String place = " for 127.0.0.1:" + server.port();
+            assertThat(failureOf(driver.to(wrong)))
+                    .contains("DB index")
+                    .endsWith("Set spring.data.redis.database" + place);
+            assertThat(failureOf(driver.to(wrong), "spring.data.redis.url"))
+                    .endsWith("Set spring.data.redis.url" + place);
+            assertThat(failureOf(driver.to(wrong), "the bean 'locks'"))
+                    .endsWith("Set another database in the bean 'locks'" + place);
+        }
+    }
+
     @Test
     void aMessageOfSeveralLinesBecomesOneSentence() {
         assertThat(Failures.rootMessage(
@@ -118,7 +135,14 @@ class RedisEndpointTest {
     }
 
     private static String failureOf(RedisConnectionFactory connections, RedisLockStore.Options options) {
-        RedisLockStore store = new RedisLockStore(connections, options);
+        return failureOf(connections, new RedisLockStore(connections, options));
+    }
+
+    private static String failureOf(RedisConnectionFactory connections, String source) {
+        return failureOf(connections, new RedisLockStore(connections, RedisLockStore.Options.defaults(), source));
+    }
+
+    private static String failureOf(RedisConnectionFactory connections, RedisLockStore store) {
         try (LockTemplate template = LockTemplate.builder(store).build()) {
             String[] message = {""};
             assertThatExceptionOfType(LockStoreException.class)

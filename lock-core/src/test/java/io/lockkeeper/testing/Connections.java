@@ -18,7 +18,7 @@ import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactor
 public enum Connections {
     JEDIS {
         @Override
-        RedisConnectionFactory to(RedisStandaloneConfiguration server) {
+        public RedisConnectionFactory to(RedisStandaloneConfiguration server) {
             return started(new JedisConnectionFactory(server));
         }
 
@@ -40,7 +40,7 @@ public enum Connections {
     },
     LETTUCE {
         @Override
-        RedisConnectionFactory to(RedisStandaloneConfiguration server) {
+        public RedisConnectionFactory to(RedisStandaloneConfiguration server) {
             return started(new LettuceConnectionFactory(server));
         }
 
@@ -72,7 +72,8 @@ public enum Connections {
 
     private static final String HOST = "127.0.0.1";
 
-    abstract RedisConnectionFactory to(RedisStandaloneConfiguration server);
+    /** Returns a started factory to one server. */
+    public abstract RedisConnectionFactory to(RedisStandaloneConfiguration server);
 
     /** Returns a started factory to a server on this machine. */
     public RedisConnectionFactory to(int port) {
