@@ -11,6 +11,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
+import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
 import org.jspecify.annotations.Nullable;
 import org.springframework.data.redis.connection.RedisClusterConfiguration;
 import org.springframework.data.redis.connection.RedisClusterConnection;
@@ -95,9 +96,12 @@ record Clients(RedisConnectionFactory factory, Duration limit) {
                 : LettuceConnections.outsideOfThePool((LettuceConnectionFactory) factory, servers, limit);
     }
 
-    /** Returns how many connections a pool of Jedis may keep that no thread uses; 0: there is none. */
+    /** Returns how many connections a pool of a known client may keep that no thread uses; 0: there is none. */
     int mostIdle() {
-        return factory instanceof JedisConnectionFactory jedis ? JedisConnections.mostIdle(jedis) : 0;
+        int most = factory instanceof JedisConnectionFactory jedis
+                ? JedisConnections.mostIdle(jedis)
+                : factory instanceof LettuceConnectionFactory lettuce ? LettuceConnections.mostIdle(lettuce) : 0;
+        return most < 0 ? GenericObjectPoolConfig.DEFAULT_MAX_IDLE : most;
     }
 
     /** Checks that there can be dedicated connections. */

@@ -3,6 +3,7 @@ package io.lockkeeper.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.lettuce.core.api.StatefulConnection;
 import io.lockkeeper.LockLease;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.ReleaseResult;
@@ -19,6 +20,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
+import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -31,6 +33,7 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
 import org.springframework.data.redis.connection.jedis.JedisClientConfiguration;
 import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
+import org.springframework.data.redis.connection.lettuce.LettuceClientConfiguration;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 import org.springframework.data.redis.connection.lettuce.LettucePoolingClientConfiguration;
 
@@ -62,12 +65,7 @@ class DeposedMasterTest {
                 return factory;
             }
             if (this == LETTUCE_POOLED) {
-                LettuceConnectionFactory factory = new LettuceConnectionFactory(
-                        server, LettucePoolingClientConfiguration.builder().build());
-                factory.setShareNativeConnection(false);
-                factory.afterPropertiesSet();
-                factory.start();
-                return factory;
+                return pooled(port, LettucePoolingClientConfiguration.builder().build());
             }
             return (name().startsWith("JEDIS") ? Connections.JEDIS : Connections.LETTUCE).to(port);
         }
@@ -181,16 +179,46 @@ class DeposedMasterTest {
         }
     }
 
+    /** Here the pool gives what was idle for longest: each connection once before any of them again. */
+    @Test
+    void noCallFailsAfterTheFailoverOverManyIdleConnectionsOfLettuce() {
+        GenericObjectPoolConfig<StatefulConnection<?, ?>> pool = new GenericObjectPoolConfig<>();
+        pool.setLifo(false);
+        LettuceConnectionFactory connections = pooled(
+                address.port(),
+                LettucePoolingClientConfiguration.builder().poolConfig(pool).build());
+        try (LockTemplate template = template(connections, Client.LETTUCE_POOLED)) {
+            keepIdle(connections);
+            failOver();
+            template.run("stock", lease -> {});
+        } finally {
+            Connections.close(connections);
+        }
+    }
+
+    private static LettuceConnectionFactory pooled(int port, LettuceClientConfiguration pool) {
+        LettuceConnectionFactory factory =
+                new LettuceConnectionFactory(new RedisStandaloneConfiguration("127.0.0.1", port), pool);
+        factory.setShareNativeConnection(false);
+        factory.afterPropertiesSet();
+        factory.start();
+        return factory;
+    }
+
+    private static void keepIdle(RedisConnectionFactory connections) {
+        List<RedisConnection> idle =
+                Stream.generate(connections::getConnection).limit(6).toList();
+        idle.forEach(RedisConnection::ping);
+        idle.forEach(RedisConnection::close);
+    }
+
     /** What was idle in the pool leads to the former master, too: one call goes through as much of it as it meets. */
     @Test
     void noCallFailsAfterTheFailoverOverAPoolOfSentinel() {
         try (FixedSentinel sentinel = FixedSentinel.naming(address.port())) {
             RedisConnectionFactory connections = Connections.JEDIS.toSentinel(List.of(sentinel.port()));
             try (LockTemplate template = template(connections, Client.JEDIS)) {
-                List<RedisConnection> idle =
-                        Stream.generate(connections::getConnection).limit(6).toList();
-                idle.forEach(RedisConnection::ping);
-                idle.forEach(RedisConnection::close);
+                keepIdle(connections);
                 failOver();
                 template.run("stock", lease -> {});
                 assertThat(lockTogether(template, "after")).isEmpty();

@@ -155,15 +155,14 @@ public final class JedisConnections {
         }
     }
 
-    /** Returns how many connections the pool of a factory may keep that no thread uses; 0: it has none. */
+    /** Returns how many connections the pool of a factory may keep that no thread uses; 0: it has none; below: any. */
     public static int mostIdle(JedisConnectionFactory factory) {
         JedisClientConfiguration client = factory.getClientConfiguration();
-        int most = !client.isUsePooling()
-                ? 0
-                : client.getPoolConfig()
+        return client.isUsePooling()
+                ? client.getPoolConfig()
                         .map(GenericObjectPoolConfig::getMaxIdle)
-                        .orElse(GenericObjectPoolConfig.DEFAULT_MAX_IDLE);
-        return most < 0 ? GenericObjectPoolConfig.DEFAULT_MAX_IDLE : most;
+                        .orElse(-1)
+                : 0;
     }
 
     /** Returns a connection of its own. Pipelines of Jedis keep one connection, and nothing is sent twice. */

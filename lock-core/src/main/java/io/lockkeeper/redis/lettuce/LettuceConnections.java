@@ -51,6 +51,14 @@ public final class LettuceConnections {
                 : original;
     }
 
+    /** Returns how many connections the pool of a factory may keep that no thread uses; 0: it has none; below: any. */
+    public static int mostIdle(LettuceConnectionFactory factory) {
+        return !factory.getShareNativeConnection()
+                        && factory.getClientConfiguration() instanceof LettucePoolingClientConfiguration pooling
+                ? pooling.getPoolConfig().getMaxIdle()
+                : 0;
+    }
+
     /** Asks a server for the nodes of the cluster: the client may have looked for them only when it connected first. */
     public static Iterable<RedisClusterNode> nodes(RedisClusterConnection connection) {
         if (!(connection.getNativeConnection() instanceof RedisClusterAsyncCommands<?, ?> commands)) {
