@@ -419,26 +419,34 @@ final class RedisCommands implements AutoCloseable {
     private CompletableFuture<Object> evalAnywhere(
             LuaScript script, List<byte[]> keys, List<byte[]> arguments, long waitNanos) {
         byte[][] words = Stream.concat(keys.stream(), arguments.stream()).toArray(byte[][]::new);
-        return call(keys.get(0), script.name(), connection -> run(connection, script, keys.size(), words));
+        AtomicBoolean mayHaveRun = new AtomicBoolean();
+        return call(keys.get(0), script.name(), connection -> {
+            Object reply = run(connection, script, keys.size(), words, mayHaveRun);
+            if (Failures.isNotHeld(reply) && mayHaveRun.get()) {
+                throw Failures.mayHaveRunBefore();
+            }
+            return reply;
+        });
     }
 
-    private @Nullable Object run(RedisConnection connection, LuaScript script, int keys, byte[][] words) {
+    /** Runs a script, and notes whether the client may have sent it twice: what is refused then may have run before. */
+    private @Nullable Object run(
+            RedisConnection connection, LuaScript script, int keys, byte[][] words, AtomicBoolean mayHaveRun) {
         Object losses = losses(connection);
-        Object reply;
         try {
-            reply = connection.scriptingCommands().evalSha(script.sha1(), ReturnType.VALUE, keys, words);
+            return connection.scriptingCommands().evalSha(script.sha1(), ReturnType.VALUE, keys, words);
         } catch (RuntimeException failure) {
             if (!Failures.says(failure, "NOSCRIPT")) {
                 throw failure;
             }
             // Refused before it ran, so it is safe to send again.
             byte[] source = RedisNames.bytes(script.source());
-            reply = connection.scriptingCommands().eval(source, ReturnType.VALUE, keys, words);
+            return connection.scriptingCommands().eval(source, ReturnType.VALUE, keys, words);
+        } finally {
+            if (!losses.equals(losses(connection))) {
+                mayHaveRun.set(true);
+            }
         }
-        if (Failures.isNotHeld(reply) && !losses.equals(losses(connection))) {
-            throw Failures.mayHaveRunBefore();
-        }
-        return reply;
     }
 
     private Object losses(RedisConnection connection) {

@@ -23,6 +23,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.data.redis.connection.RedisConnection;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
@@ -158,12 +159,14 @@ class ResentReleaseTest {
     }
 
     /** The refusal of the copy that Lettuce sent by itself tells nothing of the first one, which ran. */
-    @Test
-    void isNoLossThoughAReplicaRefusedTheSecondCopy() throws Exception {
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void isNoLossThoughAReplicaRefusedTheSecondCopy(boolean shares) throws Exception {
         try (RedisServer server = RedisServer.start();
                 FaultProxy network = FaultProxy.inFrontOf(server)) {
             RedisConnectionFactory direct = Connections.JEDIS.to(server.port());
-            RedisConnectionFactory faulty = Connections.LETTUCE.to(network.port());
+            LettuceConnectionFactory faulty = (LettuceConnectionFactory) Connections.LETTUCE.to(network.port());
+            faulty.setShareNativeConnection(shares);
             try (LockTemplate other = template(direct, PATIENT);
                     LockTemplate template = template(faulty, PATIENT)) {
                 Awaitility.await().ignoreExceptions().until(() -> template.tryRun("warm", lease -> {}));
