@@ -28,8 +28,8 @@ elseif in_time and not lock and mode ~= 'R' and not several and lease == LEASE
   if redis.pcall('PEXPIRE', key, LIFE) == 1 then
     return clock
   end
-  -- Its user may give keys no end: the whole script says so, and this one must not stay for ever.
-  redis.call('UNLINK', key)
+  -- Its user may give keys no end, nor perhaps unlink them: the whole script says so, and this one must not stay for ever.
+  redis.call('HDEL', key, 'lock', 'hold')
 elseif state == '4O' and sub(claim, 34, 34) == '1' and not several and sub(lock, 45, 64) ~= me then
   hold = redis.call('HGET', key, 'hold')
   state = hold and sub(hold, 1, 2)

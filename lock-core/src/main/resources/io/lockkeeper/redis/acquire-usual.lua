@@ -54,7 +54,7 @@ if in_time then
         reply = nil
         break
       elseif not lock and redis.pcall('PEXPIRE', name, lease == LEASE and LIFE or lease + TOMBSTONE) ~= 1 then
-        redis.call('UNLINK', name)
+        redis.call('HDEL', name, 'lock', 'hold')
         reply = nil
         break
       end

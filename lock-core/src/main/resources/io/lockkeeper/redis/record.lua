@@ -257,8 +257,10 @@ local function save(record)
     redis.call(unpack(delete))
   end
   if (record.emptied or not record.exists) and redis.pcall('PEXPIRE', record.key, life) ~= 1 then
-    -- Its user may not: a key without an end must not stay.
-    redis.call('UNLINK', record.key)
+    -- Its user may not, nor perhaps unlink it: a key without an end must not stay.
+    for field = 3, #write, 2 do
+      redis.call('HDEL', record.key, write[field])
+    end
     redis.call('PEXPIRE', record.key, life)
   end
   for _, message in ipairs(record.messages) do

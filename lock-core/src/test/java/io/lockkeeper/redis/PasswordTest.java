@@ -101,9 +101,15 @@ class PasswordTest {
 
     /** What could not be given an end would stay for ever. */
     @ParameterizedTest
-    @CsvSource({"JEDIS, 6.2", "JEDIS, 7.0", "LETTUCE, 7.0"})
-    void whoMayGiveKeysNoEndLeavesNone(Connections driver, String version) {
-        withoutRight("pexpire", driver, version, (server, template) -> {
+    @CsvSource({
+        "JEDIS, 6.2, pexpire",
+        "JEDIS, 7.0, pexpire",
+        "LETTUCE, 7.0, pexpire",
+        "JEDIS, 6.2, @keyspace +exists",
+        "JEDIS, 7.0, @keyspace +exists"
+    })
+    void whoMayGiveKeysNoEndLeavesNone(Connections driver, String version, String right) {
+        withoutRight(right, driver, version, (server, template) -> {
             for (LockRequest request : List.of(
                     LockRequest.of("plain"),
                     LockRequest.of("fixed").withLeaseTime(Duration.ofSeconds(20)),
