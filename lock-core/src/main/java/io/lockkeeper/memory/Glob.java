@@ -20,26 +20,23 @@ final class Glob {
     private Glob() {}
 
     static Predicate<String> of(String glob) {
-        StringBuilder regex = new StringBuilder();
-        for (Matcher part = PART.matcher(glob); part.find(); ) {
-            regex.append(
-                    switch (part.group().charAt(0)) {
-                        case '*' -> ".*";
-                        case '?' -> ".";
-                        case '[' -> oneOf(part.group(2), !part.group(1).isEmpty());
-                        default -> Pattern.quote(part.group(3));
-                    });
-        }
-        return Pattern.compile(regex.toString(), Pattern.DOTALL).asMatchPredicate();
+        String regex = PART.matcher(glob)
+                .replaceAll(part -> Matcher.quoteReplacement(
+                        switch (part.group().charAt(0)) {
+                            case '*' -> ".*";
+                            case '?' -> ".";
+                            case '[' -> oneOf(part.group(2), part.group(1));
+                            default -> Pattern.quote(part.group(3));
+                        }));
+        return Pattern.compile(regex, Pattern.DOTALL).asMatchPredicate();
     }
 
-    private static String oneOf(String ranges, boolean not) {
-        StringBuilder characters = new StringBuilder();
-        for (Matcher range = RANGE.matcher(ranges); range.find(); ) {
-            int low = range.group(1).codePointAt(0);
-            int high = range.group(2) == null ? low : range.group(2).codePointAt(0);
-            characters.append(String.format(Locale.ROOT, "\\x{%x}-\\x{%x}", Math.min(low, high), Math.max(low, high)));
-        }
-        return characters.isEmpty() ? not ? "." : "(?!)" : "[" + (not ? "^" : "") + characters + "]";
+    private static String oneOf(String ranges, String not) {
+        String characters = RANGE.matcher(ranges).replaceAll(range -> {
+            int one = range.group(1).codePointAt(0);
+            int other = range.group(2) == null ? one : range.group(2).codePointAt(0);
+            return String.format(Locale.ROOT, "\\\\x{%x}-\\\\x{%x}", Math.min(one, other), Math.max(one, other));
+        });
+        return !characters.isEmpty() ? "[" + not + characters + "]" : not.isEmpty() ? "(?!)" : ".";
     }
 }

@@ -19,7 +19,7 @@ final class MemoryLock {
     /** So many waiters the store in Redis shows too. */
     private static final int MOST_SHOWN = 100;
 
-    final String name;
+    private final String name;
     private final Heap heap;
 
     /** By attempt; several where all of them read. One that has ended keeps the lock taken for a minimum time. */
@@ -56,8 +56,8 @@ final class MemoryLock {
         return holds.containsKey(attempt) && !hasEnded(attempt);
     }
 
-    boolean isWaiting(String attempt) {
-        return queue.containsKey(attempt);
+    boolean isKnown(String attempt) {
+        return isHolder(attempt) || queue.containsKey(attempt);
     }
 
     /** Returns whether an attempt held the lock until its end, of which there is no way back. */

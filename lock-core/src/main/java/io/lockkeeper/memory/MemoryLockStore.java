@@ -20,7 +20,7 @@ import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -44,7 +44,6 @@ public class MemoryLockStore implements LockStore {
     private static final Logger log = LoggerFactory.getLogger(MemoryLockStore.class);
     private static final int ALIVE_POLLS = 4;
     private static final int CLIENT_ID_LENGTH = 12;
-    private static final int LEAST_MANY = 256;
 
     private final Heap heap;
     private volatile @Nullable Client client;
@@ -56,13 +55,13 @@ public class MemoryLockStore implements LockStore {
     static final class Heap {
 
         private final LongSupplier clock;
-        final Map<String, MemoryLock> locks = new HashMap<>();
+
+        /** In the order in which they were looked at last. */
+        final Map<String, MemoryLock> locks = new LinkedHashMap<>(16, 0.75f, true);
+
         private final Map<String, Client> clients = new ConcurrentHashMap<>();
         private final List<Runnable> messages = new ArrayList<>();
         private long lastToken;
-
-        /** With so many locks, those are looked for of which the time is over. */
-        private int many = LEAST_MANY;
 
         /** When the present command runs, us. */
         long micros;
@@ -80,21 +79,16 @@ public class MemoryLockStore implements LockStore {
             return locks.computeIfAbsent(name, key -> new MemoryLock(key, lastToken, this));
         }
 
-        /** Forgets a lock that has neither holder nor waiter, but for its token: those of later locks are higher. */
-        void forgetIfFree(MemoryLock lock) {
-            lastToken = Math.max(lastToken, lock.token);
-            if (lock.isUnused()) {
-                locks.remove(lock.name);
-            }
-        }
-
-        /** Forgets all that is over: what is kept or held until its end may be asked for by no one again. */
-        void forgetEnded() {
-            for (MemoryLock lock : List.copyOf(locks.values())) {
+        /** Serves who waits for locks, and forgets the free ones but for their tokens: those of later locks are higher. */
+        void tidy(List<String> names) {
+            for (String name : names) {
+                MemoryLock lock = lock(name);
                 lock.serve();
-                forgetIfFree(lock);
+                lastToken = Math.max(lastToken, lock.token);
+                if (lock.isUnused()) {
+                    locks.remove(name);
+                }
             }
-            many = Math.max(LEAST_MANY, 2 * locks.size());
         }
 
         void send(String attempt, Consumer<StoreListener> message) {
@@ -183,7 +177,7 @@ public class MemoryLockStore implements LockStore {
             MemoryLock lock = locks.get(0);
             if (lock.isHolder(command.attempt())) {
                 lock.end(command.attempt(), command.lastToken(), 0);
-            } else if (!lock.isHolder(next.attempt()) && !lock.isWaiting(next.attempt())) {
+            } else if (!lock.isKnown(next.attempt())) {
                 return new HandOverReply(false, new AcquireReply.Ended());
             }
             if (!command.ahead()) {
@@ -218,7 +212,7 @@ public class MemoryLockStore implements LockStore {
     public CompletableFuture<List<String>> find(String pattern, int limit) {
         Predicate<String> glob = Glob.of(pattern);
         return apply(List.of(), none -> {
-            heap.forgetEnded();
+            heap.tidy(List.copyOf(heap.locks.keySet()));
             return heap.locks.keySet().stream().filter(glob).limit(limit).toList();
         });
     }
@@ -269,11 +263,9 @@ public class MemoryLockStore implements LockStore {
             List<MemoryLock> locks = names.stream().map(heap::lock).toList();
             locks.forEach(MemoryLock::serve);
             reply = command.apply(locks);
-            locks.forEach(MemoryLock::serve);
-            locks.forEach(heap::forgetIfFree);
-            if (heap.locks.size() > heap.many) {
-                heap.forgetEnded();
-            }
+            heap.tidy(names);
+            // And some others in their turn: a lock that ended by itself may be asked for by no one again.
+            heap.tidy(heap.locks.keySet().stream().limit(2).toList());
             due = List.copyOf(heap.messages);
             heap.messages.clear();
         }
