@@ -3,7 +3,6 @@ package io.lockkeeper.redis;
 
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.StringJoiner;
 
 /**
@@ -31,22 +30,18 @@ record LockScripts(
     static LockScripts of(long leaseMillis, long tombstoneMillis, long aliveMillis, long grantMillis, byte[] channels) {
         long lifeMillis = Math.min(leaseMillis, LATEST_MILLIS) + tombstoneMillis;
         long longerMillis = lifeMillis + Math.min(leaseMillis, MOST_SPARE_MILLIS);
-        Map<String, String> constants = Map.ofEntries(
-                Map.entry("${lease}", quoted(digits(leaseMillis))),
-                Map.entry("${grant}", quoted(digits(grantMillis))),
-                Map.entry("${tombstone}", Long.toString(tombstoneMillis)),
-                Map.entry("${alive}", Long.toString(aliveMillis)),
-                Map.entry("${life}", "'" + lifeMillis + "'"),
-                Map.entry("${longer}", "'" + longerMillis + "'"),
-                // In whole seconds, of which the moment has begun already.
-                Map.entry("${needed}", Long.toString(Math.min((lifeMillis + 1_998) / 1_000, LATEST_LIFE_SECONDS + 1))),
-                Map.entry("${given}", Long.toString(Math.min(longerMillis / 1_000, LATEST_LIFE_SECONDS))),
-                Map.entry("${channels}", quoted(channels)));
         // All scripts begin with it, and only it has constants.
-        String clock = LuaScript.read("clock");
-        for (Map.Entry<String, String> constant : constants.entrySet()) {
-            clock = clock.replace(constant.getKey(), constant.getValue());
-        }
+        String clock = LuaScript.read("clock")
+                .replace("${lease}", quoted(digits(leaseMillis)))
+                .replace("${grant}", quoted(digits(grantMillis)))
+                .replace("${tombstone}", Long.toString(tombstoneMillis))
+                .replace("${alive}", Long.toString(aliveMillis))
+                .replace("${life}", "'" + lifeMillis + "'")
+                .replace("${longer}", "'" + longerMillis + "'")
+                // In whole seconds, of which the moment has begun already.
+                .replace("${needed}", Long.toString(Math.min((lifeMillis + 1_998) / 1_000, LATEST_LIFE_SECONDS + 1)))
+                .replace("${given}", Long.toString(Math.min(longerMillis / 1_000, LATEST_LIFE_SECONDS)))
+                .replace("${channels}", quoted(channels));
         String record = LuaScript.read("record");
         return new LockScripts(
                 script(clock, record, "acquire", "acquire-fast", "key-life", "acquire-usual"),
