@@ -79,7 +79,7 @@ public class MemoryLockStore implements LockStore {
             return locks.computeIfAbsent(name, key -> new MemoryLock(key, lastToken, this));
         }
 
-        /** Serves who waits for locks, and forgets the free ones but for their tokens: those of later locks are higher. */
+        /** Serves the waiters of locks, and forgets free ones but for their tokens: those of later locks are higher. */
         void tidy(List<String> names) {
             for (String name : names) {
                 MemoryLock lock = lock(name);

@@ -130,7 +130,7 @@ record Clients(RedisConnectionFactory factory, Duration limit) {
                 : LettuceConnections.dedicated((LettuceConnectionFactory) factory, servers, limit);
     }
 
-    /** Where a factory looks for Redis, and what is to be set where that, its user or database is wrong; for messages. */
+    /** Where a factory looks for Redis, and what to set where that, its user or database is wrong; for messages. */
     record Endpoint(String address, String ofAddress, String ofUser, String ofDatabase) {
 
         private static final String OTHER = "another address";
