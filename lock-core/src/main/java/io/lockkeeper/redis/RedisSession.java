@@ -33,6 +33,10 @@ final class RedisSession {
     private static final Logger log = LoggerFactory.getLogger(RedisLockStore.class);
     private static final long LONGEST_EXAMINATION_MILLIS = 500;
     private static final long NEVER = -1;
+
+    /** An estimate of the server's clock is too wrong where it is behind by such a part of the command timeout. */
+    private static final long LARGEST_ERROR = 8;
+
     private static final String LOST_HANDSHAKE = "RedisHandshakeHandler not registered";
     private static final Duration DESCRIPTION_LIFE = Duration.ofSeconds(60);
     private static final long DESCRIPTION_REFRESH_SECONDS = 20;
@@ -168,8 +172,10 @@ final class RedisSession {
         List<byte[]> keys = lockNames.stream().map(names::lock).toList();
         String server = commands.topology.serverOf(keys.get(0));
         long sent = clocks.micros(server);
+        long begin = System.nanoTime();
         return commands.eval(script, keys, argv.apply(sent), waitNanos).thenApply(raw -> {
-            ScriptReply reply = new ScriptReply(raw, server, sent);
+            long passed = TimeUnit.NANOSECONDS.toMicros(System.nanoTime() - begin);
+            ScriptReply reply = new ScriptReply(raw, server, sent, passed);
             clocks.of(server).told(reply.serverMicros());
             reply.refuseForeign();
             return reply;
@@ -192,14 +198,22 @@ final class RedisSession {
     }
 
     private boolean isLast(ScriptReply reply) {
-        // Refused for its time, and not because others had the lock since it was sent.
-        boolean late = reply.is("LATE")
-                && reply.serverMicros() / 1_000
-                        > reply.sentMicros / 1_000 + traits.commandTimeout().toMillis();
+        boolean late = reply.is("LATE") && isTooEarly(reply);
         // Refused because it was not known yet that the server's run is old enough.
         boolean old =
                 guard != null && reply.is("YOUNG") && guard.saw(reply.server, reply.runId(), reply.uptimeSeconds());
         return !reply.is("AGAIN") && !reply.leavesMore() && !late && !old;
+    }
+
+    /**
+     * Returns whether a command was refused for its time, and not because others had the lock since it was sent: it took
+     * too long, or the estimate of the server's clock was far behind when it was sent.
+     */
+    private boolean isTooEarly(ScriptReply reply) {
+        long timeout = traits.commandTimeout().toMillis();
+        long behindMicros = reply.serverMicros() - reply.sentMicros - reply.passedMicros;
+        return reply.serverMicros() / 1_000 > reply.sentMicros / 1_000 + timeout
+                || behindMicros / 1_000 > timeout / LARGEST_ERROR;
     }
 
     /** Returns the clock of the server of a lock, in ms; never ahead of it. */

@@ -26,6 +26,7 @@ final class ScriptReply {
 
     final String server;
     final long sentMicros;
+    final long passedMicros;
     private final String[] parts;
     private final String status;
 
@@ -34,10 +35,12 @@ final class ScriptReply {
      *
      * @param server the server that has the lock, as known when the command was sent
      * @param sentMicros what was known of its clock when the command was sent
+     * @param passedMicros how long the reply took
      */
-    ScriptReply(Object raw, String server, long sentMicros) {
+    ScriptReply(Object raw, String server, long sentMicros, long passedMicros) {
         this.server = server;
         this.sentMicros = sentMicros;
+        this.passedMicros = passedMicros;
         this.parts = new String(text(raw), StandardCharsets.UTF_8).split(" ", -1);
         this.status = Character.isDigit(parts[0].charAt(0)) ? AS_USUAL : parts[0];
     }

@@ -92,6 +92,20 @@ class SlowNetworkTest {
         });
     }
 
+    /** Without commands for some minutes the estimate falls behind as far: clocks may drift. */
+    @ParameterizedTest
+    @EnumSource
+    void aFreeLockIsTakenAlsoWhereALateReplyMadeTheServersClockLookSlow(Connections driver) {
+        over(driver, (network, slow, other) -> {
+            network.clear();
+            network.when(ScriptRequests.RELEASE).delayReply(ROUND_TRIP);
+            slow.run("other", lease -> {});
+            other.run("free", lease -> {});
+
+            assertThat(slow.tryAcquire("free")).hasValueSatisfying(LockLease::close);
+        });
+    }
+
     /** What may be a late copy gets a short lease, and nothing where that would end before it can be renewed. */
     @ParameterizedTest
     @EnumSource
