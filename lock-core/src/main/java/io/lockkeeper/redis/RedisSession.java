@@ -335,6 +335,7 @@ final class RedisSession {
         subscription.close(traits.commandTimeout());
         deleted.join();
         commands.close();
-        timer.shutdownNow();
+        // What is still under way ends with its time: the timer stops behind the last of it.
+        timer.shutdown();
     }
 }

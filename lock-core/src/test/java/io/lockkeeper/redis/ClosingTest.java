@@ -10,13 +10,19 @@ import io.lockkeeper.LockTemplate;
 import io.lockkeeper.testing.Connections;
 import io.lockkeeper.testing.RedisServer;
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
+import org.springframework.data.redis.connection.jedis.JedisClientConfiguration;
+import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
 
 /** How long a template takes to close when Redis does not let it release what it has. */
 @Timeout(60)
@@ -69,6 +75,42 @@ class ClosingTest {
     @EnumSource
     void takesFourCommandTimeoutsAtMostWhileRedisHangs(Connections driver) {
         assertThat(closing(driver, server::pause)).isLessThan(MOST);
+    }
+
+    /** A client that waits longer than the command timeout, by its own settings. */
+    @Test
+    void leavesNoQuestionWithoutAnEnd() {
+        JedisClientConfiguration patient = JedisClientConfiguration.builder()
+                .readTimeout(LONG_TIMEOUT)
+                .usePooling()
+                .build();
+        JedisConnectionFactory connections =
+                new JedisConnectionFactory(new RedisStandaloneConfiguration(server.host(), server.port()), patient) {};
+        connections.afterPropertiesSet();
+        connections.start();
+        LockTemplate template = LockTemplate.builder(new RedisLockStore(
+                        connections, RedisLockStore.Options.defaults().withCommandTimeout(COMMAND_TIMEOUT)))
+                .build();
+        AtomicBoolean closed = new AtomicBoolean();
+        server.pause();
+        CompletableFuture<Duration> longest = CompletableFuture.supplyAsync(() -> {
+            Duration most = Duration.ZERO;
+            while (!closed.get()) {
+                long begin = System.nanoTime();
+                assertThatExceptionOfType(LockStoreException.class)
+                        .isThrownBy(() -> template.inspector().status("stock"));
+                Duration time = Duration.ofNanos(System.nanoTime() - begin);
+                most = time.compareTo(most) > 0 ? time : most;
+            }
+            return most;
+        });
+        template.close();
+        closed.set(true);
+
+        assertThat(longest).succeedsWithin(Duration.ofSeconds(30)).satisfies(most -> assertThat(most)
+                .isLessThan(LONG_TIMEOUT.dividedBy(2)));
+        server.resume();
+        Connections.close(connections);
     }
 
     /** What was not sent needs no release. */
