@@ -12,6 +12,7 @@ import io.lockkeeper.LockStoreException;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.ReleaseResult;
 import io.lockkeeper.contract.RecordingListener;
+import io.lockkeeper.redis.replication.ReplicatedCommands.Acks;
 import io.lockkeeper.testing.Connections;
 import io.lockkeeper.testing.Fault;
 import io.lockkeeper.testing.FaultProxy;
@@ -25,6 +26,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
@@ -124,6 +127,24 @@ class ReplicaAcksTest {
             template.acquire("stock").close();
             assertThat(master.scriptCalls()).isEqualTo(2);
             assertThat(master.calls("wait")).isEqualTo(1);
+        }
+    }
+
+    /** What stands between a client and the server may forget a connection that is idle. */
+    @ParameterizedTest
+    @EnumSource
+    void theConnectionIsUsedNowAndThen(Connections driver) {
+        RedisConnectionFactory connections = driver.to(master.port());
+        factories.add(connections);
+        ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
+        try (RedisCommands commands =
+                new RedisCommands(connections, Duration.ofSeconds(5), timer, Acks.of("1", ACK_TIMEOUT))) {
+            commands.prepare(ScriptCalls.scripts(0, 0).all()).join();
+            assertThat(master.calls("time")).isEqualTo(3);
+            commands.keepAlive();
+            Awaitility.await().until(() -> master.calls("time") == 4);
+        } finally {
+            timer.shutdownNow();
         }
     }
 

@@ -91,6 +91,16 @@ public final class ReplicatedCommands implements ScriptRunner {
         return command.result;
     }
 
+    /** Over the connection to each master; to that of any key, where none is known yet. */
+    @Override
+    public CompletableFuture<?> keepAlive() {
+        CompletableFuture<?> known = servers.isEmpty()
+                ? masterOf.apply(new byte[0]).thenAccept(this::server)
+                : CompletableFuture.completedFuture(null);
+        return known.thenCompose(masters -> CompletableFuture.allOf(
+                servers.values().stream().map(Master::keepAlive).toArray(CompletableFuture<?>[]::new)));
+    }
+
     private Master server(String name) {
         return servers.computeIfAbsent(name, Master::new);
     }
@@ -163,6 +173,19 @@ public final class ReplicatedCommands implements ScriptRunner {
                     server(name).add(command);
                 }
             }
+        }
+
+        CompletableFuture<?> keepAlive() {
+            return CompletableFuture.runAsync(
+                    () -> {
+                        try {
+                            connection.connect();
+                            connection.exchange(List.<byte[][]>of(bytes("TIME")));
+                        } catch (RuntimeException failure) {
+                            leave();
+                        }
+                    },
+                    thread);
         }
 
         private void work() {
@@ -416,7 +439,7 @@ public final class ReplicatedCommands implements ScriptRunner {
         }
 
         /**
-         * Sends EVALSHA, EVAL, WAIT and ASKING together, in this order, and waits for all replies; one may be the
+         * Sends EVALSHA, EVAL, WAIT, ASKING and TIME together, in this order, and waits for all replies; one may be the
          * exception of a command that was refused. Throws where the connection failed: nothing is known of the commands
          * then.
          */
