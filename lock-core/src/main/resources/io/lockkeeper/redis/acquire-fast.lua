@@ -44,8 +44,9 @@ if hold and (state == '4H' or state == '4G') and sub(hold, 3, 22) ~= me then
   if left > 0 and not gone and (tail or sub(lock, 36, 44) < '000010000') then
     local place = tail and redis.call('HGET', key, me)
     local entry = place and redis.call('HGET', key, place)
-    local written = 0
-    if not entry or (sub(entry, 22, 34) - now) * 8 < ALIVE * 5 then
+    -- A server that takes no writes must not say that a place is kept: see must_take_writes.
+    local written = entry and (sub(entry, 22, 34) - now) * 8 >= ALIVE * 5 and redis.pcall('HDEL', key, 'none')
+    if not written then
       local alive = math.min(now + ALIVE, 9999999999999) .. ''
       if not place then
         head, place, waiting = head or '1', tail or '1', (waiting or 0) + 1

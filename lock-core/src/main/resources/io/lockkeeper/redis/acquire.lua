@@ -176,9 +176,7 @@ for i, record in ipairs(records) do
   end
 end
 save_changed()
-if not waits then
-  must_take_writes(KEYS[1])
-end
+must_take_writes(KEYS[1])
 if goes_on then
   return waits and 'QUEUED ' .. clock .. ' ' .. me .. ' 0' or 'AGAIN ' .. clock
 end

@@ -11,17 +11,20 @@ import io.lockkeeper.LockTemplate;
 import io.lockkeeper.ReleaseResult;
 import io.lockkeeper.testing.Connections;
 import io.lockkeeper.testing.RedisServer;
+import io.lockkeeper.testing.RespConnection;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 
 /**
@@ -118,6 +121,23 @@ class RefusedWriteTest {
                     .until(held::isHeld);
             assertThat(held.release()).isEqualTo(ReleaseResult.UNKNOWN);
         }
+    }
+
+    /** The grant that it waits for may come from the master which follows it, and be lost. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void aServerThatTakesNoWritesDoesNotSayThatAPlaceIsKept(boolean replica) {
+        ScriptCalls calls = new ScriptCalls(server, KEY);
+        calls.acquire("holder-holder-holder", "X", 20_000, 0, 3_000, 1, calls.micros());
+        Supplier<String> poll =
+                () -> "" + calls.acquire("waiter-waiter-waiter", "X", 20_000, 20_000, 3_000, 1, calls.micros());
+        assertThat(poll.get()).startsWith("QUEUED");
+        assertThat(poll.get()).startsWith("QUEUED");
+        refuse(replica);
+
+        assertThatExceptionOfType(RespConnection.ErrorReply.class).isThrownBy(poll::get);
+        accept();
+        assertThat(poll.get()).startsWith("QUEUED");
     }
 
     /** The record that it has may be of a hold that ended at the master which follows it. */
