@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 
 class JavaProcessTest {
 
-    private static final Duration SOON = Duration.ofSeconds(30);
+    private static final Duration SOON = Duration.ofSeconds(60);
 
     /** Answers each line until it is told to leave. */
     static final class Echo {

@@ -45,7 +45,7 @@ final class LockingProcess {
                 Duration.ofMillis(Long.parseLong(arguments[2]))));
         // The first connection of a driver may take longer than the command timeout on a loaded machine
         Awaitility.await()
-                .atMost(Duration.ofSeconds(20))
+                .atMost(Duration.ofSeconds(60))
                 .ignoreExceptionsMatching(LockException.class::isInstance)
                 .until(() -> process.template.tryRun(
                         "warm " + ProcessHandle.current().pid(), lease -> {}));

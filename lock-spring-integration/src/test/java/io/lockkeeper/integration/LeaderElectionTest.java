@@ -17,7 +17,7 @@ import org.springframework.integration.support.leader.LockRegistryLeaderInitiato
 /** Of several instances one leads: leader election of Spring Integration over the registry. */
 class LeaderElectionTest {
 
-    private static final long LONG = 30;
+    private static final long LONG = 60;
     private static final Duration SLACK = Duration.ofSeconds(1);
 
     private final BlockingQueue<String> events = new LinkedBlockingQueue<>();
