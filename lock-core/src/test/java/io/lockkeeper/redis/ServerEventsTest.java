@@ -196,7 +196,7 @@ class ServerEventsTest {
     @EnumSource
     void aServerThatLoadsRefusesAndHoldsGoOn(Connections driver) {
         try (LockTemplate template = template(driver, LONG_LEASE);
-                RespConnection reload = server.connect()) {
+                RespConnection reload = new RespConnection(server.host(), server.port(), LONG_LEASE)) {
             LockLease lease = template.acquire("stock");
             // Redis looks at its connections after every 2 MB that it has loaded.
             server.command("DEBUG", "POPULATE", "3000", "key", "10000");
@@ -212,6 +212,7 @@ class ServerEventsTest {
                 }
                 return refusals.stream().anyMatch(refusal -> refusal.contains("LOADING"));
             });
+            assertThat(reload.receive()).isEqualTo("OK");
             failuresUntilTaken(template);
             assertThat(lease.isHeld()).isTrue();
             assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
