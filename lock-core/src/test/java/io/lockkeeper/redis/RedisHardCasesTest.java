@@ -143,11 +143,12 @@ class RedisHardCasesTest {
                 long sent = calls.micros();
                 acquire(calls, a, sent);
                 calls.release(a, 0, 0);
-                acquire(calls, b, sent);
+                boolean late = acquire(calls, b, sent).get(0).equals("LATE");
                 calls.release(b, 0, 0);
                 List<String> copy = acquire(calls, a, sent);
-                if (copy.get(0).equals("LATE")) {
+                if (late || copy.get(0).equals("LATE")) {
                     // The machine had no processor for this test within the command timeout.
+                    connection.command("FLUSHALL");
                     continue;
                 }
                 copies++;
