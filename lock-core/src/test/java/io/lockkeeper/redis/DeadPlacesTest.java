@@ -30,6 +30,9 @@ class DeadPlacesTest {
     private static final int DEAD = 30_000;
     private static final long SMALL_STACK_BYTES = 256 * 1024;
 
+    /** A release goes through a thousand scripts, one after the other. */
+    private static final Duration PATIENCE = Duration.ofSeconds(30);
+
     /** Puts dead waiters, and a live one behind them, into the queue of a lock. */
     private static final String QUEUE = """
             local record = redis.call('HGET', KEYS[1], 'lock')
@@ -59,7 +62,7 @@ class DeadPlacesTest {
                 "small stack",
                 SMALL_STACK_BYTES);
         thread.start();
-        return result.get(30, TimeUnit.SECONDS);
+        return result.get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
     }
 
     @ParameterizedTest
@@ -67,10 +70,10 @@ class DeadPlacesTest {
     void areGotThroughWithoutRecursion(Connections driver) throws Exception {
         try (RedisServer server = RedisServer.start()) {
             RedisConnectionFactory connections = driver.to(server.port());
-            RedisLockStore.Options options =
-                    RedisLockStore.Options.defaults().withCommandTimeout(Duration.ofSeconds(10));
+            RedisLockStore.Options options = RedisLockStore.Options.defaults().withCommandTimeout(PATIENCE);
             try (RespConnection control = server.connect();
                     LockTemplate template = LockTemplate.builder(new RedisLockStore(connections, options))
+                            .leaseTime(PATIENCE.multipliedBy(3))
                             .build()) {
                 LockLease held = template.acquire("stock");
                 control.command("EVAL", QUEUE, "1", KEY, "" + DEAD, LIVE);
