@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lockkeeper.LockException;
 import io.lockkeeper.LockLease;
 import io.lockkeeper.LockListener;
+import io.lockkeeper.LockStoreException;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.ReleaseResult;
 import io.lockkeeper.contract.RecordingListener;
@@ -122,7 +123,11 @@ class RedisClusterFailureTest {
                 awaitPast(LEASE.dividedBy(2));
                 others.forEach(name -> template.run(name, lease -> {}));
                 Awaitility.await().atMost(LEASE.multipliedBy(4)).until(() -> told.size() == LOCKS - kept.size());
-                assertThat(kept).allMatch(LockLease::isHeld).allMatch(LockLease::verify);
+                assertThat(kept).allMatch(LockLease::isHeld);
+                // On a busy machine a question may not be answered in time; a hold that was lost stays lost.
+                Awaitility.await()
+                        .ignoreExceptionsInstanceOf(LockStoreException.class)
+                        .until(() -> kept.stream().allMatch(LockLease::verify));
                 assertThat(leases).filteredOn(LockLease::isHeld).containsExactlyElementsOf(kept);
                 assertThat(events.events(LockListener.Lost.class)).hasSize(LOCKS - kept.size());
                 assertThat(told.values()).allMatch(time -> time - deadline <= TELLING.toNanos());
@@ -138,10 +143,13 @@ class RedisClusterFailureTest {
                 }
             }
             assertThat(kept).allMatch(lease -> lease.release() == ReleaseResult.RELEASED);
-            Awaitility.await().ignoreExceptionsInstanceOf(LockException.class).until(() -> {
-                names.forEach(name -> template.acquire(name).close());
-                return true;
-            });
+            Awaitility.await()
+                    .atMost(Duration.ofMinutes(1))
+                    .ignoreExceptionsInstanceOf(LockException.class)
+                    .until(() -> {
+                        names.forEach(name -> template.acquire(name).close());
+                        return true;
+                    });
         } finally {
             Connections.close(connections);
         }
