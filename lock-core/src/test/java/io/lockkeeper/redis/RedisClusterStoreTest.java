@@ -18,6 +18,7 @@ import io.lockkeeper.testing.Connections;
 import io.lockkeeper.testing.IgnoredMessages;
 import io.lockkeeper.testing.RedisCluster;
 import io.lockkeeper.testing.RedisServer;
+import io.lockkeeper.testing.RespConnection;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -47,10 +48,6 @@ import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
 class RedisClusterStoreTest {
 
     private static final String NO_HOLDER = "CLIENT00000000000001";
-    /** Polls come so seldom that a grant is told from them also on a slow machine. */
-    private static final RedisLockStore.Options PATIENT =
-            RedisLockStore.Options.defaults().withPollInterval(Duration.ofSeconds(25));
-
     private static RedisCluster cluster;
 
     private final List<RedisConnectionFactory> factories = new ArrayList<>();
@@ -181,8 +178,8 @@ class RedisClusterStoreTest {
                 "{🔒}:ü",
                 "line\nbreak",
                 "x".repeat(512));
-        try (LockTemplate template = template(driver, PATIENT).build();
-                LockTemplate other = template(driver, PATIENT).build()) {
+        try (LockTemplate template = template(driver, RedisContracts.PATIENT).build();
+                LockTemplate other = template(driver, RedisContracts.PATIENT).build()) {
             awaitSubscriptions(2);
             for (String name : names) {
                 String key = "lockkeeper:lock:" + name;
@@ -205,28 +202,41 @@ class RedisClusterStoreTest {
     @ParameterizedTest
     @EnumSource
     void aGrantReachesAWaiterWhateverNodeItListensTo(Connections driver) throws Exception {
-        try (LockTemplate holder = template(driver, PATIENT).build();
-                LockTemplate waiting = template(driver, PATIENT).build()) {
+        try (RespConnection listener = cluster.masters().get(0).connect();
+                LockTemplate holder = template(driver, RedisContracts.PATIENT).build();
+                LockTemplate waiting = template(driver, RedisContracts.PATIENT).build()) {
             awaitSubscriptions(2);
             List<LockLease> held = names(30).stream().map(holder::acquire).toList();
             assertThat(held)
                     .extracting(lease -> cluster.masterOf("lockkeeper:lock:" + lease.name()))
                     .containsAll(cluster.masters());
-            List<CompletableFuture<LockLease>> next = names(30).stream()
-                    .map(name -> waiting.acquireAsync(LockRequest.of(name).withWaitTime(Duration.ofSeconds(20))))
+            List<CompletableFuture<Void>> next = names(30).stream()
+                    .map(name -> waiting.acquireAsync(LockRequest.of(name).withWaitTime(Duration.ofSeconds(20)))
+                            .thenAccept(LockLease::close))
                     .toList();
             Awaitility.await().until(() -> names(30).stream()
                     .map(name -> "lockkeeper:lock:" + name)
                     .noneMatch(key -> cluster.masterOf(key).waiting(key) == 0));
+            listener.command("PSUBSCRIBE", "lockkeeper:grants:*");
             cluster.resetStatistics();
             held.forEach(LockLease::close);
             // Polls come every 25 s.
-            for (CompletableFuture<LockLease> lease : next) {
-                lease.get(20, TimeUnit.SECONDS).close();
-            }
-            assertThat(cluster.calls("publish")).isEqualTo(30);
+            CompletableFuture.allOf(next.toArray(CompletableFuture<?>[]::new)).get(20, TimeUnit.SECONDS);
+            assertThat(grants(listener)).isEqualTo(30);
             assertThat(cluster.scriptCalls()).isEqualTo(60);
         }
+    }
+
+    /** Counts the messages that grant a lock among all, of which an instance sends some to itself now and then. */
+    private static int grants(RespConnection listener) {
+        cluster.masters().forEach(master -> master.command("PUBLISH", "lockkeeper:grants:all", "end"));
+        int grants = 0;
+        for (int ends = 0; ends < cluster.masters().size(); ) {
+            String message = String.valueOf(listener.receive());
+            grants += message.contains("grant ") ? 1 : 0;
+            ends += message.endsWith(" end]") ? 1 : 0;
+        }
+        return grants;
     }
 
     @ParameterizedTest
