@@ -32,6 +32,9 @@ public abstract class AsyncCrowdContract {
 
     private static final int NAMES = 1_000;
     private static final int WAITERS = 10_000;
+
+    /** Beside other work a machine may need three minutes for so many hand-overs. */
+    private static final Duration LONG = Duration.ofMinutes(6);
     /** With 19 all are there, four for callbacks among them. */
     private static final int THREADS = 40;
     /** Where a machine lets no callback begin for 25 ms, there are four times as many, and after 64 one more each time. */
@@ -49,7 +52,7 @@ public abstract class AsyncCrowdContract {
     /**
      * Creates the contract.
      *
-     * @param leaseTime the lease
+     * @param leaseTime the lease of the waiting instance
      * @param apart whether the threads of the holding instance never work for the waiting one, and are not counted
      */
     protected AsyncCrowdContract(Duration leaseTime, boolean apart) {
@@ -60,9 +63,9 @@ public abstract class AsyncCrowdContract {
     /** Returns a new store over the locks that all stores of one test share. */
     protected abstract LockStore store();
 
-    private LockTemplate instance() {
+    private LockTemplate instance(Duration lease) {
         return LockTemplate.builder(fencing.watch(store()))
-                .leaseTime(leaseTime)
+                .leaseTime(lease)
                 .shutdownWait(Duration.ZERO)
                 .build();
     }
@@ -76,9 +79,10 @@ public abstract class AsyncCrowdContract {
     @ParameterizedTest
     @EnumSource(names = {"EXCLUSIVE", "FAIR"})
     void aCrowdOfFuturesNeedsFewThreads(LockMode mode) throws Exception {
-        LockTemplate holder = apart(this::instance);
+        // What it holds ends by no means while ten thousand come.
+        LockTemplate holder = apart(() -> instance(LONG));
         try (LiveThreads threads = new LiveThreads(apart);
-                LockTemplate waiting = instance()) {
+                LockTemplate waiting = instance(leaseTime)) {
             List<LockLease> held = apart(() -> IntStream.range(0, NAMES)
                     .mapToObj(i -> holder.acquire(mode + " " + i))
                     .toList());
@@ -87,7 +91,7 @@ public abstract class AsyncCrowdContract {
             for (int i = 0; i < WAITERS; i++) {
                 int number = i % NAMES;
                 LockRequest request =
-                        LockRequest.of(mode + " " + number).withMode(mode).withWaitTime(Duration.ofMinutes(2));
+                        LockRequest.of(mode + " " + number).withMode(mode).withWaitTime(LONG);
                 crowd.add(
                         i < WAITERS / 2
                                 ? waiting.executeAsync(request, lease -> {
@@ -112,7 +116,7 @@ public abstract class AsyncCrowdContract {
                 held.forEach(LockLease::close);
                 return true;
             });
-            all.get(3, TimeUnit.MINUTES);
+            all.get(LONG.toMinutes() + 1, TimeUnit.MINUTES);
             Collection<String> whileServed = threads.most();
             assertThat(counters).containsOnly(WAITERS / NAMES);
             assertFew(whileWaiting);
