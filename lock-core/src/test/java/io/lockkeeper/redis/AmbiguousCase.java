@@ -59,14 +59,11 @@ record AmbiguousCase(AmbiguousCommand command, Ambiguity ambiguity, Connections 
 
         /** The first connection of a driver may take longer than the command timeout on a loaded machine. */
         private String clientOf(LockTemplate template) {
-            Awaitility.await()
+            return Awaitility.await()
                     .atMost(PATIENCE)
                     .ignoreExceptionsMatching(LockStoreException.class::isInstance)
-                    .until(() -> template.tryRun(name, lease -> {}));
-            try (LockLease lease = template.acquire(name)) {
-                lease.ensureHeld();
-                return owner().substring(0, CLIENT);
-            }
+                    .until(() -> template.execute(name, lease -> owner()), owner -> !owner.isEmpty())
+                    .substring(0, CLIENT);
         }
     }
 
