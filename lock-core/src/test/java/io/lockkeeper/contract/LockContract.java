@@ -187,7 +187,7 @@ public abstract class LockContract extends StoreContract {
             assertThat(other.tryAcquire(request)).isEmpty();
             assertThat(held.isHeld()).isTrue();
         }
-        assertThat(template.tryAcquire(name)).hasValueSatisfying(LockLease::close);
+        isFreeSoon(template);
         assertThat(events.events(LockListener.NotAcquired.class)).hasSize(2);
     }
 
@@ -225,7 +225,12 @@ public abstract class LockContract extends StoreContract {
             assertThat(outcome).hasValue(true);
         }
         held.close();
-        assertThat(template.tryAcquire(name)).hasValueSatisfying(LockLease::close);
+        isFreeSoon(template);
+    }
+
+    /** The place of a waiter may leave the queue later than the release comes, and is granted the lock then. */
+    private void isFreeSoon(LockTemplate template) {
+        assertThat(template.tryAcquire(LockRequest.of(name).withWaitTime(SOON))).hasValueSatisfying(LockLease::close);
     }
 
     @Test
