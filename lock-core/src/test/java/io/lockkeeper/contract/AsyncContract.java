@@ -232,7 +232,7 @@ public abstract class AsyncContract {
         assertThat(ended.get(20, TimeUnit.SECONDS)).isEqualTo("of the user");
 
         try (LockLease held = holder.acquire(request)) {
-            CompletableFuture<String> refused = waiting.acquireAsync(request.withWaitTime(Duration.ofMillis(100)))
+            CompletableFuture<String> refused = waiting.acquireAsync(request.withWaitTime(Duration.ofMillis(500)))
                     .handle((none, failure) -> {
                         assertThat(failure).isInstanceOf(LockNotAcquiredException.class);
                         return thread(failure);

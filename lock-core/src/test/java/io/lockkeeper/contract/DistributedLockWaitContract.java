@@ -23,7 +23,8 @@ import org.junit.jupiter.api.Test;
  */
 public abstract class DistributedLockWaitContract extends LockViews {
 
-    private static final Duration WAIT = Duration.ofMillis(100);
+    /** So long that also a slow machine has the store's answer. */
+    private static final Duration WAIT = Duration.ofMillis(250);
 
     /** Less than a grant to somebody who is gone would cost, and long enough for a slow machine. */
     private static final Duration AT_ONCE = LEASE.dividedBy(3);

@@ -204,7 +204,7 @@ public abstract class InspectionContract extends StoreContract {
         LockTemplate two = instance();
         try (LockLease lease = one.acquire(name)) {
             String holder = status(two).holders().get(0).id();
-            for (Duration wait : List.of(Duration.ZERO, Duration.ofMillis(50))) {
+            for (Duration wait : List.of(Duration.ZERO, BRIEFLY)) {
                 assertThatThrownBy(() -> two.acquire(LockRequest.of(name).withWaitTime(wait)))
                         .isInstanceOfSatisfying(LockNotAcquiredException.class, refused -> {
                             LockInstance named = refused.holder().orElseThrow();

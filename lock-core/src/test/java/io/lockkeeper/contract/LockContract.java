@@ -314,9 +314,9 @@ public abstract class LockContract extends StoreContract {
         LockTemplate other = instance();
         DistributedLock elsewhere = modes().contains(LockMode.FAIR) ? other.fairLock(name) : other.lock(name);
         assertThat(elsewhere.tryLock()).isFalse();
-        assertThat(elsewhere.tryLock(Duration.ofMillis(50))).isFalse();
+        assertThat(elsewhere.tryLock(BRIEFLY)).isFalse();
         lock.unlock();
-        assertThat(elsewhere.tryLock(Duration.ofMillis(50))).isFalse();
+        assertThat(elsewhere.tryLock(BRIEFLY)).isFalse();
         lock.unlock();
         assertThat(lock.isHeldByCurrentThread()).isFalse();
         assertThat(elsewhere.tryLock(SOON)).isTrue();

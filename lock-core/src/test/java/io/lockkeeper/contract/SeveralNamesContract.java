@@ -97,11 +97,11 @@ public abstract class SeveralNamesContract extends StoreContract {
         LockTemplate one = instance();
         LockTemplate two = instance();
         try (LockLease blocker = one.acquire(b())) {
-            LockRequest request = both().withWaitTime(Duration.ofMillis(300));
+            LockRequest request = both().withWaitTime(BRIEFLY);
             assertThatThrownBy(() -> two.acquire(request))
                     .isInstanceOfSatisfying(LockNotAcquiredException.class, late -> {
                         assertThat(late.names()).containsExactly(b(), a());
-                        assertThat(late.waited()).isBetween(Duration.ofMillis(290), SOON);
+                        assertThat(late.waited()).isBetween(BRIEFLY.minusMillis(10), SOON);
                     });
             Awaitility.await()
                     .atMost(SOON)

@@ -28,6 +28,9 @@ abstract class StoreContract {
     /** Longer than anything may take, also on a slow machine, that does not wait for a lease or a grant to end. */
     protected static final Duration SOON = LEASE.dividedBy(3);
 
+    /** A wait that ends in vain, and within which also a slow machine has the store's answer. */
+    protected static final Duration BRIEFLY = Duration.ofMillis(500);
+
     /** A lease of which a renewal comes soon. */
     private static final Duration BRIEF = Duration.ofSeconds(6);
 

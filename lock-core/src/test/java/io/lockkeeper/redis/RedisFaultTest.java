@@ -265,7 +265,7 @@ class RedisFaultTest {
         over(driver, (faulty, sound) -> {
             LockLease held = sound.acquire(NAME);
             Fault copy = network.when(ScriptRequests.ACQUIRE).once().duplicateAfter(COPY_DELAY);
-            assertThat(faulty.tryAcquire(LockRequest.of(NAME).withWaitTime(Duration.ofMillis(100))))
+            assertThat(faulty.tryAcquire(LockRequest.of(NAME).withWaitTime(COPY_DELAY.dividedBy(2))))
                     .isEmpty();
             held.close();
             copy.awaitCompleted(1, PATIENCE);

@@ -181,7 +181,7 @@ class QuorumFaultTest {
                 LockLease held = winner.acquire(NAME);
                 String owner = masters.owner((asleep + 1) % 3, NAME);
                 assertThat(loser.tryAcquire(NAME)).isEmpty();
-                assertThat(loser.tryAcquire(LockRequest.of(NAME).withWaitTime(Duration.ofMillis(100))))
+                assertThat(loser.tryAcquire(LockRequest.of(NAME).withWaitTime(COMMAND_TIMEOUT)))
                         .isEmpty();
                 masters.get(asleep).resume();
                 Awaitility.await().until(() -> refused.quorum().attempts.size() == 0);
