@@ -10,7 +10,7 @@ import java.util.List;
 /** A JVM whose threads lock; a killed one is replaced by a new one. */
 final class WorkerProcess implements AutoCloseable {
 
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final Duration PATIENCE = Duration.ofMinutes(2);
     private static final List<String> SMALL = List.of("-Xmx128m");
 
     private final int number;
