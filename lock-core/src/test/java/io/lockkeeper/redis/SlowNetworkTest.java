@@ -48,7 +48,10 @@ class SlowNetworkTest {
             try (LockTemplate other = template(direct, options);
                     LockTemplate slow = template(delayed, options)) {
                 network.when(ScriptRequests.ACQUIRE).delayRequest(ROUND_TRIP);
-                Awaitility.await().ignoreExceptions().until(() -> slow.tryRun("warm", lease -> {}));
+                Awaitility.await()
+                        .atMost(Duration.ofMinutes(1))
+                        .ignoreExceptions()
+                        .until(() -> slow.tryRun("warm", lease -> {}));
                 scenario.run(network, slow, other);
                 network.clear();
             } finally {
