@@ -323,7 +323,7 @@ class SilentRedisTest {
             RedisConnectionFactory connections = way.to(network.port());
             try (LockTemplate template = template(connections, LONG_COMMAND)) {
                 template.run("warm", lease -> {});
-                Fault slow = network.when(ScriptRequests.ACQUIRE).delayReply(Duration.ofMillis(600));
+                Fault slow = network.when(ScriptRequests.ACQUIRE).delayReply(Duration.ofMillis(1_500));
                 List<Future<LockLease>> patient = new ArrayList<>();
                 for (int round = 0; round < 4; round++) {
                     String name = "slow " + round;
