@@ -32,7 +32,7 @@ class LockkeeperLockRegistryTest {
 
     private static final Duration SOON = Duration.ofSeconds(10);
 
-    /** A wait that ends in vain, and within which also a slow machine has the store's answer. */
+    /** Within this, also a slow machine has the store's answer. */
     private static final Duration BRIEFLY = Duration.ofMillis(500);
 
     private static RedisServer server;
@@ -147,11 +147,12 @@ class LockkeeperLockRegistryTest {
     @Test
     void aTimeToLiveEndsByItselfAndIsRenewedOnRequest() throws Exception {
         DistributedLock lock = registry.obtain(key);
-        assertThat(lock.tryLock(SOON, Duration.ofMillis(400))).isTrue();
+        Duration timeToLive = Duration.ofSeconds(1);
+        assertThat(lock.tryLock(SOON, timeToLive)).isTrue();
         registry.renewLock(key, SOON);
         assertThat(here.lock(key).remaining()).isBetween(SOON.dividedBy(2), SOON);
         registry.renewLock(key);
-        assertThat(here.lock(key).remaining()).isLessThanOrEqualTo(Duration.ofMillis(400));
+        assertThat(here.lock(key).remaining()).isLessThanOrEqualTo(timeToLive);
         Awaitility.await().pollInSameThread().until(() -> other.obtain(key).tryLock());
         other.obtain(key).unlock();
         assertThatIllegalStateException()
@@ -218,7 +219,7 @@ class LockkeeperLockRegistryTest {
             lock.lock(SOON);
             locked.countDown();
             awaitHere(unlocked);
-            awaitRemaining(SOON.minusMillis(200));
+            awaitRemaining(SOON.minus(BRIEFLY));
             registry.renewLock(key);
             Duration renewed = here.lock(key).remaining();
             lock.unlock();
@@ -228,7 +229,7 @@ class LockkeeperLockRegistryTest {
         assertThatExceptionOfType(ConcurrentModificationException.class).isThrownBy(lock::unlock);
         unlocked.countDown();
 
-        assertThat(next.get(2 * SOON.toSeconds(), TimeUnit.SECONDS)).isGreaterThan(SOON.minusMillis(200));
+        assertThat(next.get(2 * SOON.toSeconds(), TimeUnit.SECONDS)).isGreaterThan(SOON.minus(BRIEFLY));
     }
 
     private static void awaitHere(CountDownLatch latch) {
@@ -251,15 +252,15 @@ class LockkeeperLockRegistryTest {
         lock.lock(Duration.ofSeconds(1));
         lock.lock(SOON);
         lock.lock(Duration.ofSeconds(2));
-        awaitRemaining(SOON.minusMillis(200));
+        awaitRemaining(SOON.minus(BRIEFLY));
 
         registry.renewLock(key);
 
-        assertThat(here.lock(key).remaining()).isGreaterThan(SOON.minusMillis(200));
+        assertThat(here.lock(key).remaining()).isGreaterThan(SOON.minus(BRIEFLY));
         lock.unlock();
         lock.unlock();
         registry.renewLock(key);
-        assertThat(here.lock(key).remaining()).isGreaterThan(SOON.minusMillis(200));
+        assertThat(here.lock(key).remaining()).isGreaterThan(SOON.minus(BRIEFLY));
         lock.unlock();
         lock.lock();
         lock.lock(Duration.ofSeconds(1));
@@ -278,11 +279,11 @@ class LockkeeperLockRegistryTest {
         assertThat(here.lock(key).remaining()).isLessThanOrEqualTo(before);
 
         registry.renewLock(key, SOON.multipliedBy(2));
-        awaitRemaining(SOON.multipliedBy(2).minusMillis(200));
+        awaitRemaining(SOON.multipliedBy(2).minus(BRIEFLY));
         registry.renewLock(key);
 
         assertThat(here.lock(key).remaining())
-                .isGreaterThan(SOON.multipliedBy(2).minusMillis(200));
+                .isGreaterThan(SOON.multipliedBy(2).minus(BRIEFLY));
         registry.obtain(key).unlock();
         here.lock(key).unlock();
         here.lock(key).lock();
