@@ -152,15 +152,14 @@ class LockObservationsTest {
         runner().run(context -> {
             template(context).run(REQUEST, lease -> {
                 locks.other.inspector().forceRelease("x");
-                Awaitility.await().until(() -> locks.count("lost") == 1);
+                Awaitility.await().untilAsserted(() -> TestObservationRegistryAssert.assertThat(observed)
+                        .hasObservationWithNameEqualTo("lockkeeper.hold")
+                        .that()
+                        .hasError());
                 Observation.createNotStarted("work", observed).observe(() -> {});
             });
             assertStopped("lockkeeper.hold", "lock hold", "lost");
             assertParent("work", "lockkeeper.hold");
-            TestObservationRegistryAssert.assertThat(observed)
-                    .hasObservationWithNameEqualTo("lockkeeper.hold")
-                    .that()
-                    .hasError();
         });
     }
 
