@@ -57,6 +57,11 @@ class RedisRequestCountTest {
                 .build();
     }
 
+    /** Waits until looks at the rights of a user, which are not about a lock, have come to their end. */
+    private void awaitLooks(int templates) {
+        Awaitility.await().pollDelay(Duration.ZERO).until(() -> server.calls("mget") == templates);
+    }
+
     @ParameterizedTest
     @EnumSource
     void anUncontendedAcquireIsOneRequestAReleaseOneAndAReentryNone(Connections driver) {
@@ -65,6 +70,7 @@ class RedisRequestCountTest {
             Awaitility.await()
                     .until(() ->
                             server.command("PUBSUB", "CHANNELS") instanceof List<?> channels && channels.size() == 1);
+            awaitLooks(1);
             for (LockMode mode : LockMode.values()) {
                 LockRequest request = LockRequest.of("counted").withMode(mode);
                 for (int i = 0; i < 3; i++) {
@@ -204,6 +210,7 @@ class RedisRequestCountTest {
                 template.acquire("renewed " + i);
                 renewals.add(new RenewCommand("renewed " + i, attempts.apply("renewed " + i), 60_000, false, 0));
             }
+            awaitLooks(1);
             for (int round = 0; round < 2; round++) {
                 server.resetStatistics();
                 check.accept(store.renew(renewals).stream()
@@ -223,6 +230,7 @@ class RedisRequestCountTest {
                 .handover(16, Duration.ofSeconds(5))
                 .shutdownWait(Duration.ZERO)
                 .build()) {
+            awaitLooks(1);
             server.resetStatistics();
             work.accept(template);
         } finally {
@@ -235,8 +243,7 @@ class RedisRequestCountTest {
     void theVeryFirstAcquireIsOneRequestToo(Connections driver) {
         RedisConnectionFactory connections = driver.to(server.port());
         try (LockTemplate template = template(connections)) {
-            // The look at the rights of the user, which is not about a lock, has come to its end.
-            Awaitility.await().until(() -> server.calls("mget") == 1);
+            awaitLooks(1);
             server.resetStatistics();
             try (LockLease lease = template.acquire("first")) {
                 assertThat(lease.isHeld()).isTrue();
@@ -252,6 +259,7 @@ class RedisRequestCountTest {
         RedisConnectionFactory connections = Connections.JEDIS.to(server.port());
         try (LockTemplate template = patient(connections)) {
             template.run("shared", lease -> {});
+            awaitLooks(1);
             server.resetStatistics();
             List<CompletableFuture<LockLease>> callers = callers(template, 1_000);
             callers.forEach(caller -> caller.join().close());
@@ -275,6 +283,7 @@ class RedisRequestCountTest {
                 waiting.remove(0).join().close();
             }
             waiting.get(0).join();
+            awaitLooks(3);
             server.resetStatistics();
             for (LockTemplate other : List.of(there, elsewhere)) {
                 waiting.addAll(callers(other, 10));
