@@ -50,10 +50,10 @@ class FullServerTest {
                 .shutdownWait(Duration.ZERO)
                 .listener(events)
                 .build();
-        Awaitility.await().ignoreExceptionsInstanceOf(LockStoreException.class).until(() -> {
-            template.run("warm", lease -> {});
-            return true;
-        });
+        Awaitility.await()
+                .atMost(Duration.ofMinutes(1))
+                .ignoreExceptionsInstanceOf(LockStoreException.class)
+                .until(() -> template.tryRun("warm", lease -> {}));
         return template;
     }
 
