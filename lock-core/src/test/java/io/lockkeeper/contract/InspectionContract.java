@@ -182,7 +182,9 @@ public abstract class InspectionContract extends StoreContract {
         assertThat(taken.verify()).isTrue();
         taken.close();
         assertThat(two.inspector().forceRelease(name)).isFalse();
-        assertThat(events.events(LockListener.Lost.class)).hasSize(1);
+        // Listeners hear of a loss after its callbacks.
+        Awaitility.await().untilAsserted(() -> assertThat(events.events(LockListener.Lost.class))
+                .hasSize(1));
         assertThat(one.tryAcquire(name)).hasValueSatisfying(LockLease::close);
     }
 
