@@ -26,6 +26,7 @@ import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.aop.framework.ProxyProcessorSupport;
 import org.springframework.aop.framework.autoproxy.AbstractAdvisorAutoProxyCreator;
 import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
+import org.springframework.aop.framework.autoproxy.ProxyCreationContext;
 import org.springframework.aop.interceptor.AsyncExecutionInterceptor;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.aop.target.AbstractBeanFactoryBasedTargetSource;
@@ -36,6 +37,7 @@ import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.support.AbstractBeanFactory;
 import org.springframework.beans.factory.support.RootBeanDefinition;
 import org.springframework.context.annotation.Bean;
+import org.springframework.core.Conventions;
 import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
@@ -45,12 +47,9 @@ import org.springframework.util.ReflectionUtils;
 /** Foretells how beans are proxied, and finds methods that no such proxy locks, and beans that exist without locks. */
 record ProxyCheck(ConfigurableListableBeanFactory beans) {
 
-    boolean isByInterfaces(Class<?> beanClass) {
-        return beanClass.isInterface()
-                || Proxy.isProxyClass(beanClass)
-                || ClassUtils.isLambdaClass(beanClass)
-                || (!isClassProxyingForced() && new Interfaces().hasOwn(beanClass));
-    }
+    /** What the {@code @Proxyable} of Spring 7 leaves in the definition of a bean. */
+    private static final String EXPOSED_INTERFACES =
+            Conventions.getQualifiedAttributeName(AutoProxyUtils.class, "exposedInterfaces");
 
     /** Returns whether a bean is proxied by its interfaces: as it is, where it exists, and else as it will be. */
     boolean isByInterfaces(String name, Class<?> beanClass) {
@@ -59,11 +58,21 @@ record ProxyCheck(ConfigurableListableBeanFactory beans) {
             return AopUtils.isJdkDynamicProxy(existing);
         }
         boolean isSubclassProxy = ClassUtils.getUserClass(beanClass) != beanClass;
-        return !isSubclassProxy && isByInterfaces(beanClass) && !AutoProxyUtils.shouldProxyTargetClass(beans, name);
+        if (isSubclassProxy || AutoProxyUtils.shouldProxyTargetClass(beans, name)) {
+            return false;
+        }
+        boolean isAsked = beans.containsBeanDefinition(name)
+                && beans.getMergedBeanDefinition(name).hasAttribute(EXPOSED_INTERFACES);
+        return beanClass.isInterface()
+                || Proxy.isProxyClass(beanClass)
+                || ClassUtils.isLambdaClass(beanClass)
+                || ((isAsked || !isClassProxyingForced()) && new Interfaces().hasOwn(beanClass));
     }
 
+    /** Returns whether the bean of which advisors are sought can have a proxy; else it has one already. */
     boolean isPossible(Class<?> beanClass) {
-        return isExtensible(beanClass) || isByInterfaces(beanClass);
+        String name = ProxyCreationContext.getCurrentProxiedBeanName();
+        return name == null || isExtensible(beanClass) || isByInterfaces(name, beanClass);
     }
 
     /** Returns whether a proxy that is a subclass of a class can override, or call, a method that is not private. */
@@ -99,7 +108,7 @@ record ProxyCheck(ConfigurableListableBeanFactory beans) {
                     && AnnotatedMethod.implementedBy(method, type).findAny().isEmpty()) {
                 faults.add(
                         "is in no interface of " + type.getSimpleName() + ", which is proxied by its interfaces",
-                        "Declare it in one, or remove spring.aop.proxy-target-class=false");
+                        "Declare it in one, or remove spring.aop.proxy-target-class=false or @Proxyable");
             }
         } else if (Modifier.isFinal(modifiers)) {
             faults.add("is final, and no proxy can lock it", "Remove final");

@@ -3,6 +3,7 @@ package io.lockkeeper.interceptor;
 
 import static io.lockkeeper.interceptor.LockedApplication.runner;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.lockkeeper.LockContext;
 import io.lockkeeper.LockLease;
@@ -20,9 +21,12 @@ import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Lazy;
+import org.springframework.context.annotation.ProxyType;
+import org.springframework.context.annotation.Proxyable;
 import org.springframework.context.annotation.Scope;
 import org.springframework.context.annotation.ScopedProxyMode;
 import org.springframework.context.support.SimpleThreadScope;
+import org.springframework.util.ClassUtils;
 
 /**
  * Beans that are made in unusual ways, and are right as they are: no alarm at the start, and their methods are locked.
@@ -85,6 +89,15 @@ class OddBeansTest {
                 .run(context -> assertThat(context).hasNotFailed());
     }
 
+    /** Spring 6 does not know the annotation. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void aFinalClassThatIsToBeProxiedByItsInterfacesIsLocked(boolean ofMethod) {
+        assumeTrue(ClassUtils.isPresent("org.springframework.context.annotation.Proxyable", null));
+        (ofMethod ? runner().withUserConfiguration(ByMethod.class) : runner().withBean(ByInterfaces.class))
+                .run(context -> assertThat(context.getBean(Calls.class).call()).containsExactly("interfaces"));
+    }
+
     private static List<String> held() {
         return LockContext.current().map(LockLease::names).orElse(List.of());
     }
@@ -127,6 +140,36 @@ class OddBeansTest {
     }
 
     record Plain(String name) {}
+
+    interface Calls {
+        List<String> call();
+    }
+
+    @Proxyable(ProxyType.INTERFACES)
+    static final class ByInterfaces implements Calls {
+        @Override
+        @DistributedLocked("interfaces")
+        public List<String> call() {
+            return held();
+        }
+    }
+
+    record ByMethodOnly() implements Calls {
+        @Override
+        @DistributedLocked("interfaces")
+        public List<String> call() {
+            return held();
+        }
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    static class ByMethod {
+        @Bean
+        @Proxyable(interfaces = Calls.class)
+        ByMethodOnly made() {
+            return new ByMethodOnly();
+        }
+    }
 
     public interface Repository {
         @DistributedLocked("find:#{#id}")
