@@ -101,7 +101,8 @@ final class LockConfigurations {
             List<Class<?>> chosen = new ArrayList<>();
             boolean isEnabled = bound(values, "enabled", true);
             if (!isLeftToParent(isEnabled ? Unlocked.NAME : Template.NAME)) {
-                chosen.add(isEnabled ? Template.class : Unlocked.class);
+                chosen.add(
+                        !isEnabled ? Unlocked.class : beans.containsBean(Template.NAME) ? Above.class : Template.class);
             }
             chosen.add(bound(values, "mode", Mode.PROXY) == Mode.PROXY ? Proxies.class : WovenClasses.class);
             if (ClassUtils.isPresent(
@@ -179,6 +180,23 @@ final class LockConfigurations {
                     "Locking is switched off by lockkeeper.enabled=false: methods with @DistributedLocked and everything"
                             + " else that asks for a lock run at the same time as on other instances");
             return LockTemplate.withoutLocking();
+        }
+    }
+
+    /** Below a context that is switched off: one above that locks, and its store serves no other template. */
+    @Configuration(value = Above.NAME, proxyBeanMethods = false)
+    @ConditionalOnMissingBean(value = LockOperations.class, search = SearchStrategy.CURRENT)
+    static class Above {
+
+        static final String NAME = "io.lockkeeper.autoconfigure.LockConfigurations$Above";
+
+        @Bean(destroyMethod = "")
+        LockTemplate lockTemplate(ConfigurableListableBeanFactory beans) {
+            BeanFactory above = beans;
+            while (above instanceof HierarchicalBeanFactory each && !each.containsLocalBean(Template.NAME)) {
+                above = Objects.requireNonNull(each.getParentBeanFactory(), "one above was enabled");
+            }
+            return above.getBean("lockTemplate", LockTemplate.class);
         }
     }
 

@@ -3,6 +3,7 @@ package io.lockkeeper.autoconfigure;
 
 import io.lockkeeper.LockOperations;
 import io.lockkeeper.LockTemplate;
+import io.lockkeeper.autoconfigure.LockConfigurations.Above;
 import io.lockkeeper.autoconfigure.LockConfigurations.Template;
 import io.lockkeeper.autoconfigure.LockkeeperProperties.StoreType;
 import io.lockkeeper.interceptor.DistributedLockedValidator;
@@ -183,7 +184,7 @@ final class LockingSummary implements ApplicationListener<ContextRefreshedEvent>
         if (isOurs) {
             return names().length == 1 ? "Locks are kept in " : "The bean '" + name + "' keeps locks in ";
         }
-        String instead = beans.containsLocalBean(name)
+        String instead = beans.containsLocalBean(name) && !beans.containsLocalBean(Above.NAME)
                 ? " of the application locks in the place of Lockkeeper's own LockTemplate: "
                 : " of a parent context locks in the place of a LockTemplate of this one: ";
         boolean isBeside = beans.containsLocalBean(name) && beans.containsLocalBean(Template.NAME);

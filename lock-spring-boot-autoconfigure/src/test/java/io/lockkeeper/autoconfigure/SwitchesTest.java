@@ -267,6 +267,36 @@ class SwitchesTest {
     }
 
     @Test
+    void aChildBelowAParentThatIsSwitchedOffLocksAsTheContextAboveThat() {
+        inMemory.run(above -> {
+            with(bare, "lockkeeper.enabled", "false").withParent(above).run(parent -> {
+                isUnlocked(parent);
+                ApplicationContextRunner child = with(inMemory, "lockkeeper.enabled", "true")
+                        .withParent(parent)
+                        .withBean(Using.class);
+                child.run(context -> {
+                    isLocked(context);
+                    try (LockLease lease = above.getBean(LockTemplate.class).acquire("stock")) {
+                        assertThatExceptionOfType(LockNotAcquiredException.class)
+                                .isThrownBy(context.getBean(Shop.class)::sell);
+                        assertThat(context.getBean(Using.class).inspector().status("stock"))
+                                .isPresent();
+                        assertThat(lease.isHeld()).isTrue();
+                    }
+                });
+            });
+            isLocked(above);
+            assertThat(log.lines())
+                    .filteredOn(line -> line.startsWith("INFO"))
+                    .satisfiesExactly(
+                            first -> assertThat(first).startsWith("INFO Locks are kept in the memory"),
+                            second -> assertThat(second)
+                                    .startsWith("INFO The bean 'lockTemplate' of a parent context locks in the place of"
+                                            + " a LockTemplate of this one: the memory"));
+        });
+    }
+
+    @Test
     void aTemplateOfTheApplicationGoesOnLockingForAChildThatIsSwitchedOff() {
         bare.withPropertyValues("lockkeeper.enabled=false")
                 .withBean("own", LockTemplate.class, () -> LockTemplate.builder(new MemoryLockStore())
