@@ -29,10 +29,13 @@ import org.springframework.aop.config.AopConfigUtils;
 import org.springframework.aop.framework.Advised;
 import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.aop.support.AopUtils;
+import org.springframework.beans.factory.BeanFactory;
+import org.springframework.beans.factory.BeanFactoryAware;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.AutowireCapableBeanFactory;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
+import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.config.InstantiationAwareBeanPostProcessor;
 import org.springframework.beans.factory.support.AbstractBeanDefinition;
@@ -89,6 +92,7 @@ public final class DistributedLockedValidator
     private final Map<String, Class<?>> instantiated = new ConcurrentHashMap<>();
 
     private Set<String> given = Set.of();
+    private Map<String, Class<?>> early = Map.of();
     private volatile boolean started;
     private volatile List<AnnotatedMethod> methods = List.of();
 
@@ -113,7 +117,9 @@ public final class DistributedLockedValidator
         this.check = new MethodCheck(advisor.specs(), woven);
         this.proxies = new ProxyCheck(beans);
         for (String name : beans.getBeanNamesForType(GivenObjects.class, false, false)) {
-            this.given = beans.getBean(name, GivenObjects.class).names;
+            GivenObjects objects = beans.getBean(name, GivenObjects.class);
+            this.given = objects.names;
+            this.early = objects.early;
         }
     }
 
@@ -153,6 +159,7 @@ public final class DistributedLockedValidator
         for (Beans each : all) {
             check(each, isOff);
         }
+        addEarly();
         for (Beans each : unchecked) {
             if (!checked.contains(each.type())) {
                 wrong.addAll(checkAnnotations(each, isOff));
@@ -164,6 +171,16 @@ public final class DistributedLockedValidator
                             .thenComparing(DistributedLockedFault::problem))
                     .toList());
         }
+    }
+
+    /** Adds what is no singleton, as a prototype that a post-processor needs: the check of definitions sees only those. */
+    private void addEarly() {
+        early.forEach((name, type) -> {
+            if (!beans.containsSingleton(name) && isToBeProxied(type) && !SpringProxy.class.isAssignableFrom(type)) {
+                wrong.addAll(Faults.of(
+                        annotatedMethods(type), (method, faults) -> addUnlocked(List.of(name), type, faults)));
+            }
+        });
     }
 
     /** Returns the number of annotated methods that were found at the start; those of beans of one class count once. */
@@ -693,20 +710,40 @@ public final class DistributedLockedValidator
      * them. To be injected by its name, and with it the bean factory: where Spring looks for an argument by its type,
      * it makes factory beans, and what they need, too early for proxies.
      */
-    public static final class GivenObjects implements BeanFactoryPostProcessor {
+    public static final class GivenObjects implements BeanFactoryAware, BeanFactoryPostProcessor {
+
+        /** Classes of the beans that were made before there was what puts proxies around them. */
+        private final Map<String, Class<?>> early = new ConcurrentHashMap<>();
 
         private Set<String> names = Set.of();
         private @Nullable ConfigurableListableBeanFactory beans;
 
         @Override
+        public void setBeanFactory(BeanFactory factory) {
+            beans = (ConfigurableListableBeanFactory) factory;
+            ProxyCheck proxies = new ProxyCheck(beans);
+            beans.addBeanPostProcessor(new BeanPostProcessor() {
+                private volatile boolean isOver;
+
+                @Override
+                public Object postProcessAfterInitialization(Object bean, String name) {
+                    isOver = isOver || proxies.isProxying();
+                    if (!isOver) {
+                        early.put(name, bean.getClass());
+                    }
+                    return bean;
+                }
+            });
+        }
+
+        @Override
         public void postProcessBeanFactory(ConfigurableListableBeanFactory factory) {
-            beans = factory;
             names = Set.of(factory.getSingletonNames());
         }
 
         /** Returns the factory to which the objects were handed. */
         public ConfigurableListableBeanFactory beans() {
-            return Objects.requireNonNull(beans, "post-processed before it is used");
+            return Objects.requireNonNull(beans, "set before it is used");
         }
     }
 
