@@ -2,6 +2,7 @@
 package io.lockkeeper.interceptor;
 
 import io.lockkeeper.annotation.DistributedLocked;
+import java.io.Serializable;
 import java.lang.reflect.AnnotatedElement;
 import java.lang.reflect.Method;
 import java.util.Arrays;
@@ -11,6 +12,7 @@ import org.springframework.aop.Advisor;
 import org.springframework.aop.framework.Advised;
 import org.springframework.aop.support.DefaultPointcutAdvisor;
 import org.springframework.aop.support.StaticMethodMatcherPointcutAdvisor;
+import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.core.MethodClassKey;
 import org.springframework.core.annotation.AnnotationConfigurationException;
@@ -76,6 +78,18 @@ public final class DistributedLockedAdvisor extends StaticMethodMatcherPointcutA
                 proxy.removeAdvisor(i);
                 proxy.addAdvisor(lock, added);
             }
+        }
+    }
+
+    /** A bean that is written with its session finds the advisor again in the application that reads it. */
+    private Object writeReplace() {
+        return new Written(proxies.beans());
+    }
+
+    private record Written(BeanFactory beans) implements Serializable {
+
+        private Object readResolve() {
+            return beans.getBean(DistributedLockedAdvisor.class);
         }
     }
 

@@ -8,6 +8,9 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import io.lockkeeper.LockContext;
 import io.lockkeeper.LockLease;
 import io.lockkeeper.annotation.DistributedLocked;
+import java.io.ByteArrayInputStream;
+import java.io.ObjectInputStream;
+import java.io.Serializable;
 import java.lang.reflect.Proxy;
 import java.util.List;
 import java.util.Optional;
@@ -16,6 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.aop.framework.ProxyFactory;
+import org.springframework.aop.support.AopUtils;
 import org.springframework.beans.factory.FactoryBean;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.annotation.Bean;
@@ -27,6 +31,7 @@ import org.springframework.context.annotation.Scope;
 import org.springframework.context.annotation.ScopedProxyMode;
 import org.springframework.context.support.SimpleThreadScope;
 import org.springframework.util.ClassUtils;
+import org.springframework.util.SerializationUtils;
 
 /**
  * Beans that are made in unusual ways, and are right as they are: no alarm at the start, and their methods are locked.
@@ -98,6 +103,20 @@ class OddBeansTest {
                 .run(context -> assertThat(context.getBean(Calls.class).call()).containsExactly("interfaces"));
     }
 
+    /** As a server writes the beans of its sessions. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void aBeanThatWasWrittenAndReadAgainIsLocked(boolean byClass) {
+        runner().withPropertyValues("spring.aop.proxy-target-class=" + byClass)
+                .withBean(Basket.class)
+                .run(context -> {
+                    byte[] written = SerializationUtils.serialize(context.getBean(Calls.class));
+                    Calls read = (Calls) new ObjectInputStream(new ByteArrayInputStream(written)).readObject();
+                    assertThat(AopUtils.isCglibProxy(read)).isEqualTo(byClass);
+                    assertThat(read.call()).containsExactly("basket");
+                });
+    }
+
     private static List<String> held() {
         return LockContext.current().map(LockLease::names).orElse(List.of());
     }
@@ -140,6 +159,16 @@ class OddBeansTest {
     }
 
     record Plain(String name) {}
+
+    static class Basket implements Calls, Serializable {
+        private static final long serialVersionUID = 1L;
+
+        @Override
+        @DistributedLocked("basket")
+        public List<String> call() {
+            return held();
+        }
+    }
 
     interface Calls {
         List<String> call();
