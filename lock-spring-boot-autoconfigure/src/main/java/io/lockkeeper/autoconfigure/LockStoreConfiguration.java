@@ -10,6 +10,7 @@ import io.lockkeeper.store.LockStore;
 import java.lang.reflect.Method;
 import java.time.Duration;
 import java.util.List;
+import java.util.stream.Stream;
 import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.BeanFactoryUtils;
@@ -18,6 +19,7 @@ import org.springframework.beans.factory.NoSuchBeanDefinitionException;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.config.NamedBeanHolder;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.service.connection.ConnectionDetails;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.env.Environment;
@@ -56,16 +58,35 @@ final class LockStoreConfiguration {
                 throw chosenOtherwise(NODES, "empty", "set");
             }
             NamedBeanHolder<RedisConnectionFactory> connections = connections(properties, beans);
-            Method maker = LockConfigurations.definition(beans, connections.getBeanName())
-                    .getResolvedFactoryMethod();
-            boolean isOfBoot =
-                    maker != null && maker.getDeclaringClass().getName().startsWith("org.springframework.boot.");
-            // Spring Boot takes user and password from the url, too, wherever it is set.
-            String url = environment.containsProperty(URL) ? URL : null;
             return new RedisLockStore(
                     connections.getBeanInstance(),
                     options(properties),
-                    isOfBoot ? url : "the bean '" + connections.getBeanName() + "'");
+                    source(connections.getBeanName(), beans, environment));
+        }
+
+        /** Returns where it is set which Redis that is; null: in several properties of Spring Boot. */
+        private static @Nullable String source(
+                String connections, ConfigurableListableBeanFactory beans, Environment environment) {
+            if (!isOfBoot(connections, beans)) {
+                return "the bean '" + connections + "'";
+            }
+            // As @ServiceConnection defines them, and in the place of all properties.
+            for (String name : BeanFactoryUtils.beanNamesForTypeIncludingAncestors(beans, ConnectionDetails.class)) {
+                Class<?> type = beans.getType(name);
+                if (type != null
+                        && !isOfBoot(name, beans)
+                        && Stream.of(ClassUtils.getAllInterfacesForClass(type))
+                                .anyMatch(each -> each.getSimpleName().endsWith("RedisConnectionDetails"))) {
+                    return "the bean '" + name + "'";
+                }
+            }
+            // Spring Boot takes user and password from the url, too, wherever it is set.
+            return environment.containsProperty(URL) ? URL : null;
+        }
+
+        private static boolean isOfBoot(String name, ConfigurableListableBeanFactory beans) {
+            Method maker = LockConfigurations.definition(beans, name).getResolvedFactoryMethod();
+            return maker != null && maker.getDeclaringClass().getName().startsWith("org.springframework.boot.");
         }
 
         private static NamedBeanHolder<RedisConnectionFactory> connections(

@@ -7,6 +7,9 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import io.lockkeeper.LockOperations;
 import io.lockkeeper.LockStoreException;
 import io.lockkeeper.testing.RedisServer;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.Proxy;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -15,6 +18,7 @@ import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
 import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
+import org.springframework.util.ClassUtils;
 
 /** A Redis that cannot be used is answered with the properties that are set. */
 class RedisAdviceTest {
@@ -67,6 +71,38 @@ class RedisAdviceTest {
         assertThat(failure(withOwnFactory(port, isNamed)))
                 .endsWith("It was looked for at 127.0.0.1:" + port
                         + ": start it there, or set another address in the bean 'mine'");
+    }
+
+    /** As {@code @ServiceConnection} defines it: Spring Boot reads no property then. */
+    @Test
+    void connectionDetailsAreNamed() {
+        int port;
+        try (RedisServer server = RedisServer.start()) {
+            port = server.port();
+            server.command("CONFIG", "SET", "requirepass", "secret");
+            assertThat(failure(withDetails(port)))
+                    .endsWith("Set user and password in the bean 'container' for 127.0.0.1:" + port);
+        }
+        assertThat(failure(withDetails(port)))
+                .endsWith("It was looked for at 127.0.0.1:" + port
+                        + ": start it there, or set another address in the bean 'container'");
+    }
+
+    private ApplicationContextRunner withDetails(int port) {
+        String newer = "org.springframework.boot.data.redis.autoconfigure.DataRedisConnectionDetails";
+        String older = "org.springframework.boot.autoconfigure.data.redis.RedisConnectionDetails";
+        Class<?> type = ClassUtils.resolveClassName(ClassUtils.isPresent(newer, null) ? newer : older, null);
+        Object details = Proxy.newProxyInstance(
+                type.getClassLoader(),
+                new Class<?>[] {type},
+                (proxy, method, arguments) -> method.getName().equals("getStandalone")
+                        ? method.getReturnType()
+                                .getMethod("of", String.class, int.class)
+                                .invoke(null, "127.0.0.1", port)
+                        : InvocationHandler.invokeDefault(proxy, method, arguments));
+        return application
+                .withPropertyValues("spring.data.redis.url=redis://elsewhere:1")
+                .withInitializer(context -> context.getBeanFactory().registerSingleton("container", details));
     }
 
     private ApplicationContextRunner withOwnFactory(int port, boolean isNamed) {
