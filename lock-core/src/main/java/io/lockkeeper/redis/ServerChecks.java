@@ -107,10 +107,9 @@ final class ServerChecks {
         }
         // Redis tells how many replicas are good only where it wants any.
         if (acks && info.containsKey("connected_slaves") && !info.containsKey("min_slaves_good_slaves")) {
-            findings.add(
-                    "min-replicas-to-write is 0 although lockkeeper.redis.replica-acks is set: a master that was cut"
-                            + " off goes on taking writes, which are lost. Set min-replicas-to-write 1 and"
-                            + " min-replicas-max-lag 10.");
+            findings.add("min-replicas-to-write is 0 although locks wait for acks of replicas: a master that was cut"
+                    + " off goes on taking writes, which are lost. Set min-replicas-to-write 1 and"
+                    + " min-replicas-max-lag 10.");
         }
         return findings;
     }
