@@ -278,7 +278,11 @@ public record LockkeeperProperties(
             boolean isUnitless = text.matches("\\+?0*[1-9]\\d*");
             String unit = text + " without a unit is " + text + " ms, write " + text + "s";
             if (time != null && time.compareTo(least) < 0) {
-                reject(true, property, time, "must " + limit + ": " + advice + (isUnitless ? "; " + unit : ""));
+                reject(
+                        true,
+                        property,
+                        time,
+                        "must " + limit + ": " + advice + (isUnitless ? "; " + unit : unset(property)));
             } else if (isUnitless) {
                 unitless.add(name + ": " + unit + ", or " + text + "ms if that is meant");
             }
@@ -292,8 +296,16 @@ public record LockkeeperProperties(
         private void atMost(String property, @Nullable Duration time, Duration most, String limit) {
             if (time != null && time.compareTo(most) > 0 && time.compareTo(LONGEST) <= 0) {
                 String which = limit + ", which is " + most.toMillis() + "ms";
-                reject(true, property, time, "must be at most " + which + ": shorten it, or lengthen that");
+                String advice = ": shorten it, or lengthen that" + unset(property);
+                reject(true, property, time, "must be at most " + which + advice);
             }
+        }
+
+        /** Returns what to add where a time is blamed that only has its default. */
+        private String unset(String property) {
+            return written.bind("lockkeeper." + property, String.class).isBound()
+                    ? ""
+                    : "; it is not set, and this is its default";
         }
 
         /** With the value: Spring Boot knows none of those that are not set, and would show passwords. */

@@ -175,8 +175,18 @@ class LockkeeperPropertiesTest {
     @Test
     void aDefaultThatDoesNotFitIsShown() {
         runner.withPropertyValues("lockkeeper.redis.replica-acks=1", "lockkeeper.redis.command-timeout=900ms")
-                .run(context -> assertThat(describe(context.getStartupFailure()))
-                        .contains("Property: lockkeeper.redis.replica-ack-timeout", "Value: \"PT0.5S\""));
+                .run(
+                        context -> assertThat(describe(context.getStartupFailure()))
+                                .contains(
+                                        "Property: lockkeeper.redis.replica-ack-timeout",
+                                        "Value: \"PT0.5S\"",
+                                        "which is 450ms: shorten it, or lengthen that; it is not set, and this is its default"));
+        runner.withPropertyValues(
+                        "lockkeeper.redis.replica-acks=1",
+                        "lockkeeper.redis.replica-ack-timeout=500ms",
+                        "lockkeeper.redis.command-timeout=900ms")
+                .run(context ->
+                        assertThat(describe(context.getStartupFailure())).doesNotContain("it is not set"));
     }
 
     /** A blank at the end of a line is not seen: with another prefix, instances would not exclude each other. */
