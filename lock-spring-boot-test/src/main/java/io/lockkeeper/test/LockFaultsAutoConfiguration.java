@@ -4,11 +4,11 @@ package io.lockkeeper.test;
 import io.lockkeeper.LockListener;
 import io.lockkeeper.store.LockStore;
 import java.lang.reflect.Method;
-import java.lang.reflect.Modifier;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.aopalliance.intercept.MethodInterceptor;
+import org.springframework.aop.framework.AopConfigException;
 import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.beans.factory.ObjectProvider;
@@ -84,21 +84,23 @@ public final class LockFaultsAutoConfiguration {
             return primary.isEmpty() || primary.contains(name);
         }
 
-        /** Returns the watched store in the class of the real one, so that it can be injected by it. */
+        /** Returns the watched store in the class of the real one, or in its interfaces, by which it is injected. */
         private static LockStore typed(LockStore real, LockStore watched) {
-            if (Modifier.isFinal(real.getClass().getModifiers())) {
-                return watched;
-            }
-            ProxyFactory proxy = new ProxyFactory();
-            proxy.setTarget(real);
-            proxy.setProxyTargetClass(true);
+            ProxyFactory proxy = new ProxyFactory(real);
             proxy.addAdvice((MethodInterceptor) call -> {
                 Method method = ClassUtils.getInterfaceMethodIfPossible(call.getMethod(), real.getClass());
                 return method.getDeclaringClass().isAssignableFrom(LockStore.class)
                         ? AopUtils.invokeJoinpointUsingReflection(watched, method, call.getArguments())
                         : call.proceed();
             });
-            return (LockStore) proxy.getProxy(real.getClass().getClassLoader());
+            ClassLoader loader = real.getClass().getClassLoader();
+            proxy.setProxyTargetClass(true);
+            try {
+                return (LockStore) proxy.getProxy(loader);
+            } catch (AopConfigException notExtensible) {
+                proxy.setProxyTargetClass(false);
+                return (LockStore) proxy.getProxy(loader);
+            }
         }
     }
 }

@@ -31,6 +31,8 @@ import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.extension.ParameterContext;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.LazyInitializationBeanFactoryPostProcessor;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
@@ -52,6 +54,19 @@ class KitInApplicationsTest {
         runner.run(context -> {
             assertThat(context).hasNotFailed();
             assertThat(context.getBean(MemoryLockStore.class)).isSameAs(context.getBean(LockStore.class));
+            assertFaults(context.getBean(LockFaults.class), context.getBean(LockTemplate.class));
+        });
+    }
+
+    /** No proxy can extend it. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void aStoreThatCannotBeExtendedIsInjectedByItsInterfaces(boolean isFinal) {
+        AuditedStore real = isFinal ? new FinalStore() : new HiddenStore();
+        runner.withBean("audited", AuditedStore.class, () -> real).run(context -> {
+            assertThat(context).hasNotFailed();
+            assertThat(context.getBean(AuditedStore.class)).isSameAs(context.getBean(LockStore.class));
+            assertThat(context.getBean(AuditedStore.class).audit()).isEqualTo("audited");
             assertFaults(context.getBean(LockFaults.class), context.getBean(LockTemplate.class));
         });
     }
@@ -264,6 +279,26 @@ class KitInApplicationsTest {
             assertThatExceptionOfType(LockStoreException.class).isThrownBy(() -> template.run("stock", lease -> {}));
         }
         assertThat(isDown(template)).isFalse();
+    }
+
+    interface AuditedStore extends LockStore {
+        String audit();
+    }
+
+    private static final class FinalStore extends MemoryLockStore implements AuditedStore {
+        @Override
+        public String audit() {
+            return "audited";
+        }
+    }
+
+    static class HiddenStore extends MemoryLockStore implements AuditedStore {
+        private HiddenStore() {}
+
+        @Override
+        public String audit() {
+            return "audited";
+        }
     }
 
     static class TwoStores {
