@@ -5,8 +5,10 @@ import java.lang.reflect.Method;
 import java.util.AbstractMap;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Calendar;
 import java.util.Collection;
 import java.util.Collections;
+import java.util.Date;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Hashtable;
@@ -159,6 +161,13 @@ record LockNames(AnnotatedMethod owner, List<List<NamePart>> templates, Evaluati
         // Every call comes through here, mostly with a string, which is data whatever it looks like.
         if (value instanceof CharSequence) {
             return text;
+        }
+        if (value instanceof Date || value instanceof Calendar) {
+            throw wrong(
+                    part,
+                    "has a text in the time zone of the machine: name what has none, as in #date.toInstant(), or"
+                            + " #date.toLocalDate() of java.sql.Date",
+                    null);
         }
         if (hasNoOrder(value)) {
             throw wrong(

@@ -7,9 +7,18 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import io.lockkeeper.annotation.DistributedLocked;
 import java.lang.reflect.Proxy;
 import java.net.URI;
+import java.sql.Timestamp;
+import java.time.Instant;
+import java.time.LocalDate;
+import java.time.LocalDateTime;
+import java.time.OffsetDateTime;
+import java.time.ZoneId;
+import java.time.ZonedDateTime;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.Date;
 import java.util.EnumMap;
+import java.util.GregorianCalendar;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Hashtable;
@@ -31,6 +40,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArraySet;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -327,6 +337,36 @@ class LockNamesTest {
     @ParameterizedTest
     @MethodSource("textsOfUsers")
     void aTextOfTheUserThatLooksLikeAnObjectIsNoError(Object value) {
+        assertThat(fixture.names(shop, "text", value)).containsExactly(value.toString());
+    }
+
+    static Stream<Object> dates() {
+        return Stream.of(new Date(0), new Timestamp(0), new GregorianCalendar(), List.of(new Date(0)));
+    }
+
+    /** Machines in other time zones would lock another name. */
+    @ParameterizedTest
+    @MethodSource("dates")
+    void aDateWhoseTextIsThatOfATimeZoneIsAnError(Object value) {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> fixture.names(shop, "text", value))
+                .withMessageContaining("has a text in the time zone of the machine: name what has none, as in"
+                        + " #date.toInstant(), or #date.toLocalDate() of java.sql.Date");
+    }
+
+    static Stream<Object> instants() {
+        return Stream.of(
+                Instant.EPOCH,
+                LocalDate.EPOCH,
+                LocalDateTime.MIN,
+                ZonedDateTime.of(LocalDateTime.MIN, ZoneId.of("Europe/Berlin")),
+                OffsetDateTime.MIN,
+                ZoneId.of("Europe/Berlin"));
+    }
+
+    @ParameterizedTest
+    @MethodSource("instants")
+    void aTimeOrDateWithItsOwnZoneOrNoneIsAText(Object value) {
         assertThat(fixture.names(shop, "text", value)).containsExactly(value.toString());
     }
 
