@@ -33,7 +33,6 @@ import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.BeanFactoryAware;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.AutowireCapableBeanFactory;
-import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
@@ -356,11 +355,8 @@ public final class DistributedLockedValidator
     private Set<String> callbacks(Beans same) {
         Set<String> callbacks = new HashSet<>();
         for (String name : same.names()) {
-            if (beans.containsBeanDefinition(name)
-                    && beans.getMergedBeanDefinition(name) instanceof AbstractBeanDefinition definition) {
-                CollectionUtils.mergeArrayIntoCollection(definition.getInitMethodNames(), callbacks);
-                CollectionUtils.mergeArrayIntoCollection(definition.getDestroyMethodNames(), callbacks);
-            }
+            CollectionUtils.mergeArrayIntoCollection(proxies.definition(name).getInitMethodNames(), callbacks);
+            CollectionUtils.mergeArrayIntoCollection(proxies.definition(name).getDestroyMethodNames(), callbacks);
         }
         if (callbacks.remove(AbstractBeanDefinition.INFER_METHOD)) {
             callbacks.add(ClassUtils.hasMethod(same.type(), "close") ? "close" : "shutdown");
@@ -568,7 +564,7 @@ public final class DistributedLockedValidator
 
     private boolean isSeenAtStart(String name) {
         return beans.containsBeanDefinition(name)
-                && beans.getMergedBeanDefinition(name).isSingleton()
+                && proxies.definition(name).isSingleton()
                 && !beans.isFactoryBean(name);
     }
 
@@ -679,7 +675,7 @@ public final class DistributedLockedValidator
 
     private @Nullable Beans typeOf(String name) {
         try {
-            BeanDefinition definition = beans.getMergedBeanDefinition(name);
+            RootBeanDefinition definition = proxies.definition(name);
             boolean exists = beans.containsSingleton(name);
             Class<?> proxied = exists ? proxies.wasProxied(name, null) : null;
             Class<?> type = proxied == null ? beans.getType(name, false) : proxied;
@@ -687,10 +683,8 @@ public final class DistributedLockedValidator
                 return null;
             }
             // What a method makes may be of a class below its return type.
-            boolean exact = exists
-                    || (definition.getFactoryMethodName() == null
-                            && !(definition instanceof AbstractBeanDefinition made
-                                    && made.getInstanceSupplier() != null));
+            boolean exact =
+                    exists || (definition.getFactoryMethodName() == null && definition.getInstanceSupplier() == null);
             boolean opaque = beans.isFactoryBean(name) || type.isInterface() || Proxy.isProxyClass(type);
             Class<?> own = ClassUtils.getUserClass(type);
             return new Beans(

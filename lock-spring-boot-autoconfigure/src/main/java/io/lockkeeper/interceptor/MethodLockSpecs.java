@@ -15,9 +15,7 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
-import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
-import org.springframework.beans.factory.support.AbstractBeanDefinition;
 import org.springframework.beans.factory.support.RootBeanDefinition;
 import org.springframework.context.expression.BeanFactoryResolver;
 import org.springframework.core.MethodClassKey;
@@ -245,16 +243,13 @@ final class MethodLockSpecs {
     }
 
     private void refuseAmbiguity(Faults faults) {
-        // What was handed in as it is has no definition, and is a candidate like any other.
-        List<BeanDefinition> candidates = templates().stream()
-                .map(name -> beans.containsBeanDefinition(name)
-                        ? beans.getMergedBeanDefinition(name)
-                        : new RootBeanDefinition())
-                .filter(bean -> bean.isAutowireCandidate()
-                        && (!(bean instanceof AbstractBeanDefinition definition) || definition.isDefaultCandidate()))
+        List<RootBeanDefinition> candidates = templates().stream()
+                .map(new ProxyCheck(beans)::definition)
+                .filter(bean -> bean.isAutowireCandidate() && bean.isDefaultCandidate())
                 .toList();
-        long primary = candidates.stream().filter(BeanDefinition::isPrimary).count();
-        long fallback = candidates.stream().filter(BeanDefinition::isFallback).count();
+        long primary = candidates.stream().filter(RootBeanDefinition::isPrimary).count();
+        long fallback =
+                candidates.stream().filter(RootBeanDefinition::isFallback).count();
         if (candidates.size() > 1 && primary != 1 && candidates.size() - fallback != 1) {
             faults.add(
                     TEMPLATE,

@@ -17,6 +17,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.aopalliance.intercept.MethodInterceptor;
@@ -73,11 +74,13 @@ final class MethodTransactions {
     private static final String REMEDY = "declare its bean with the type PlatformTransactionManager";
 
     private final ConfigurableListableBeanFactory beans;
+    private final ProxyCheck proxies;
     private final Set<Class<?>> warned = ConcurrentHashMap.newKeySet();
     private volatile boolean promised;
 
     MethodTransactions(ConfigurableListableBeanFactory beans) {
         this.beans = beans;
+        this.proxies = new ProxyCheck(beans);
     }
 
     static boolean suspendsOthers(AnnotatedMethod method) {
@@ -154,7 +157,6 @@ final class MethodTransactions {
 
     /** Returns the managers that commit whatever is lost, and at which transactions of one may end. */
     private List<Object> unguarded(Object manager) {
-        ProxyCheck proxies = new ProxyCheck(beans);
         return ends(manager)
                 .filter(end -> !isTelling(end) && !isAsking(end) && !proxies.isMock(end))
                 .toList();
@@ -346,15 +348,11 @@ final class MethodTransactions {
             return later.stream()
                     .noneMatch(name -> BeanFactoryAnnotationUtils.isQualifierMatch(qualifier::equals, name, beans));
         }
+        Predicate<String> isPrimary = name -> proxies.definition(name).isPrimary();
         return later.isEmpty()
                 || found.getTransactionManager() != null
-                || (Arrays.stream(managers()).anyMatch(this::isPrimary)
-                        && later.stream().noneMatch(this::isPrimary));
-    }
-
-    private boolean isPrimary(String name) {
-        return beans.containsBeanDefinition(name)
-                && beans.getMergedBeanDefinition(name).isPrimary();
+                || (Arrays.stream(managers()).anyMatch(isPrimary)
+                        && later.stream().noneMatch(isPrimary));
     }
 
     /** Finds transactions as Spring does. Only loaded where they are there. */

@@ -51,6 +51,14 @@ record ProxyCheck(ConfigurableListableBeanFactory beans) {
     private static final String EXPOSED_INTERFACES =
             Conventions.getQualifiedAttributeName(AutoProxyUtils.class, "exposedInterfaces");
 
+    /** Returns how a bean of this context was defined; an empty definition where it was handed in, or is in another. */
+    RootBeanDefinition definition(String name) {
+        return beans.containsBeanDefinition(name)
+                        && beans.getMergedBeanDefinition(name) instanceof RootBeanDefinition definition
+                ? definition
+                : new RootBeanDefinition();
+    }
+
     /** Returns whether a bean is proxied by its interfaces: as it is, where it exists, and else as it will be. */
     boolean isByInterfaces(String name, Class<?> beanClass) {
         Object existing = beans.containsSingleton(name) && !beans.isFactoryBean(name) ? beans.getSingleton(name) : null;
@@ -61,8 +69,7 @@ record ProxyCheck(ConfigurableListableBeanFactory beans) {
         if (isSubclassProxy || AutoProxyUtils.shouldProxyTargetClass(beans, name)) {
             return false;
         }
-        boolean isAsked = beans.containsBeanDefinition(name)
-                && beans.getMergedBeanDefinition(name).hasAttribute(EXPOSED_INTERFACES);
+        boolean isAsked = definition(name).hasAttribute(EXPOSED_INTERFACES);
         return beanClass.isInterface()
                 || Proxy.isProxyClass(beanClass)
                 || ClassUtils.isLambdaClass(beanClass)
@@ -189,10 +196,8 @@ record ProxyCheck(ConfigurableListableBeanFactory beans) {
 
     /** Scoped proxies may be, and pass calls on to beans that are not. */
     boolean isSynthetic(String name) {
-        return beans.containsBeanDefinition(name)
-                && beans.getMergedBeanDefinition(name) instanceof RootBeanDefinition definition
-                && definition.isSynthetic()
-                && definition.getDecoratedDefinition() == null;
+        RootBeanDefinition definition = definition(name);
+        return definition.isSynthetic() && definition.getDecoratedDefinition() == null;
     }
 
     /** Returns whether a proxy passes calls to the bean of a scope, which has its lock itself. */
@@ -255,10 +260,7 @@ record ProxyCheck(ConfigurableListableBeanFactory beans) {
      */
     @Nullable
     Class<?> wasProxied(String name, @Nullable Object bean) {
-        return beans.containsBeanDefinition(name)
-                        && beans.getMergedBeanDefinition(name)
-                                        .getAttribute(AutoProxyUtils.ORIGINAL_TARGET_CLASS_ATTRIBUTE)
-                                instanceof Class<?> type
+        return definition(name).getAttribute(AutoProxyUtils.ORIGINAL_TARGET_CLASS_ATTRIBUTE) instanceof Class<?> type
                         && (bean instanceof FactoryBean || !FactoryBean.class.isAssignableFrom(type))
                 ? type
                 : null;
