@@ -309,8 +309,9 @@ class ClosingTest {
             first.run();
             template.close();
         });
-        Awaitility.await().until(() -> CompletableFuture.supplyAsync(() -> template.tryAcquire("refused"))
-                .handle((refused, failure) -> failure != null)
+        Awaitility.await().until(() -> CompletableFuture.runAsync(
+                        () -> template.tryAcquire("refused").ifPresent(LockLease::close))
+                .handle((done, failure) -> failure != null)
                 .join());
         return closed;
     }
