@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper;
 
+import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
@@ -212,12 +213,25 @@ final class NestedLease extends DelegatingLease {
         if (!end()) {
             return CompletableFuture.completedFuture(ReleaseResult.ALREADY_RELEASED);
         }
-        CompletableFuture<ReleaseResult> result = CompletableFuture.completedFuture(ReleaseResult.RELEASED);
+        CompletableFuture<ReleaseResult> result;
         try {
             leave();
         } finally {
-            for (ReentrantHold hold : entered) {
-                result = result.thenCombine(hold.leave(this, waits), DelegatingLease::worse);
+            result = leave(entered.iterator(), waits);
+        }
+        return result;
+    }
+
+    private CompletableFuture<ReleaseResult> leave(Iterator<ReentrantHold> left, boolean waits) {
+        CompletableFuture<ReleaseResult> result = CompletableFuture.completedFuture(ReleaseResult.RELEASED);
+        try {
+            while (left.hasNext()) {
+                result = result.thenCombine(left.next().leave(this, waits), DelegatingLease::worse);
+            }
+        } finally {
+            if (left.hasNext()) {
+                // An error came into the end of one: the others would stay held.
+                result = leave(left, waits);
             }
         }
         return result;

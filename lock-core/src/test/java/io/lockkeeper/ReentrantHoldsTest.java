@@ -702,6 +702,23 @@ class ReentrantHoldsTest {
     }
 
     @Test
+    void anErrorInTheEndOfOneHoldDoesNotKeepTheOthers() {
+        NestedLease level = new NestedLease(holds, LockRequest.of("stock", "other"), NestedLease.Kind.BODY);
+        LockManager.Lease other = new DelegatingLease(LockRequest.of("other"));
+        level.begin(new DelegatingLease(LockRequest.of("stock")) {
+            @Override
+            public ReleaseResult release() {
+                throw new StackOverflowError();
+            }
+        });
+        level.begin(other);
+
+        assertThatExceptionOfType(StackOverflowError.class).isThrownBy(level::release);
+
+        assertThat(other.isReleased()).isTrue();
+    }
+
+    @Test
     void anUnlockIsOwedUnderTheNameThatWasLocked() {
         LockRequest other = LockRequest.of("other").withWaitTime(Duration.ofSeconds(30));
         NestedLease both = holds.enter(
