@@ -163,8 +163,7 @@ final class ActionExecutor {
     }
 
     void setTimer(LocalLock lock) {
-        LocalLock.Timer known = lock.timer();
-        if (lock.dueNanos() == (known == null ? ClockReading.NEVER : known.nanos())) {
+        if (lock.isTimerSet()) {
             return;
         }
         synchronized (lock) {
@@ -182,10 +181,12 @@ final class ActionExecutor {
     }
 
     private void timeHasCome(LocalLock lock) {
-        on(lock, (known, now) -> {
-            known.timer(null);
-            return known.due(now, calls.heard());
-        });
+        // Not on the timer's thread: to tell many callers, whose times are up together, would keep it from the others.
+        context.background()
+                .execute(() -> on(lock, (known, now) -> {
+                    known.timer(null);
+                    return known.due(now, calls.heard());
+                }));
     }
 
     void timeOut(PendingRequest waiter) {
@@ -234,11 +235,9 @@ final class ActionExecutor {
 
     /** The callers of a broken lock may be unknown there, and its hold may have no owner. */
     void failCallersOf(LocalLock broken) {
-        registry.forEachPending((caller, lock) -> {
-            if (lock == broken) {
-                fail(caller, new StoreException("an error came into the answer", null));
-            }
-        });
+        registry.forEachPending(
+                (caller, lock) -> lock == broken,
+                (caller, lock) -> fail(caller, new StoreException("an error came into the answer", null)));
         StoreHold hold = broken.hold();
         if (hold != null && hold.leases().isEmpty()) {
             lose(hold, "an error came into its release");

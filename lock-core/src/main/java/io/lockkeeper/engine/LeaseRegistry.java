@@ -15,6 +15,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiConsumer;
+import java.util.function.BiPredicate;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -95,15 +96,17 @@ final class LeaseRegistry {
         return pending.get(request);
     }
 
-    /** Does something with all callers and their locks, in the order in which they came. */
-    void forEachPending(BiConsumer<PendingRequest, LocalLock> action) {
+    /** Does something with those callers and their locks of whom a condition holds, in the order in which they came. */
+    void forEachPending(
+            BiPredicate<PendingRequest, LocalLock> condition, BiConsumer<PendingRequest, LocalLock> action) {
         pending.entrySet().stream()
+                .filter(entry -> condition.test(entry.getKey(), entry.getValue()))
                 .sorted(Comparator.comparingLong(entry -> entry.getKey().number))
                 .forEach(entry -> action.accept(entry.getKey(), entry.getValue()));
     }
 
-    List<PendingRequest> pending() {
-        return List.copyOf(pending.keySet());
+    Set<PendingRequest> pending() {
+        return pending.keySet();
     }
 
     // ---- leases ----

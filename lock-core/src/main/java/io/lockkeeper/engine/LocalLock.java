@@ -10,10 +10,10 @@ import io.lockkeeper.store.Grant;
 import io.lockkeeper.store.StoreException;
 import io.lockkeeper.store.StoreNotReadyException;
 import java.time.Duration;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Queue;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -72,7 +72,8 @@ final class LocalLock {
     /** The callers who wait, what asks for them, and the times of both. */
     private static final class Pending {
 
-        final Queue<PendingRequest> waiters;
+        /** In the order in which they came; any of them may leave. */
+        final Set<PendingRequest> waiters;
 
         /** What asks or waits in the store now; null: nothing does. */
         @Nullable
@@ -86,7 +87,7 @@ final class LocalLock {
         volatile Timer timer;
 
         Pending(int callers) {
-            waiters = new ArrayDeque<>(callers);
+            waiters = new LinkedHashSet<>(callers);
         }
     }
 
@@ -515,7 +516,7 @@ final class LocalLock {
         hold = begun;
         asked.state = new State.Ended(begun);
         pending.attempt = null;
-        PendingRequest next = pending.waiters.poll();
+        PendingRequest next = poll();
         if (next == null) {
             hold = null;
             // The last caller left before the answer: no token was used.
@@ -553,7 +554,7 @@ final class LocalLock {
             return decided();
         }
         boolean passes = ended.hasPasses() && policy.mayJoin(ended, now);
-        PendingRequest next = passes ? pending.waiters.poll() : null;
+        PendingRequest next = passes ? poll() : null;
         if (next != null) {
             ended.pass();
             grant(next, ended, LockListener.Way.PASS);
@@ -629,6 +630,13 @@ final class LocalLock {
         return pending.timer;
     }
 
+    /** Returns whether the timer is that of {@link #dueNanos}. Needs no monitor. */
+    boolean isTimerSet() {
+        Pending known = pending;
+        Timer set = known.timer;
+        return known.dueNanos == (set == null ? ClockReading.NEVER : set.nanos());
+    }
+
     /** Takes a timer for {@link #dueNanos}; null: there is none any more. */
     void timer(@Nullable Timer timer) {
         pending.timer = timer;
@@ -662,6 +670,15 @@ final class LocalLock {
     private void retire() {
         retired = true;
         decide(new LockAction.Retire());
+    }
+
+    /** Takes the first of those who wait; null: no caller does. */
+    private @Nullable PendingRequest poll() {
+        for (PendingRequest first : pending.waiters) {
+            pending.waiters.remove(first);
+            return first;
+        }
+        return null;
     }
 
     private List<PendingRequest> take(Predicate<PendingRequest> which) {

@@ -316,13 +316,13 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
                 renewer.lookUnlessSet();
             }
             calls.look();
-            registry.forEachPending((request, lock) -> {
+            registry.forEachPending((request, lock) -> isLeft(request, lock, now), (request, lock) -> {
                 if (request.isWithdrawn() || request.abandoned) {
                     context.background().execute(() -> withdraw(request));
                 } else if (lock.broken) {
                     executor.failCallersOf(lock);
                 } else if (request.isDue(now)) {
-                    executor.timeOut(request);
+                    context.background().execute(() -> executor.timeOut(request));
                 }
                 executor.setTimer(lock);
             });
@@ -336,6 +336,11 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
                 armLookAfterAnError();
             }
         }
+    }
+
+    /** Returns whether an error may have left something undone of a caller: of most it has not. */
+    private static boolean isLeft(PendingRequest request, LocalLock lock, ClockReading now) {
+        return request.isWithdrawn() || request.abandoned || lock.broken || request.isDue(now) || !lock.isTimerSet();
     }
 
     private void completeReleases() {
@@ -381,12 +386,10 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
     }
 
     private void refuseAll() {
-        registry.forEachPending((request, lock) -> {
-            if (refuses(request)) {
-                // One that was refused before may have entered another local lock since.
-                request.completeExceptionally(closing());
-                placesGone.add(executor.leave(request));
-            }
+        registry.forEachPending((request, lock) -> refuses(request), (request, lock) -> {
+            // One that was refused before may have entered another local lock since.
+            request.completeExceptionally(closing());
+            placesGone.add(executor.leave(request));
         });
     }
 

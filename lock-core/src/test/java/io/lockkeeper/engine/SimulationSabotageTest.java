@@ -35,12 +35,13 @@ class SimulationSabotageTest {
                 "LocalLock",
                 "if (gone == hold) {\n            hold = null;\n            askOrRetire(now);",
                 "if (gone == hold) {\n            hold = null;"),
-        A_HOLD_PASSES_WITHOUT_END("LocalLock", "passes ? pending.waiters.poll() : null", "pending.waiters.poll()"),
+        A_HOLD_PASSES_WITHOUT_END("LocalLock", "passes ? poll() : null", "poll()"),
         A_REFUSAL_COMES_LATE("PendingRequest", "leftNanos(now) + GRACE_NANOS", "leftNanos(now) + 20 * GRACE_NANOS"),
-        LOCAL_CALLERS_ARE_SERVED_FROM_THE_END(
-                "LocalLock",
-                "pending().waiters.add(waiter);",
-                "((ArrayDeque<PendingRequest>) pending().waiters).addFirst(waiter);"),
+        LOCAL_CALLERS_ARE_SERVED_FROM_THE_END("LocalLock", "pending().waiters.add(waiter);", """
+                Set<PendingRequest> others = new LinkedHashSet<>(pending().waiters);
+                pending().waiters.clear();
+                pending().waiters.add(waiter);
+                pending().waiters.addAll(others);"""),
         A_LOSS_IS_NOT_TOLD("LeaseRenewer", "ends.add(() -> lose.accept(hold, hold.endReason()));", ""),
         A_LOSS_IS_TOLD_TWICE("ManagedLease", "if (state != from) {", "if (state == State.RELEASED) {"),
         A_CALLBACK_RUNS_IN_THE_BACKGROUND(
