@@ -14,10 +14,10 @@ import java.time.InstantSource;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.function.LongFunction;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
@@ -114,24 +114,31 @@ final class RedisSession {
     /** The first lock should find a warm connection; but an application starts without Redis, too. */
     private void awaitWarmConnection() {
         try {
-            preparation().get(traits.commandTimeout().toMillis(), TimeUnit.MILLISECONDS);
-            // What is said of the servers should come before the application's lines, and not while others count
-            // requests; but the examination may go on in the background.
-            checks.examine()
-                    .copy()
-                    .completeOnTimeout(null, LONGEST_EXAMINATION_MILLIS, TimeUnit.MILLISECONDS)
-                    .join();
-        } catch (TimeoutException silent) {
-            log.warn("Redis does not answer yet, and {} until it does. {}", refusal(), endpoint.advice());
-        } catch (ExecutionException failure) {
+            long timeout = traits.commandTimeout().toMillis();
+            if (join(preparation().copy().completeOnTimeout(NEVER, timeout, TimeUnit.MILLISECONDS)) == NEVER) {
+                log.warn("Redis does not answer yet, and {} until it does. {}", refusal(), endpoint.advice());
+            } else {
+                // What is said of the servers should come before the application's lines, and not while others count
+                // requests; but the examination may go on in the background.
+                join(checks.examine()
+                        .copy()
+                        .completeOnTimeout(null, LONGEST_EXAMINATION_MILLIS, TimeUnit.MILLISECONDS));
+            }
+        } catch (CompletionException failure) {
             log.warn(
                     "Redis cannot be used, and {} until it can: {}. {}",
                     refusal(),
                     Failures.rootMessage(failure),
                     advice(failure));
-        } catch (InterruptedException interrupt) {
-            Thread.currentThread().interrupt();
         }
+    }
+
+    /** Joins an answer. The wait of a future itself is refused where a ForkJoinPool has no thread to spare. */
+    private static <T> T join(CompletableFuture<T> answer) {
+        Semaphore told = new Semaphore(0);
+        answer.whenComplete((value, failure) -> told.release());
+        told.acquireUninterruptibly();
+        return answer.join();
     }
 
     private String refusal() {
@@ -333,7 +340,7 @@ final class RedisSession {
                 .handle((done, gone) -> null)
                 .completeOnTimeout(null, traits.commandTimeout().toNanos(), TimeUnit.NANOSECONDS);
         subscription.close(traits.commandTimeout());
-        deleted.join();
+        join(deleted);
         commands.close();
         // What is still under way ends with its time: the timer stops behind the last of it.
         timer.shutdown();

@@ -11,6 +11,8 @@ import io.lockkeeper.testing.Connections;
 import io.lockkeeper.testing.RedisServer;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ForkJoinPool;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
@@ -137,5 +139,27 @@ class ClosingTest {
     void takesFourCommandTimeoutsAtMostWhereARightIsMissing(Connections driver) {
         assertThat(closing(driver, () -> server.command("ACL SETUSER locks -hset".split(" "))))
                 .isLessThan(MOST);
+    }
+
+    @Test
+    void aWorkerOpensAndClosesAStoreAlsoWhereItsPoolHasNoThreadLeft() {
+        ForkJoinPool full = new ForkJoinPool(
+                1, ForkJoinPool.defaultForkJoinWorkerThreadFactory, null, false, 1, 1, 1, null, 1, TimeUnit.SECONDS);
+        RedisConnectionFactory connections = Connections.JEDIS.to(server.port());
+        try {
+            CompletableFuture<Boolean> locked = CompletableFuture.supplyAsync(
+                    () -> {
+                        try (LockTemplate template = LockTemplate.builder(
+                                        new RedisLockStore(connections, RedisLockStore.Options.defaults()))
+                                .build()) {
+                            return template.tryRun("stock", lease -> {});
+                        }
+                    },
+                    full);
+            assertThat(locked).succeedsWithin(Duration.ofSeconds(20)).isEqualTo(true);
+        } finally {
+            full.shutdownNow();
+            Connections.close(connections);
+        }
     }
 }
