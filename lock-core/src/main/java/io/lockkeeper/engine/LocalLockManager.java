@@ -118,13 +118,6 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
 
     // ---- requests ----
 
-    /** Begins to acquire a lock for a caller who goes on meanwhile, with a result in hand to end it. */
-    PendingRequest begin(LockRequest request, boolean nested, CompletableFuture<?> result) {
-        PendingRequest asked = asked(request, nested, result, 0);
-        begin(asked, 0);
-        return asked;
-    }
-
     /** Makes a request, of which listeners hear; without a result in hand, the caller waits on its thread. */
     PendingRequest asked(LockRequest asked, boolean nested, @Nullable CompletableFuture<?> result, long waitedNanos) {
         LockRequest request = store.permitsWaiting() ? asked : asked.withoutWaiting();

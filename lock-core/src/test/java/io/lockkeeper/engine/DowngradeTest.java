@@ -361,7 +361,7 @@ class DowngradeTest {
         EngineContext context = new EngineContext(
                 looking, Runnable::run, Runnable::run, Runnable::run, fixture.events, EngineContext::random, () -> {});
         LocalLockManager manager = EngineFixture.manager(store, fixture.events, context);
-        PendingRequest caller = manager.begin(REQUEST, false, new CompletableFuture<>());
+        PendingRequest caller = EngineFixture.begin(manager, REQUEST, new CompletableFuture<>());
         last(store.acquires).answer(EngineFixture.acquiredReply(100));
         ManagedLease lease = caller.join();
         lease.received(caller.number, caller.asked, caller.tries, caller.path);

@@ -365,8 +365,8 @@ class EngineErrorTest {
             task.run();
         });
         LockRequest fair = REQUEST.withMode(LockMode.FAIR);
-        manager.begin(fair, false, new CompletableFuture<>());
-        manager.begin(fair, false, new CompletableFuture<>());
+        EngineFixture.begin(manager, fair, new CompletableFuture<>());
+        EngineFixture.begin(manager, fair, new CompletableFuture<>());
         assertThat(store.acquires).hasSize(1);
 
         refusals.set(1);
@@ -408,7 +408,7 @@ class EngineErrorTest {
                 events,
                 new EngineContext(
                         time, Runnable::run, Runnable::run, Runnable::run, events, EngineContext::random, failing));
-        PendingRequest caller = manager.begin(REQUEST, false, new CompletableFuture<>());
+        PendingRequest caller = EngineFixture.begin(manager, REQUEST, new CompletableFuture<>());
         last(store.acquires).answer(new AcquireReply.Queued("other1", 20_000, storeMillis(time)));
         manager.granted(new Grant(last(store.acquires).command().attempt(), "stock", 100, storeMillis(time) + 3_000));
         ManagedLease lease = caller.join();
@@ -452,12 +452,12 @@ class EngineErrorTest {
         Queue<Runnable> background = new ArrayDeque<>();
         RecordingStore store = new RecordingStore();
         LocalLockManager manager = manager(store, new ManualTime(), new Events(), background::add);
-        PendingRequest holder = manager.begin(REQUEST, false, new CompletableFuture<>());
+        PendingRequest holder = EngineFixture.begin(manager, REQUEST, new CompletableFuture<>());
         background.forEach(Runnable::run);
         background.clear();
         last(store.acquires).answer(acquiredReply(100));
         ManagedLease lease = holder.join();
-        PendingRequest waiter = manager.begin(REQUEST, false, new CompletableFuture<>());
+        PendingRequest waiter = EngineFixture.begin(manager, REQUEST, new CompletableFuture<>());
         store.uponRenewal = sent -> sent.answer(true);
         assertThat(lease.extend(Duration.ofSeconds(20), Duration.ofSeconds(8))).isTrue();
         store.uponRelease = RecordingStore.Sent::fail;

@@ -112,7 +112,18 @@ final class EngineFixture {
     }
 
     PendingRequest begin(LockRequest request, boolean nested) {
-        return manager.begin(request, nested, new CompletableFuture<>());
+        return begin(manager, request, nested, new CompletableFuture<>());
+    }
+
+    static PendingRequest begin(LocalLockManager manager, LockRequest request, CompletableFuture<?> result) {
+        return begin(manager, request, false, result);
+    }
+
+    private static PendingRequest begin(
+            LocalLockManager manager, LockRequest request, boolean nested, CompletableFuture<?> result) {
+        PendingRequest asked = manager.asked(request, nested, result, 0);
+        manager.begin(asked, 0);
+        return asked;
     }
 
     /** A caller asks and has the lock at once. */

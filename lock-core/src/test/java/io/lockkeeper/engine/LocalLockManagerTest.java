@@ -134,7 +134,7 @@ class LocalLockManagerTest {
     @Test
     void aCallerWhoEndsTheFutureInItsHandsIsNoticedByALook() {
         CompletableFuture<Object> result = new CompletableFuture<>();
-        manager.begin(WAITING.withWaitTime(FOREVER), false, result);
+        EngineFixture.begin(manager, WAITING.withWaitTime(FOREVER), result);
         fixture.queued();
 
         result.cancel(false);
@@ -161,7 +161,8 @@ class LocalLockManagerTest {
         EngineContext context = new EngineContext(
                 eager, Runnable::run, Runnable::run, Runnable::run, fixture.events, EngineContext::random, () -> {});
         LocalLockManager own = EngineFixture.manager(store, fixture.events, context);
-        PendingRequest caller = own.begin(REQUEST.withWaitTime(Duration.ofMillis(1)), false, new CompletableFuture<>());
+        PendingRequest caller =
+                EngineFixture.begin(own, REQUEST.withWaitTime(Duration.ofMillis(1)), new CompletableFuture<>());
 
         time.pass(Duration.ofMillis(100));
 
@@ -798,7 +799,7 @@ class LocalLockManagerTest {
                         fixture.events,
                         EngineContext::random,
                         () -> {}));
-        PendingRequest holder = closing.begin(REQUEST, false, new CompletableFuture<>());
+        PendingRequest holder = EngineFixture.begin(closing, REQUEST, new CompletableFuture<>());
         last(store.acquires).answer(acquiredReply(100));
         meanwhile.set(() -> {
             // One name is held, and a caller is about to enter its local lock.
@@ -809,7 +810,7 @@ class LocalLockManagerTest {
             }
         });
 
-        PendingRequest caller = closing.begin(REQUEST, false, new CompletableFuture<>());
+        PendingRequest caller = EngineFixture.begin(closing, REQUEST, new CompletableFuture<>());
 
         assertFailure(caller, StoreException.class);
         fixture.queued();
