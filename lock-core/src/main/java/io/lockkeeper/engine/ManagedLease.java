@@ -391,9 +391,13 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
             return CompletableFuture.completedFuture(told);
         }
         try {
-            CompletableFuture<ReleaseResult> result =
+            CompletableFuture<ReleaseResult> answer =
                     isReleased() ? releaseHold(0) : CompletableFuture.completedFuture(ReleaseResult.LOST);
-            return result.thenApply(this::ended).whenComplete((ended, never) -> report(ended));
+            return context()
+                    .scheduler()
+                    .atMost(releaseNanos(), answer)
+                    .thenApply(waited -> ended(answer.getNow(ReleaseResult.UNKNOWN)))
+                    .whenComplete((ended, never) -> report(ended));
         } catch (Throwable error) {
             oweRelease();
             throw error;

@@ -75,6 +75,22 @@ class ManagedLeaseTest {
     }
 
     @Test
+    void aReleaseThatIsNotWaitedForIsUnknownAfterTheTimeOfOneCommand() {
+        CompletableFuture<ReleaseResult> released = fixture.holds(100).closeAsync();
+        time.pass(RecordingStore.TRAITS.commandTimeout());
+        assertThat(released)
+                .as("a driver that ends its command in time has a moment to say so")
+                .isNotDone();
+
+        time.pass(Duration.ofMillis(100));
+
+        assertThat(released).isCompletedWithValue(ReleaseResult.UNKNOWN);
+        last(store.releases).answer(ReleaseReply.RELEASED);
+        fixture.assertEmpty();
+        assertThat(fixture.events.released).hasSize(1);
+    }
+
+    @Test
     void aReleaseOfWhatTheStoreDoesNotKnowIsALoss() {
         ManagedLease lease = fixture.holds(100);
         lease.onLost(told::add);
