@@ -91,7 +91,9 @@ final class LeaseRenewer {
         // What follows a downgrade is renewed when the store has taken that.
         // After a suspension one clock alone may say that it ends before.
         boolean renews = hold.unconfirmed() == null && !deadline.equals(fixedEnd);
-        due(hold, renews, now, !renews ? remaining : remaining < SHORT_NANOS ? 0 : remaining / 3);
+        // Of readers, one may have asked for much more time, and leave it to the others.
+        long lease = Math.min(remaining, TimeUnit.MILLISECONDS.toNanos(hold.spec.leaseMillis()));
+        due(hold, renews, now, !renews ? remaining : remaining < SHORT_NANOS ? 0 : lease / 3);
         if (hold.spec.isShared()) {
             hold.leases().stream()
                     .map(StoreHold.Holder::ownEnd)

@@ -538,6 +538,22 @@ class ManagedLeaseTest {
         assertThat(store.releases).hasSize(1);
     }
 
+    /** Or they would hear of a loss, as by a failover, only after a third of that time. */
+    @Test
+    void anExtensionOfOneReaderDoesNotPutOffTheRenewalsForTheOthers() {
+        PendingRequest joining = fixture.begin(READ);
+        ManagedLease extended = fixture.holds(READ, 100);
+        ManagedLease other = fixture.received(joining);
+        store.uponRenewal = sent -> sent.answer(true);
+        extended.extend(Duration.ofHours(1));
+        extended.closeAsync();
+        store.uponRenewal = sent -> sent.answer(false);
+
+        time.pass(Duration.ofSeconds(10));
+
+        assertThat(other.isHeld()).isFalse();
+    }
+
     @Test
     void aReaderKeepsItsEndUntilTheStoreHasAnsweredToALongerOne() {
         ManagedLease lease = fixture.holds(READ, 100);
