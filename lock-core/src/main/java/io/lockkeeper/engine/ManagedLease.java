@@ -79,7 +79,9 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     /** Whether that thread waited for the lease, and goes on with it. */
     volatile boolean ofThread;
 
+    /** Written under the monitor: an extension and a downgrade may meet. */
     volatile LockRequest request;
+
     private volatile StoreHold hold;
 
     private volatile State state = State.HELD;
@@ -292,8 +294,10 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
         Duration heldBefore = heldFor();
         boolean extended = extend(leaseTime);
         if (extended) {
-            // From the grant on, as in each request.
-            request = request.withMinHoldTime(minimum.isZero() ? minimum : heldBefore.plus(minimum));
+            synchronized (this) {
+                // From the grant on, as in each request.
+                request = request.withMinHoldTime(minimum.isZero() ? minimum : heldBefore.plus(minimum));
+            }
         }
         return extended;
     }
@@ -334,8 +338,11 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     }
 
     void downgraded() {
-        LockRequest before = request;
-        request = before.withMode(LockMode.READ);
+        LockRequest before;
+        synchronized (this) {
+            before = request;
+            request = before.withMode(LockMode.READ);
+        }
         if (acquisition != 0) {
             context().listener().onDowngraded(new LockListener.Downgraded(acquisition, before, request, heldFor()));
         }

@@ -6,12 +6,15 @@ import static io.lockkeeper.engine.EngineFixture.REQUEST;
 import static io.lockkeeper.engine.RecordingStore.last;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatNoException;
 
 import io.lockkeeper.LockListener;
 import io.lockkeeper.LockLostException;
+import io.lockkeeper.LockManager;
 import io.lockkeeper.LockMode;
 import io.lockkeeper.LockStoreException;
 import io.lockkeeper.ReleaseResult;
+import io.lockkeeper.memory.MemoryLockStore;
 import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.HandOverReply;
 import io.lockkeeper.store.ReleaseReply;
@@ -20,6 +23,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
@@ -402,5 +407,31 @@ class DowngradeTest {
         assertThat(lease.verify()).isTrue();
         assertThat(lease.isHeld()).isTrue();
         assertThat(fixture.events.lost).isEmpty();
+    }
+
+    /** Both change what the lease is known to have been asked for. */
+    @Test
+    void anExtensionBesideADowngradeDoesNotMakeAnExclusiveHolderOfAReader() {
+        LockManager manager =
+                LeaseManager.create(new MemoryLockStore(), EngineFixture.settings(Duration.ZERO, fixture.events));
+        for (int i = 0; i < 1_000; i++) {
+            LockManager.Lease lease = manager.acquire(REQUEST, false, false, 0);
+            CountDownLatch extended = new CountDownLatch(1);
+            AtomicBoolean downgraded = new AtomicBoolean();
+            CompletableFuture<Void> extensions = CompletableFuture.runAsync(() -> {
+                while (!downgraded.get()) {
+                    lease.extend(Duration.ofSeconds(20), Duration.ofMillis(1));
+                    extended.countDown();
+                }
+            });
+            assertThatNoException().isThrownBy(extended::await);
+            lease.downgrade();
+            downgraded.set(true);
+            // One is refused where the store has not confirmed the downgrade yet.
+            assertThat(extensions.handle((done, refused) -> "over")).succeedsWithin(Duration.ofSeconds(20));
+            assertThat(lease.mode()).isEqualTo(LockMode.READ);
+            lease.release();
+        }
+        manager.close();
     }
 }
