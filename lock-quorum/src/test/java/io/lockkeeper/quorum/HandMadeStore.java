@@ -26,7 +26,7 @@ import java.util.function.Supplier;
 /** A master whose every answer is in the hands of a test. */
 class HandMadeStore implements LockStore {
 
-    static final Duration COMMAND_TIMEOUT = Duration.ofMillis(800);
+    static final Duration COMMAND_TIMEOUT = Duration.ofSeconds(2);
 
     final List<Question<AcquireCommand, AcquireReply>> acquired = new CopyOnWriteArrayList<>();
     final List<Question<List<RenewCommand>, Boolean>> renewed = new CopyOnWriteArrayList<>();
