@@ -29,6 +29,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.core.NativeDetector;
@@ -36,6 +37,8 @@ import org.springframework.expression.EvaluationContext;
 import org.springframework.expression.EvaluationException;
 import org.springframework.expression.spel.SpelEvaluationException;
 import org.springframework.expression.spel.SpelMessage;
+import org.springframework.expression.spel.SpelNode;
+import org.springframework.expression.spel.ast.Operator;
 import org.springframework.expression.spel.standard.SpelExpression;
 import org.springframework.util.ObjectUtils;
 
@@ -228,6 +231,15 @@ record LockNames(AnnotatedMethod owner, List<List<NamePart>> templates, Evaluati
 
         NamePart(String text, @Nullable SpelExpression expression, String template) {
             this(text, expression, template, new AtomicInteger());
+            if (expression != null && isCalculating(expression.getAST())) {
+                interpreted.set(CALLS_BEFORE_COMPILATION);
+            }
+        }
+
+        /** Returns whether there is an operator: compiled for integers, it would cut other numbers to 32 bits. */
+        private static boolean isCalculating(SpelNode node) {
+            return node instanceof Operator
+                    || IntStream.range(0, node.getChildCount()).anyMatch(child -> isCalculating(node.getChild(child)));
         }
 
         boolean isLiteral() {

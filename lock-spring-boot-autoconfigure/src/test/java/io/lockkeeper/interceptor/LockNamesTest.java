@@ -444,6 +444,16 @@ class LockNamesTest {
                 .withMessageContaining("cannot be evaluated");
     }
 
+    /** Compiled for integers, an expression would take the last 32 bits of the whole part of other numbers. */
+    @ParameterizedTest
+    @CsvSource({"shardOfMap, 3", "sum, 5000000008", "negative, -5000000003", "product, 15000000009:"})
+    void arithmeticStaysRightWhenNumbersBecomeLongAfterManyCalls(String method, String expected) {
+        for (int i = 0; i < 300; i++) {
+            fixture.names(shop, method, Map.of("id", 3));
+        }
+        assertThat(fixture.names(shop, method, Map.of("id", 5_000_000_003L))).containsExactly(expected);
+    }
+
     @Test
     void expressionsInsideCollectionsAreEvaluated() {
         assertThat(fixture.names(shop, "selection", List.of(new Order("1"), new Order("2")), "2"))
@@ -543,6 +553,18 @@ class LockNamesTest {
 
         @DistributedLocked("#{#value}")
         void text(Object value) {}
+
+        @DistributedLocked("#{#event['id'] % 10}")
+        void shardOfMap(Map<String, Number> event) {}
+
+        @DistributedLocked("#{5 + #event['id']}")
+        void sum(Map<String, Number> event) {}
+
+        @DistributedLocked("#{-#event['id']}")
+        void negative(Map<String, Number> event) {}
+
+        @DistributedLocked("#{(#event['id'] * 3).toString().concat(':')}")
+        void product(Map<String, Number> event) {}
 
         @DistributedLocked("v:#{#value.id}")
         void visible(Visible value) {}
