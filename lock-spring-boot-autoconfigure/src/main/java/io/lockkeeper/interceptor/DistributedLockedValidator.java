@@ -328,6 +328,7 @@ public final class DistributedLockedValidator
             check.warnOfCallback(method, callbacks);
             if (!isOff) {
                 transactions.check(method, faults);
+                check.checkThreads(method, faults);
             }
             check.checkAnnotation(method, same.isByInterfaces(), faults);
         });

@@ -15,10 +15,12 @@ import java.util.Deque;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.Future;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.springframework.aop.Pointcut;
 import org.springframework.beans.factory.Aware;
 import org.springframework.beans.factory.DisposableBean;
 import org.springframework.beans.factory.InitializingBean;
@@ -28,7 +30,9 @@ import org.springframework.core.io.ClassPathResource;
 import org.springframework.core.io.Resource;
 import org.springframework.core.io.support.PathMatchingResourcePatternResolver;
 import org.springframework.core.io.support.ResourcePatternResolver;
+import org.springframework.scheduling.annotation.Async;
 import org.springframework.scheduling.annotation.Scheduled;
+import org.springframework.scheduling.config.TaskManagementConfigUtils;
 import org.springframework.transaction.config.TransactionManagementConfigUtils;
 import org.springframework.util.ClassUtils;
 import org.springframework.util.StringUtils;
@@ -54,11 +58,30 @@ record MethodCheck(MethodLockSpecs specs, boolean woven) {
     /** Where the aspects are that weave transactions in; they begin none unless the application has one as a bean. */
     private static final String TRANSACTIONS = "org.springframework.transaction.aspectj.";
 
+    /** Where those are that weave other threads in, which also need a bean for it. */
+    private static final String THREADS = "org.springframework.scheduling.aspectj.";
+
     void checkCalls(AnnotatedMethod method, boolean byInterfaces, Faults faults) {
         if (woven) {
             WeavingCheck.check(method, faults);
         } else {
             ProxyCheck.check(method, byInterfaces, faults);
+        }
+    }
+
+    /** Adds a fault where a body is woven to run on another thread, inside of the lock that a proxy puts around it. */
+    void checkThreads(AnnotatedMethod annotated, Faults faults) {
+        Method method = annotated.method();
+        Class<?> result = method.getReturnType();
+        // As the aspect does: something else may have been woven into the method.
+        boolean isAsynchronous = (result == void.class || Future.class.isAssignableFrom(result))
+                && (method.isAnnotationPresent(Async.class)
+                        || method.getDeclaringClass().isAnnotationPresent(Async.class));
+        if (!woven
+                && isAsynchronous
+                && specs.hasBean(TaskManagementConfigUtils.ASYNC_EXECUTION_ASPECT_BEAN_NAME)
+                && WeavingCheck.isWoven(method, THREADS)) {
+            ProxyCheck.checkThreads(annotated, List.of(Pointcut.TRUE), faults);
         }
     }
 

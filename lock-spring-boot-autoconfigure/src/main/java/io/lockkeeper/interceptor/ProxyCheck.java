@@ -246,7 +246,7 @@ record ProxyCheck(ConfigurableListableBeanFactory beans) {
                 && !CompletionStage.class.isAssignableFrom(method.getReturnType())) {
             faults.add(
                     "runs on another thread than its lock, which is released before: its @Async stands inside",
-                    "Remove the order of @EnableAsync, or return a CompletableFuture");
+                    "Remove the order and the mode of @EnableAsync, or return a CompletableFuture");
         }
     }
 

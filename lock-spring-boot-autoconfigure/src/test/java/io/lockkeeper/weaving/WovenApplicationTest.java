@@ -105,6 +105,33 @@ class WovenApplicationTest {
         }
     }
 
+    /** A proxy puts the lock around the woven method, whose body runs on a thread of its own. */
+    @Test
+    void anAsynchronousBodyThatIsWovenInsideOfItsLockFailsTheStart() throws IOException {
+        String aspects = """
+                <aspectj>
+                    <weaver>
+                        <include within="io.lockkeeper.weaving..*"/>
+                    </weaver>
+                    <aspects>
+                        <aspect name="org.springframework.scheduling.aspectj.AnnotationAsyncExecutionAspect"/>
+                        <aspect name="org.springframework.transaction.aspectj.AnnotationTransactionAspect"/>
+                    </aspects>
+                </aspectj>
+                """;
+        Path aop = Files.writeString(classPath.resolve("aop.xml"), aspects);
+        try (JavaProcess woven = JavaProcess.start(
+                List.of("-javaagent:" + weaver(), "-Dorg.aspectj.weaver.loadtime.configuration=" + aop.toUri()),
+                AsynchronousApplication.class,
+                "--lockkeeper.store=memory")) {
+            woven.awaitExit(TIMEOUT);
+            assertThat(woven.output()).contains("Seller.sell()", "Seller.sellLater()");
+            assertThat(woven.output().lines())
+                    .filteredOn(line -> line.contains("runs on another thread than its lock"))
+                    .hasSize(2);
+        }
+    }
+
     /** Transactions are woven into the same methods, so that they look woven. */
     @Test
     void aWeaverThatDoesNotKnowTheAspectFailsWithWhatToDo() throws IOException {
