@@ -136,8 +136,13 @@ final class LockObservations implements LockListener {
             return;
         }
         synchronized (hold) {
+            // Another event may have stopped it since it was found.
+            if (holds.get(acquisition) != hold) {
+                return;
+            }
             event.accept(hold);
-            if (hold.body == null && hold.context.getOutcome() != null && holds.remove(acquisition, hold)) {
+            if (hold.body == null && hold.context.getOutcome() != null) {
+                holds.remove(acquisition);
                 hold.observation.stop();
             }
         }

@@ -7,6 +7,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lockkeeper.LockLease;
+import io.lockkeeper.LockListener;
+import io.lockkeeper.LockLostException;
 import io.lockkeeper.LockStoreException;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.autoconfigure.SwitchableStore.Part;
@@ -15,12 +17,16 @@ import io.micrometer.common.KeyValues;
 import io.micrometer.core.instrument.observation.DefaultMeterObservationHandler;
 import io.micrometer.observation.Observation;
 import io.micrometer.observation.ObservationFilter;
+import io.micrometer.observation.ObservationHandler;
 import io.micrometer.observation.ObservationRegistry;
 import io.micrometer.observation.ObservationTextPublisher;
 import io.micrometer.observation.tck.TestObservationRegistry;
 import io.micrometer.observation.tck.TestObservationRegistryAssert;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 import org.awaitility.Awaitility;
@@ -161,6 +167,48 @@ class LockObservationsTest {
             assertStopped("lockkeeper.hold", "lock hold", "lost");
             assertParent("work", "lockkeeper.hold");
         });
+    }
+
+    @Test
+    void aBodyThatBeginsWhileItsHoldIsLostIsUnderNoScope() throws InterruptedException {
+        CountDownLatch losing = new CountDownLatch(1);
+        CountDownLatch begun = new CountDownLatch(1);
+        observed.observationConfig().observationHandler(new ObservationHandler<Observation.Context>() {
+            @Override
+            public boolean supportsContext(Observation.Context context) {
+                return true;
+            }
+
+            @Override
+            public void onEvent(Observation.Event event, Observation.Context context) {
+                losing.countDown();
+                try {
+                    begun.await();
+                } catch (InterruptedException interrupted) {
+                    throw new IllegalStateException(interrupted);
+                }
+            }
+        });
+        LockObservations observations = new LockObservations(observed, null, null);
+        observations.onAcquired(new LockListener.Acquired(7, REQUEST, 1, Duration.ZERO, 1, LockListener.Way.ANSWER));
+        LockLostException loss = new LockLostException("x", 1, Duration.ZERO, "expired");
+        Thread losingThread = new Thread(() -> observations.onLost(new LockListener.Lost(7, REQUEST, loss)));
+        losingThread.start();
+        losing.await();
+        AtomicReference<Observation> left = new AtomicReference<>();
+        Thread body = new Thread(() -> {
+            observations.onBodyBegins(new LockListener.Body(7));
+            observations.onBodyEnds(new LockListener.Body(7));
+            left.set(observed.getCurrentObservation());
+        });
+        body.start();
+        Awaitility.await().until(() -> body.getState() == Thread.State.BLOCKED);
+        begun.countDown();
+        losingThread.join();
+        body.join();
+
+        assertThat(left.get()).isNull();
+        assertStopped("lockkeeper.hold", "lock hold", "lost");
     }
 
     @Test
