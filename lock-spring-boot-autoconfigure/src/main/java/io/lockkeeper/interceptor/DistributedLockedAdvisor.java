@@ -2,6 +2,7 @@
 package io.lockkeeper.interceptor;
 
 import io.lockkeeper.annotation.DistributedLocked;
+import java.io.IOException;
 import java.io.Serializable;
 import java.lang.reflect.AnnotatedElement;
 import java.lang.reflect.Method;
@@ -18,6 +19,7 @@ import org.springframework.core.MethodClassKey;
 import org.springframework.core.annotation.AnnotationConfigurationException;
 import org.springframework.core.annotation.AnnotationUtils;
 import org.springframework.core.annotation.MergedAnnotations;
+import org.springframework.core.type.classreading.SimpleMetadataReaderFactory;
 import org.springframework.util.ReflectionUtils;
 import org.springframework.validation.beanvalidation.MethodValidationInterceptor;
 
@@ -119,8 +121,22 @@ public final class DistributedLockedAdvisor extends StaticMethodMatcherPointcutA
             return isLocking(type)
                     || Arrays.stream(ReflectionUtils.getDeclaredMethods(type))
                             .anyMatch(DistributedLockedAdvisor::isLocking);
-        } catch (IllegalStateException | AnnotationConfigurationException | LinkageError unreadable) {
+        } catch (AnnotationConfigurationException contradiction) {
             // The check of its methods says so.
+            return true;
+        } catch (IllegalStateException | LinkageError unreadable) {
+            return isWrittenIn(type);
+        }
+    }
+
+    /** Looks into the file of a class that names one which is not there: without locks it is of use all the same. */
+    private static boolean isWrittenIn(Class<?> type) {
+        try {
+            return new SimpleMetadataReaderFactory(type.getClassLoader())
+                    .getMetadataReader(type.getName())
+                    .getAnnotationMetadata()
+                    .hasAnnotatedMethods(DistributedLocked.class.getName());
+        } catch (IOException absent) {
             return true;
         }
     }

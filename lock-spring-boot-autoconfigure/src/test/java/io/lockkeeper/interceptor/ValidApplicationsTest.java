@@ -18,6 +18,8 @@ import io.lockkeeper.store.LockStore;
 import io.lockkeeper.testing.RedisServer;
 import jakarta.validation.ConstraintViolationException;
 import jakarta.validation.constraints.NotEmpty;
+import java.io.IOException;
+import java.io.InputStream;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.time.Duration;
@@ -28,6 +30,8 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.springframework.aop.config.AopConfigUtils;
+import org.springframework.beans.BeanUtils;
+import org.springframework.beans.factory.BeanCreationException;
 import org.springframework.beans.factory.FactoryBean;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
@@ -66,6 +70,82 @@ class ValidApplicationsTest {
             assertThat(context.getBean(ByConstructor.class).held()).containsExactly("nested");
         });
     }
+
+    @Test
+    void anObjectMayHaveAMethodForALibraryThatIsNotThere() {
+        Object product = unreadable(Goods.class);
+        runner.withInitializer(context -> context.getBeanFactory().registerSingleton("given", product))
+                .withBean("products", List.class, () -> List.of(product))
+                .withBean("made", FactoryBean.class, () -> new FactoryOf(product))
+                .run(context -> {
+                    assertThat(context).hasNotFailed();
+                    assertThat(context.getBean("made")).isSameAs(product);
+                });
+    }
+
+    /** Nothing can tell which of its methods are to be locked. */
+    @Test
+    void anObjectWithSuchAMethodAndALockIsRefused() {
+        Object product = unreadable(LockedGoods.class);
+        runner.withBean("made", FactoryBean.class, () -> new FactoryOf(product))
+                .run(context -> assertThatExceptionOfType(BeanCreationException.class)
+                        .isThrownBy(() -> context.getBean("made"))
+                        .withStackTraceContaining("Failed to introspect Class [" + LockedGoods.class.getName() + "]"));
+    }
+
+    /** Returns an object of a class with a method that names a class which its class loader does not find. */
+    private static Object unreadable(Class<?> type) {
+        ClassLoader loader = new ClassLoader(ValidApplicationsTest.class.getClassLoader()) {
+            @Override
+            protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
+                if (name.equals(Absent.class.getName())) {
+                    throw new ClassNotFoundException(name);
+                } else if (!name.equals(type.getName())) {
+                    return super.loadClass(name, resolve);
+                }
+                try (InputStream file = type.getResourceAsStream(ClassUtils.getClassFileName(type))) {
+                    byte[] code = file.readAllBytes();
+                    return defineClass(name, code, 0, code.length);
+                } catch (IOException unreadable) {
+                    throw new ClassNotFoundException(name, unreadable);
+                }
+            }
+        };
+        return BeanUtils.instantiateClass(ClassUtils.resolveClassName(type.getName(), loader));
+    }
+
+    record FactoryOf(Object product) implements FactoryBean<Object> {
+        @Override
+        public Object getObject() {
+            return product;
+        }
+
+        @Override
+        public Class<?> getObjectType() {
+            return product.getClass();
+        }
+    }
+
+    static class Absent {}
+
+    public static class Goods {
+        public Goods() {}
+
+        public void use(Absent optional) {}
+    }
+
+    public static class LockedGoods {
+        public LockedGoods() {}
+
+        @Exclusive
+        public void sell() {}
+
+        public void use(Absent optional) {}
+    }
+
+    @DistributedLocked("exclusive")
+    @Retention(RetentionPolicy.RUNTIME)
+    @interface Exclusive {}
 
     @Test
     void aSecondTemplateThatIsNoDefaultCandidateIsNotAmbiguous() {
