@@ -229,6 +229,10 @@ record LockNames(AnnotatedMethod owner, List<List<NamePart>> templates, Evaluati
 
         private static final int CALLS_BEFORE_COMPILATION = NativeDetector.inNativeImage() ? 0 : 100;
 
+        /** Types that change between calls, or while another thread compiles. */
+        private static final Set<SpelMessage> MISFITS =
+                Set.of(SpelMessage.EXCEPTION_COMPILING_EXPRESSION, SpelMessage.EXCEPTION_RUNNING_COMPILED_EXPRESSION);
+
         NamePart(String text, @Nullable SpelExpression expression, String template) {
             this(text, expression, template, new AtomicInteger());
             if (expression != null && isCalculating(expression.getAST())) {
@@ -254,14 +258,14 @@ record LockNames(AnnotatedMethod owner, List<List<NamePart>> templates, Evaluati
         @Nullable
         Object value(EvaluationContext context, Root call) {
             SpelExpression spel = Objects.requireNonNull(expression);
-            if (interpreted.get() < CALLS_BEFORE_COMPILATION
-                    && interpreted.incrementAndGet() == CALLS_BEFORE_COMPILATION) {
-                spel.compileExpression();
-            }
             try {
+                if (interpreted.get() < CALLS_BEFORE_COMPILATION
+                        && interpreted.incrementAndGet() == CALLS_BEFORE_COMPILATION) {
+                    spel.compileExpression();
+                }
                 return spel.getValue(context, call);
             } catch (SpelEvaluationException failure) {
-                if (failure.getMessageCode() != SpelMessage.EXCEPTION_RUNNING_COMPILED_EXPRESSION) {
+                if (!MISFITS.contains(failure.getMessageCode())) {
                     throw failure;
                 }
             }

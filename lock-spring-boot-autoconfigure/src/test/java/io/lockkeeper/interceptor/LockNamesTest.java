@@ -46,6 +46,13 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.springframework.aop.framework.ProxyFactory;
+import org.springframework.asm.MethodVisitor;
+import org.springframework.asm.Opcodes;
+import org.springframework.expression.spel.CodeFlow;
+import org.springframework.expression.spel.SpelParserConfiguration;
+import org.springframework.expression.spel.ast.StringLiteral;
+import org.springframework.expression.spel.standard.SpelExpression;
+import org.springframework.expression.spel.support.StandardEvaluationContext;
 import org.springframework.util.LinkedCaseInsensitiveMap;
 import org.springframework.util.LinkedMultiValueMap;
 import org.springframework.util.ObjectUtils;
@@ -452,6 +459,25 @@ class LockNamesTest {
             fixture.names(shop, method, Map.of("id", 3));
         }
         assertThat(fixture.names(shop, method, Map.of("id", 5_000_000_003L))).containsExactly(expected);
+    }
+
+    @Test
+    void anExpressionThatCannotBeCompiledIsInterpretedAtEveryCall() {
+        StringLiteral changing = new StringLiteral("'a'", 0, 3, "'a'") {
+            @Override
+            public void generateCode(MethodVisitor code, CodeFlow flow) {
+                // As where another thread has evaluated it for other types meanwhile: the verifier refuses this.
+                code.visitInsn(Opcodes.POP);
+            }
+        };
+        SpelExpression expression = new SpelExpression("'a'", changing, new SpelParserConfiguration());
+        LockNames.NamePart part = new LockNames.NamePart("#{'a'}", expression, "#{'a'}");
+        LockNames.Root call =
+                new LockNames.Root(SpecFixture.method(Shop.class, "unnamed"), new Object[0], shop, Shop.class);
+
+        for (int i = 0; i < 300; i++) {
+            assertThat(part.value(new StandardEvaluationContext(), call)).isEqualTo("a");
+        }
     }
 
     @Test
