@@ -64,7 +64,8 @@ public final class LockkeeperEndpointAutoConfiguration {
     /** Returns the inspectors of all templates by name; one that the application has made takes the place of all. */
     static Map<String, LockInspector> inspectors(ListableBeanFactory beans) {
         Map<String, LockInspector> each = new TreeMap<>();
-        BeanFactoryUtils.beansOfTypeIncludingAncestors(beans, LockTemplate.class)
+        // Without those that are made for each use: every look would make one.
+        BeanFactoryUtils.beansOfTypeIncludingAncestors(beans, LockTemplate.class, false, true)
                 .forEach((name, template) -> {
                     LockInspector inspector = template.inspector();
                     // That of a mock is null

@@ -16,6 +16,7 @@ import io.lockkeeper.testing.RedisServer;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
@@ -77,6 +78,25 @@ class LockHealthTest {
                 assertThat(health(context).details().get("held")).isEqualTo(1);
             }
         });
+    }
+
+    @Test
+    void looksMakeNoTemplateWhereEachUseHasItsOwn() {
+        AtomicInteger made = new AtomicInteger();
+        application
+                .withBean(
+                        LockTemplate.class,
+                        () -> {
+                            made.incrementAndGet();
+                            return LockTemplate.builder(new MemoryLockStore()).build();
+                        },
+                        definition -> definition.setScope("prototype"))
+                .run(context -> {
+                    assertThat(health(context).status()).isEqualTo("UP");
+                    int before = made.get();
+                    assertThat(health(context).status()).isEqualTo("UP");
+                    assertThat(made).hasValue(before);
+                });
     }
 
     @Test
