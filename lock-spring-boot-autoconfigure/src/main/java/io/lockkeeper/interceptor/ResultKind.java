@@ -107,6 +107,17 @@ final class ResultKind {
             "kotlin.sequences.Sequence",
             "kotlin.jvm.functions.Function0");
 
+    /** Whether values of a class go on, or may: every call asks, and the look takes long. */
+    private static final ClassValue<Boolean> GOING_ON = new ClassValue<>() {
+        @Override
+        protected Boolean computeValue(Class<?> type) {
+            return goesOn(type)
+                    || isEvaluatedLater(type)
+                    || Stream.of(CONTAINERS, ENTITY_RESPONSES, COMPLETED_LATER, WRITTEN_LATER, ONGOING_RESPONSES)
+                            .anyMatch(names -> isOf(type, names));
+        }
+    };
+
     private static final String UNTIL_DONE = ", and the lock is held until it is done";
 
     private final AnnotatedMethod method;
@@ -308,21 +319,15 @@ final class ResultKind {
     /** Returns what goes on, or is evaluated later, of the result of a method with an open type; null: nothing. */
     static @Nullable Object findOngoing(Object returned) {
         Class<?> type = returned.getClass();
-        if (isOf(type, CONTAINERS)) {
+        if (!GOING_ON.get(type)) {
+            return null;
+        } else if (isOf(type, CONTAINERS)) {
             Object content = returned instanceof Optional<?> optional ? optional.orElse(null) : Entities.body(returned);
             return content == null ? null : findOngoing(content);
-        }
-        if (isOf(type, ENTITY_RESPONSES)) {
+        } else if (isOf(type, ENTITY_RESPONSES)) {
             return findOngoing(Responses.entity(returned));
         }
-        boolean ongoing = returned instanceof Future<?> future
-                ? !future.isDone()
-                : goesOn(type)
-                        || isEvaluatedLater(type)
-                        || isOf(type, COMPLETED_LATER)
-                        || isOf(type, WRITTEN_LATER)
-                        || isOf(type, ONGOING_RESPONSES);
-        return ongoing ? returned : null;
+        return returned instanceof Future<?> future && future.isDone() ? null : returned;
     }
 
     private static @Nullable ReactiveAdapter adapter(Class<?> type) {

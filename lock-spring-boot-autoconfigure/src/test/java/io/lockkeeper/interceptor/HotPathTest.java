@@ -11,9 +11,11 @@ import io.lockkeeper.annotation.DistributedLocked;
 import io.lockkeeper.testing.JavaProcess;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestReporter;
+import org.springframework.http.ResponseEntity;
 
 /** What a call costs because of the annotation, over what the same lock costs with the template. */
 public class HotPathTest {
@@ -32,7 +34,7 @@ public class HotPathTest {
     @Test
     void aCallAllocatesLittleMoreThanTheTemplate(TestReporter reporter) {
         try (JavaProcess process = JavaProcess.start(HotPathTest.class)) {
-            for (String name : List.of("a constant name", "a parameter", "an expression")) {
+            for (String name : List.of("a constant name", "a parameter", "an expression", "an open result")) {
                 String bytes =
                         process.expect(name + ": ", Duration.ofMinutes(2)).substring(name.length() + 2);
                 reporter.publishEntry("bytes over the template: " + name, bytes);
@@ -52,6 +54,7 @@ public class HotPathTest {
             System.out.println("a constant name: " + test.bytesOver(() -> shop.sellLamp(order), constant));
             System.out.println("a parameter: " + test.bytesOver(() -> shop.sellById(order.id()), made));
             System.out.println("an expression: " + test.bytesOver(() -> shop.sell(order), made));
+            System.out.println("an open result: " + test.bytesOver(shop::receipt, constant));
         });
     }
 
@@ -79,6 +82,8 @@ public class HotPathTest {
     public record Order(String id) {}
 
     public static class Shop {
+        private static final ResponseEntity<?> RECEIPT = ResponseEntity.ok(new ArrayList<>(List.of("lamp")));
+
         @DistributedLocked("order:#{#order.id}")
         public void sell(Order order) {}
 
@@ -87,5 +92,10 @@ public class HotPathTest {
 
         @DistributedLocked("order:lamp")
         public void sellLamp(Order order) {}
+
+        @DistributedLocked("order:lamp")
+        public ResponseEntity<?> receipt() {
+            return RECEIPT;
+        }
     }
 }
