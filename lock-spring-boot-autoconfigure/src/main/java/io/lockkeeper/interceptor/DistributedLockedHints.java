@@ -4,6 +4,7 @@ package io.lockkeeper.interceptor;
 import io.lockkeeper.annotation.DistributedLocked;
 import java.lang.reflect.Method;
 import java.util.Collection;
+import java.util.List;
 import java.util.Objects;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -33,6 +34,8 @@ final class DistributedLockedHints implements RuntimeHintsRegistrar, BeanRegistr
     /** A bean in an expression; the name of one that is no word is quoted. */
     private static final Pattern BEAN = Pattern.compile("@(\\w+|['\"][^'\"]+)");
 
+    private static final String HEALTH = "org.springframework.boot.actuate.health.Health";
+
     @Override
     public void registerHints(RuntimeHints hints, @Nullable ClassLoader classLoader) {
         hints.reflection()
@@ -41,14 +44,22 @@ final class DistributedLockedHints implements RuntimeHintsRegistrar, BeanRegistr
                 .registerType(LockNames.Root.class, MemberCategory.INVOKE_PUBLIC_METHODS)
                 .registerType(Method.class, MemberCategory.INVOKE_PUBLIC_METHODS)
                 .registerType(Class.class, MemberCategory.INVOKE_PUBLIC_METHODS);
-        hints.proxies()
-                .registerJdkProxy(DistributedLocked.class)
-                // What asks for the locks before a manager commits. By name, because it may not be there.
-                .registerJdkProxy(
-                        TypeReference.of("org.springframework.transaction.PlatformTransactionManager"),
-                        TypeReference.of(SpringProxy.class),
-                        TypeReference.of(Advised.class),
-                        TypeReference.of(DecoratingProxy.class));
+        // What answers for the health of locks in Spring Boot 3, and what it calls.
+        for (String type :
+                List.of(HEALTH, HEALTH + "$Builder", "io.lockkeeper.autoconfigure.actuate.LockHealth$Report")) {
+            hints.reflection().registerType(TypeReference.of(type), MemberCategory.INVOKE_PUBLIC_METHODS);
+        }
+        hints.proxies().registerJdkProxy(DistributedLocked.class);
+        // The second asks for the locks before a manager commits. By name, because they may not be there.
+        for (String type :
+                List.of(HEALTH + "Indicator", "org.springframework.transaction.PlatformTransactionManager")) {
+            hints.proxies()
+                    .registerJdkProxy(
+                            TypeReference.of(type),
+                            TypeReference.of(SpringProxy.class),
+                            TypeReference.of(Advised.class),
+                            TypeReference.of(DecoratingProxy.class));
+        }
         hints.resources().registerPattern("io/lockkeeper/redis/*.lua");
         hints.resources().registerPattern("io/lockkeeper/autoconfigure/actuate/locks.html");
     }

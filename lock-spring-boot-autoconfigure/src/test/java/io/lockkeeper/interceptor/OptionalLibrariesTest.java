@@ -9,13 +9,19 @@ import java.net.MalformedURLException;
 import java.net.URL;
 import java.net.URLClassLoader;
 import java.util.Arrays;
+import java.util.List;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.springframework.aop.SpringProxy;
+import org.springframework.aop.framework.Advised;
 import org.springframework.aop.framework.AopProxyUtils;
+import org.springframework.aot.hint.MemberCategory;
 import org.springframework.aot.hint.RuntimeHints;
+import org.springframework.aot.hint.TypeReference;
 import org.springframework.aot.hint.predicate.RuntimeHintsPredicates;
 import org.springframework.beans.factory.support.DefaultListableBeanFactory;
+import org.springframework.core.DecoratingProxy;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.TransactionStatus;
@@ -51,6 +57,28 @@ class OptionalLibrariesTest {
                             AopProxyUtils.completeJdkProxyInterfaces(PlatformTransactionManager.class)));
         } finally {
             System.clearProperty(image);
+        }
+    }
+
+    @Test
+    void aNativeImageHasWhatIsHealthInSpringBoot3() {
+        RuntimeHints hints = new RuntimeHints();
+        new DistributedLockedHints().registerHints(hints, null);
+        String health = "org.springframework.boot.actuate.health.Health";
+        assertThat(hints.proxies().jdkProxyHints()).anySatisfy(proxy -> assertThat(proxy.getProxiedInterfaces())
+                .extracting(TypeReference::getName)
+                .containsExactly(
+                        health + "Indicator",
+                        SpringProxy.class.getName(),
+                        Advised.class.getName(),
+                        DecoratingProxy.class.getName()));
+        for (String type :
+                List.of(health, health + "$Builder", "io.lockkeeper.autoconfigure.actuate.LockHealth$Report")) {
+            assertThat(RuntimeHintsPredicates.reflection()
+                            .onType(TypeReference.of(type))
+                            .withMemberCategory(MemberCategory.INVOKE_PUBLIC_METHODS))
+                    .as(type)
+                    .accepts(hints);
         }
     }
 
