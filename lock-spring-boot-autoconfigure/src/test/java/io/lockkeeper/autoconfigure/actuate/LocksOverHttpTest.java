@@ -283,12 +283,30 @@ class LocksOverHttpTest {
         assertThat(page).doesNotContain("innerHTML", "insertAdjacentHTML", "eval(");
     }
 
-    private static String hash(String page, String element) throws Exception {
+    @Test
+    void everyColourAndEveryClassOfThePageIsUsed() throws Exception {
+        String page =
+                new ClassPathResource("locks.html", LocksWebExtension.class).getContentAsString(StandardCharsets.UTF_8);
+        String style = content(page, "style");
+        String rest = page.replace(style, "");
+        assertThat(Pattern.compile("(--[\\w-]+):").matcher(style).results().map(found -> found.group(1)))
+                .isNotEmpty()
+                .allMatch(name -> style.contains("var(" + name + ")"));
+        assertThat(Pattern.compile("\\.([a-z-]+)").matcher(style).results().map(found -> found.group(1)))
+                .isNotEmpty()
+                .allMatch(rest::contains);
+    }
+
+    private static String content(String page, String element) {
         Matcher found = Pattern.compile("<" + element + ">(.*?)</" + element + ">", Pattern.DOTALL)
                 .matcher(page);
         assertThat(found.find()).isTrue();
-        byte[] digest =
-                MessageDigest.getInstance("SHA-256").digest(found.group(1).getBytes(StandardCharsets.UTF_8));
+        return found.group(1);
+    }
+
+    private static String hash(String page, String element) throws Exception {
+        byte[] digest = MessageDigest.getInstance("SHA-256")
+                .digest(content(page, element).getBytes(StandardCharsets.UTF_8));
         return "sha256-" + Base64.getEncoder().encodeToString(digest);
     }
 }
