@@ -7,9 +7,13 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Runs work under a lease to come, and releases the lease when the stage that follows from it is completed. */
 final class AsyncExecution<T extends @Nullable Object> {
+
+    private static final Logger log = LoggerFactory.getLogger(LockLease.class);
 
     private final LockManager manager;
     private final LockedAction<? extends @Nullable CompletionStage<T>, ?> work;
@@ -22,6 +26,12 @@ final class AsyncExecution<T extends @Nullable Object> {
 
     /** Whether the call has returned that asked for the lease. */
     private boolean returned;
+
+    /** Whether the work has begun, with whose end the lease ends. */
+    private volatile boolean begun;
+
+    /** What the work has begun; null: nothing yet. */
+    private volatile @Nullable CompletionStage<T> stage;
 
     AsyncExecution(
             LockManager manager,
@@ -49,7 +59,11 @@ final class AsyncExecution<T extends @Nullable Object> {
                 }
             } catch (Throwable failure) {
                 // That of a decorator, which may not have come to the body.
-                release(lease, () -> result.completeExceptionally(failure));
+                if (begun) {
+                    log.error("What surrounds the work under {} failed; the work goes on", lease, failure);
+                } else {
+                    release(lease, () -> result.completeExceptionally(failure));
+                }
             }
         });
         returned = true;
@@ -79,7 +93,18 @@ final class AsyncExecution<T extends @Nullable Object> {
     /** The lease ends once, with the stage or with the result, whichever is first; the result waits for the release. */
     private void work(LockLease lease) {
         CompletableFuture<T> ended = new CompletableFuture<>();
-        CompletionStage<T> stage = null;
+        manager.await(
+                ended,
+                () -> {
+                    CompletionStage<T> followed = stage;
+                    if (followed instanceof Future<?> future && isDone(future)) {
+                        // The thread that ended it had no room to tell so.
+                        manager.execute(() -> follow(followed, ended));
+                    }
+                    return lease.isHeld();
+                },
+                (value, failure) -> release(lease, () -> complete(result, value, failure)));
+        begun = true;
         try {
             Runnable ends = ((LockManager.Lease) lease).runHere();
             try {
@@ -92,21 +117,10 @@ final class AsyncExecution<T extends @Nullable Object> {
             // From the work, or from a stage of the caller's own that cannot be followed.
             ended.completeExceptionally(told(failure));
         }
-        CompletionStage<T> followed = stage;
-        manager.await(
-                ended,
-                () -> {
-                    if (followed instanceof Future<?> future && isDone(future)) {
-                        // The thread that ended it had no room to tell so.
-                        manager.execute(() -> follow(followed, ended));
-                    }
-                    return lease.isHeld();
-                },
-                (value, failure) -> release(lease, () -> complete(result, value, failure)));
         if (endsWork) {
             manager.await(result, lease::isHeld, (value, failure) -> {
                 ended.cancel(true);
-                cancel(followed);
+                cancel(stage);
             });
         }
     }

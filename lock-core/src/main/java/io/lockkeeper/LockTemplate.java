@@ -291,7 +291,7 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
         /**
          * Sets what gives the body of an asynchronous form the context of its caller, such as that of its log. Called
          * on the thread of the call; what it returns runs the body once, where that does not begin on the caller's
-         * thread. Unless set, bodies run as they are.
+         * thread. What it throws after the body is logged. Unless set, bodies run as they are.
          */
         public Builder taskDecorator(UnaryOperator<Runnable> decorator) {
             this.decorator = Objects.requireNonNull(decorator, "decorator must not be null");

@@ -59,6 +59,54 @@ class EndingsTest {
         assertThat(other.tryAcquire("x")).isPresent();
     }
 
+    /** As where the context of the caller cannot be taken away again. */
+    @Test
+    void aDecoratorThatThrowsAfterTheBodyDoesNotEndTheLeaseOfTheWork() {
+        LockTemplate decorated = LockTemplate.builder(store.peer())
+                .shutdownWait(Duration.ZERO)
+                .taskDecorator(body -> () -> {
+                    body.run();
+                    throw new IllegalStateException("as the test wants it");
+                })
+                .build();
+        CompletableFuture<LockLease> inside = new CompletableFuture<>();
+        CompletableFuture<String> work = new CompletableFuture<>();
+        LockLease held = other.acquire("x");
+        CompletableFuture<String> result = decorated.executeAsync(LockRequest.of("x"), lease -> {
+            inside.complete(lease);
+            return work;
+        });
+        held.close();
+        LockLease lease = inside.join();
+
+        Awaitility.await().during(Duration.ofMillis(200)).until(lease::isHeld);
+        assertThat(other.tryAcquire("x")).isEmpty();
+
+        work.complete("done");
+        assertThat(result).succeedsWithin(Duration.ofSeconds(20)).isEqualTo("done");
+        decorated.close();
+        assertThat(other.tryAcquire("x")).isPresent();
+    }
+
+    @Test
+    void aDecoratorThatDoesNotComeToTheBodyFailsTheResultAndFreesTheLock() {
+        IllegalStateException failure = new IllegalStateException("as the test wants it");
+        LockTemplate decorated = LockTemplate.builder(store.peer())
+                .shutdownWait(Duration.ZERO)
+                .taskDecorator(body -> () -> {
+                    throw failure;
+                })
+                .build();
+        LockLease held = other.acquire("x");
+        CompletableFuture<String> result =
+                decorated.executeAsync(LockRequest.of("x"), lease -> CompletableFuture.completedFuture("never"));
+        held.close();
+
+        assertThatThrownBy(() -> result.get(20, TimeUnit.SECONDS)).hasCause(failure);
+        assertThat(other.tryAcquire("x")).isPresent();
+        decorated.close();
+    }
+
     @Test
     void aStageThatNeverEndsIsForgottenWithItsLease() {
         CompletableFuture<String> never = new CompletableFuture<>();
