@@ -233,8 +233,14 @@ final class ActionExecutor {
         execute(lock, actions, IN_BACKGROUND);
     }
 
+    void endIfBroken(LocalLock lock) {
+        if (lock.broken) {
+            on(lock, (known, now) -> known.broken());
+        }
+    }
+
     /** The callers of a broken lock may be unknown there, and its hold may have no owner. */
-    void failCallersOf(LocalLock broken) {
+    private void failCallersOf(LocalLock broken) {
         registry.forEachPending(
                 (caller, lock) -> lock == broken,
                 (caller, lock) -> fail(caller, new StoreException("an error came into the answer", null)));
@@ -249,31 +255,51 @@ final class ActionExecutor {
     /** Executes actions; commands run on this thread only where it waits, and for one of them only. */
     private CompletableFuture<ReleaseResult> execute(LocalLock lock, List<LockAction> actions, long waitNanos) {
         CompletableFuture<ReleaseResult> last = RELEASED;
-        Thread caller = Thread.currentThread();
         long wait = waitNanos;
-        for (LockAction action : actions) {
-            // One that was held is known until the answer to its release.
-            if (action instanceof LockAction.Cancel cancel && cancel.attempt().hold() == null) {
-                registry.untrack(cancel.attempt().id);
+        try {
+            for (LockAction action : actions) {
+                // One that was held is known until the answer to its release.
+                if (action instanceof LockAction.Cancel cancel
+                        && cancel.attempt().hold() == null) {
+                    registry.untrack(cancel.attempt().id);
+                }
+                boolean command = action instanceof LockAction.Command;
+                last = command && !(action instanceof LockAction.Ask) ? new CompletableFuture<>() : last;
+                execute(lock, action, last, command ? wait : 0);
+                wait = command && wait > 0 ? IN_BACKGROUND : wait;
             }
-            boolean ends = action instanceof LockAction.Command && !(action instanceof LockAction.Ask);
-            CompletableFuture<ReleaseResult> gone = ends ? new CompletableFuture<>() : last;
-            last = gone;
-            if (action instanceof LockAction.Command) {
-                long most = Math.max(0, wait);
-                // Where an error repeats it, that is on a thread which must not wait.
-                Runnable step = () -> carryOut(lock, action, gone, caller == Thread.currentThread() ? most : 0);
-                Runnable there = () -> calls.run(context.background(), () -> calls.untilDone(step));
-                calls.untilDone(wait == IN_BACKGROUND ? there : step);
-                wait = wait > 0 ? IN_BACKGROUND : wait;
-            } else {
-                calls.untilDone(() -> carryOut(lock, action, gone, 0));
+            if (lock.broken) {
+                failCallersOf(lock);
             }
+            return last;
+        } catch (Throwable error) {
+            broken(lock);
+            throw error;
         }
-        if (lock.broken) {
-            failCallersOf(lock);
+    }
+
+    private void execute(LocalLock lock, LockAction action, CompletableFuture<ReleaseResult> gone, long waitNanos) {
+        Thread caller = Thread.currentThread();
+        long most = Math.max(0, waitNanos);
+        // Where an error repeats it, that is on a thread which must not wait.
+        Runnable step = () -> carryOut(lock, action, gone, caller == Thread.currentThread() ? most : 0);
+        calls.untilDone(
+                waitNanos == IN_BACKGROUND ? () -> calls.run(context.background(), () -> untilDone(lock, step)) : step);
+    }
+
+    private void untilDone(LocalLock lock, Runnable step) {
+        try {
+            calls.untilDone(step);
+        } catch (Throwable error) {
+            broken(lock);
+            throw error;
         }
-        return last;
+    }
+
+    /** There is no memory, even for what repeats a step: the next look ends what was decided. */
+    private void broken(LocalLock lock) {
+        lock.broken = true;
+        registry.breaks = true;
     }
 
     /** Carries out an action, which completes what is gone by it; a refusal waits until what was given up is gone. */
@@ -344,7 +370,11 @@ final class ActionExecutor {
 
     private void fail(PendingRequest waiter, RuntimeException failure) {
         registry.remove(waiter);
-        waiter.completeExceptionally(failure);
+        ManagedLease lease = waiter.lease;
+        if (waiter.completeExceptionally(failure) && lease != null) {
+            // An error came into its grant.
+            lease.giveBack();
+        }
     }
 
     // ---- questions ----

@@ -40,6 +40,9 @@ final class LeaseRegistry {
 
     private final Set<ManagedLease> own = ConcurrentHashMap.newKeySet();
 
+    /** Whether there has ever been a lock that broke. */
+    volatile boolean breaks;
+
     // ---- attempts and their holds ----
 
     void track(AcquireSpec.AttemptId attempt, LocalLock lock) {

@@ -64,7 +64,7 @@ final class LocalLock {
     private volatile @Nullable StoreHold hold;
     private boolean retired;
 
-    /** Whether an error came into a decision, and callers may be unknown. */
+    /** Whether an error came into a decision, or what is done about it: it takes no callers, whom it may not know. */
     volatile boolean broken;
 
     private List<LockAction> decided = List.of();
@@ -123,7 +123,7 @@ final class LocalLock {
     List<LockAction> enter(PendingRequest waiter, ClockReading now) {
         StoreHold held = hold;
         boolean empty = pending.attempt == null && held == null;
-        if (retired || (held != null && spec.isShared() && !policy.mayJoin(held, now))) {
+        if (retired || broken || (held != null && spec.isShared() && !policy.mayJoin(held, now))) {
             return null;
         } else if (held != null && spec.isShared()) {
             grant(waiter, held, LockListener.Way.ANSWER);
@@ -597,10 +597,10 @@ final class LocalLock {
 
     /** An error came into a decision, some of which may have been made: this lock takes no callers any more. */
     List<LockAction> broken() {
-        // First, and without memory: a lock that is broken and takes callers would fail them for ever.
+        // First, and without memory.
         broken = true;
-        retired = true;
         decided = List.of();
+        pending.waiters.clear();
         if (pending.attempt != null) {
             end(pending.attempt, true);
         }

@@ -60,7 +60,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
     final PendingAnswers answers;
 
     private final PendingAnswers calls;
-    private final LeaseRegistry registry = new LeaseRegistry();
+    final LeaseRegistry registry = new LeaseRegistry();
     private final LeaseRenewer renewer;
     private final LeaseOperations leases;
     final LeasePolicy policy;
@@ -312,13 +312,15 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
             registry.forEachPending((request, lock) -> isLeft(request, lock, now), (request, lock) -> {
                 if (request.isWithdrawn() || request.abandoned) {
                     context.background().execute(() -> withdraw(request));
-                } else if (lock.broken) {
-                    executor.failCallersOf(lock);
                 } else if (request.isDue(now)) {
                     context.background().execute(() -> executor.timeOut(request));
                 }
                 executor.setTimer(lock);
+                executor.endIfBroken(lock);
             });
+            if (registry.breaks) {
+                registry.locks().forEach(executor::endIfBroken);
+            }
             answers.look();
             registry.reportForgotten();
             if (registry.owedReleases.any) {

@@ -19,10 +19,12 @@ import io.lockkeeper.store.Grant;
 import io.lockkeeper.store.HandOverReply;
 import io.lockkeeper.store.ReleaseReply;
 import java.time.Duration;
+import java.util.AbstractList;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -33,6 +35,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.slf4j.LoggerFactory;
 
 /** Errors of the platform in the middle of a step, and threads whose stack has no room: nothing is left half done. */
@@ -350,6 +353,71 @@ class EngineErrorTest {
         assertThat(run.left())
                 .as("attempts left by an error at step %s", failing)
                 .isEmpty();
+    }
+
+    /** As where there is no memory for what executes the decisions: passed on, or handed over in the store. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void decisionsThatCannotBeExecutedKeepNoCallerWaitingAndNothingHeld(boolean passed) {
+        EngineFixture fixture = new EngineFixture();
+        fixture.store.uponRelease = sent -> sent.answer(ReleaseReply.RELEASED);
+        ManagedLease first = fixture.holds(100);
+        StoreHold hold = first.hold();
+        PendingRequest waiter = fixture.begin(REQUEST);
+        if (!passed) {
+            fixture.time.pass(Duration.ofMillis(100));
+        }
+        LocalLock lock = Objects.requireNonNull(fixture.manager.registry.lockOf(hold.id));
+        hold.remove(first);
+        assertThatThrownBy(() -> fixture.manager.executor.on(
+                        lock, (known, now) -> failing(Objects.requireNonNull(known.released(hold, 0, now)))))
+                .isInstanceOf(InternalError.class);
+
+        fixture.time.pass(Duration.ofSeconds(1));
+
+        assertThat(waiter).isCompletedExceptionally();
+        assertThat(fixture.store.releases).as("what is passed on, or asks").isNotEmpty();
+        assertThat(fixture.holds(200).isHeld()).isTrue();
+    }
+
+    /** As where there is no memory for the lease of a grant: it is renewed, but has no owner. */
+    @Test
+    void aGrantThatCannotBeExecutedIsNotRenewedForEver() {
+        EngineFixture fixture = new EngineFixture();
+        fixture.store.uponRelease = sent -> sent.answer(ReleaseReply.RELEASED);
+        PendingRequest caller = fixture.begin(REQUEST);
+        LocalLock lock = Objects.requireNonNull(fixture.manager.registry.lockOf(caller));
+        AcquireAttempt attempt = Objects.requireNonNull(
+                lock.attempt(last(fixture.store.acquires).command().attempt()));
+        AcquireReply reply = acquiredReply(100);
+        assertThatThrownBy(() -> fixture.manager.executor.on(
+                        lock, (known, now) -> failing(known.replied(attempt, now, reply, now))))
+                .isInstanceOf(InternalError.class);
+        fixture.manager.withdraw(caller);
+
+        fixture.time.pass(Duration.ofSeconds(1));
+
+        fixture.assertEmpty();
+        assertThat(fixture.manager.registry.locks()).isEmpty();
+        assertThat(last(fixture.store.releases).command().attempt()).isEqualTo(attempt.id.toString());
+    }
+
+    /** Returns actions whose execution ends with an error, but for that of a Watch. */
+    private static List<LockAction> failing(List<LockAction> actions) {
+        return new AbstractList<>() {
+            @Override
+            public LockAction get(int index) {
+                if (!(actions.get(index) instanceof LockAction.Watch)) {
+                    throw new InternalError("as the test wants it");
+                }
+                return actions.get(index);
+            }
+
+            @Override
+            public int size() {
+                return actions.size();
+            }
+        };
     }
 
     /** The store's answer to the first of them comes while no thread can be had. */
