@@ -134,7 +134,7 @@ final class AsyncExecution<T extends @Nullable Object> {
     private static boolean isDone(Future<?> stage) {
         try {
             return stage.isDone();
-        } catch (RuntimeException refused) {
+        } catch (Throwable refused) {
             return false;
         }
     }

@@ -326,8 +326,12 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
             if (registry.owedReleases.any) {
                 completeReleases();
             }
+        } catch (Throwable error) {
+            // Thrown on, it would have the timer repeat this look beside the next one.
+            EngineContext.quietly(log, "An error came into a look, and the next one goes on", null, error);
         } finally {
-            if (calls.size() + registry.pending().size() + answers.size() + registry.attempts() > 0) {
+            int left = calls.size() + registry.pending().size() + answers.size() + registry.attempts();
+            if (left > 0 || registry.owedReleases.any) {
                 armLookAfterAnError();
             }
         }

@@ -12,6 +12,7 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import io.lockkeeper.LockMode;
 import io.lockkeeper.LockRequest;
+import io.lockkeeper.LockTemplate;
 import io.lockkeeper.ReleaseResult;
 import io.lockkeeper.store.AcquireCommand;
 import io.lockkeeper.store.AcquireReply;
@@ -30,6 +31,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -45,8 +47,8 @@ class EngineErrorTest {
     private static final Duration ANSWER = Duration.ofMillis(10);
 
     /** What says in the log that an error came: here, thousands of times. */
-    private static final List<Class<?>> LOGGING =
-            List.of(ActionExecutor.class, LeaseRenewer.class, PendingAnswers.class, RetryingExecutor.class);
+    private static final List<Class<?>> LOGGING = List.of(
+            ActionExecutor.class, LeaseRenewer.class, LockTemplate.class, PendingAnswers.class, RetryingExecutor.class);
 
     @BeforeAll
     static void logNothing() {
@@ -418,6 +420,51 @@ class EngineErrorTest {
                 return actions.size();
             }
         };
+    }
+
+    @Test
+    void errorsInTheLookMakeNoMoreLooks() {
+        AtomicInteger looks = new AtomicInteger();
+        ManualTime time = new ManualTime();
+        Scheduler repeating = new EngineFixture.DelegatingScheduler(time) {
+            @Override
+            public Timeout schedule(Runnable task, long delayNanos) {
+                return super.schedule(() -> repeat(task), delayNanos);
+            }
+
+            private void repeat(Runnable task) {
+                try {
+                    task.run();
+                } catch (Throwable error) {
+                    schedule(task, Duration.ofMillis(20).toNanos());
+                }
+            }
+        };
+        Events events = new Events();
+        LocalLockManager manager = EngineFixture.manager(
+                new RecordingStore(),
+                events,
+                new EngineContext(
+                        repeating,
+                        Runnable::run,
+                        Runnable::run,
+                        Runnable::run,
+                        events,
+                        EngineContext::random,
+                        () -> {}));
+        BooleanSupplier failing = () -> {
+            // Enough are seen: without an end they would be too many for the test.
+            if (looks.incrementAndGet() > 100) {
+                return false;
+            }
+            throw new InternalError("as the test wants it");
+        };
+        manager.answers.await(new CompletableFuture<>(), failing, (done, never) -> {});
+        manager.armLook();
+
+        time.pass(Duration.ofSeconds(2));
+
+        assertThat(looks).hasValue(8);
     }
 
     /** The store's answer to the first of them comes while no thread can be had. */

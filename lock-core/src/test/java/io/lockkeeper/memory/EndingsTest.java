@@ -25,6 +25,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 
@@ -105,6 +106,29 @@ class EndingsTest {
         assertThatThrownBy(() -> result.get(20, TimeUnit.SECONDS)).hasCause(failure);
         assertThat(other.tryAcquire("x")).isPresent();
         decorated.close();
+    }
+
+    /** It is asked on the timer's thread, at each look. */
+    @Test
+    void aStageThatCannotSayWhetherItIsDoneIsAskedAtEachLookOnly() {
+        AtomicInteger asked = new AtomicInteger();
+        CompletableFuture<String> stage = new CompletableFuture<>() {
+            @Override
+            public boolean isDone() {
+                asked.incrementAndGet();
+                throw new AssertionError("as the test wants it");
+            }
+        };
+        CompletableFuture<String> result = template.executeStage(LockRequest.of("x"), lease -> stage);
+
+        Awaitility.await()
+                .during(Duration.ofMillis(1_500))
+                .atMost(Duration.ofSeconds(20))
+                .until(() -> asked.get() < 12);
+        assertThat(asked).hasPositiveValue();
+
+        stage.complete("done");
+        assertThat(result).succeedsWithin(Duration.ofSeconds(20));
     }
 
     @Test
