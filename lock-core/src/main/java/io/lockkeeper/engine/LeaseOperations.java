@@ -162,7 +162,10 @@ record LeaseOperations(
                             .thenApply(found -> isHolder(hold, before, found)))
                     .toList();
             boolean there = PendingAnswers.answer(name(), LeaseRenewer.all(answers));
-            if (!there) {
+            if (!there && hold() != hold) {
+                // A downgrade came between.
+                return verify();
+            } else if (!there) {
                 executor.lose(hold, hold.endReasonByStore(context.now()));
             }
             return there && isHeld();

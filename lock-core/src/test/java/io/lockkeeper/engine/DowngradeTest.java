@@ -434,4 +434,18 @@ class DowngradeTest {
         }
         manager.close();
     }
+
+    @Test
+    void aLeaseThatIsDowngradedWhileItIsVerifiedIsHeld() {
+        ManagedLease lease = fixture.holds(100);
+        store.uponInspection = () -> {
+            store.uponInspection = () -> {};
+            lease.downgrade();
+            last(store.handOvers).answer(taken());
+            store.stored = Optional.of(RecordingStore.ownedBy(lease.hold().attempt()));
+        };
+
+        assertThat(lease.verify()).isTrue();
+        assertThat(lease.isHeld()).isTrue();
+    }
 }

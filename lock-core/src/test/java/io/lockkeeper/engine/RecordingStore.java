@@ -70,6 +70,9 @@ final class RecordingStore implements LockStore {
 
     Optional<StoredLock> stored = Optional.empty();
 
+    /** Runs when a name is inspected, before the store's method returns. */
+    Runnable uponInspection = () -> {};
+
     /** The store's clock; 0: it has none. */
     LongSupplier clock = () -> 0;
 
@@ -118,6 +121,7 @@ final class RecordingStore implements LockStore {
 
     @Override
     public CompletableFuture<Optional<StoredLock>> inspect(String name) {
+        uponInspection.run();
         return CompletableFuture.completedFuture(stored);
     }
 
