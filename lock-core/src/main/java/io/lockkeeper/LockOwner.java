@@ -102,7 +102,7 @@ record LockOwner(List<NestedLease> levels, List<Owed> owed) {
                 .toList();
     }
 
-    /** Returns how many levels this owner has of each name, for reading or not; 0 where it does not hold it. */
+    /** Returns how often this owner has entered each name, for reading or not, beside what is kept; 0: not at all. */
     IntStream holdCounts(LockRequest request) {
         return request.names().stream().mapToInt(name -> holdCount(name, request.mode()));
     }
@@ -112,7 +112,8 @@ record LockOwner(List<NestedLease> levels, List<Owed> owed) {
         return hold == null || !hold.lease().isHeld()
                 ? 0
                 : (int) levels.stream()
-                        .filter(level -> level.isIn(hold)
+                        .filter(level -> level.kind != NestedLease.Kind.KEPT
+                                && level.isIn(hold)
                                 && level.names().contains(name)
                                 && level.reads() == (mode == LockMode.READ))
                         .count();

@@ -242,6 +242,28 @@ class AcquisitionInterceptorTest {
     }
 
     @Test
+    void whatIsOnlyKeptIsNotLockedByItsThread() {
+        DistributedLock lock = template.lock("stock");
+        lock.lock();
+        assertThat(lock.getHoldCount()).isOne();
+        lock.lock();
+        assertThat(lock.getHoldCount()).isEqualTo(2);
+
+        while (lock.isHeldByCurrentThread()) {
+            lock.unlock();
+        }
+
+        assertThat(lock.getHoldCount()).isZero();
+        assertThat(lock.currentLease()).isEmpty();
+        assertThat(lock.isLocked()).isTrue();
+        assertThat(kept).singleElement().satisfies(lease -> assertThat(lease.isHeld())
+                .isTrue());
+        assertThat(elsewhere.tryAcquire("stock")).isEmpty();
+        assertThat(lock.tryLock()).as("as it is kept").isTrue();
+        lock.unlock();
+    }
+
+    @Test
     void whatSurroundsMayRefuse() {
         IllegalStateException refusal = new IllegalStateException("not here");
         try (LockTemplate refusing = LockTemplate.builder(store.peer())
