@@ -131,10 +131,11 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
     @Override
     public <T extends @Nullable Object> CompletableFuture<T> executeAsync(
             LockRequest request, Function<LockLease, ? extends CompletionStage<T>> action) {
+        LockRequest complete = complete(request, waitTime);
         CompletableFuture<LockLease> acquisition = new CompletableFuture<>();
         CompletableFuture<T> result =
                 new AsyncExecution<>(holds.manager, action::apply, decorator, false).run(acquisition);
-        holds.acquireAsync(complete(request, waitTime), acquisition, lease -> lease);
+        holds.acquireAsync(complete, acquisition, lease -> lease);
         return result;
     }
 

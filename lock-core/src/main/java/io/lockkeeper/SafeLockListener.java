@@ -106,9 +106,8 @@ final class SafeLockListener implements LockListener {
                     listener.getClass(),
                     count,
                     failure);
-        } catch (Throwable alsoFailed) {
+        } catch (Throwable unsaid) {
             // Where there is no room for the listener there may be none for the log.
-            failure.addSuppressed(alsoFailed);
         }
     }
 }

@@ -34,8 +34,8 @@ interface Scheduler {
         CompletableFuture<@Nullable Void> told = new CompletableFuture<>();
         Timeout timeout = awaited.isDone() ? () -> {} : schedule(() -> told.complete(null), Math.max(0, nanos));
         awaited.whenComplete((result, failure) -> {
-            timeout.cancel();
             told.complete(null);
+            timeout.cancel();
         });
         return told;
     }

@@ -9,6 +9,7 @@ import io.lockkeeper.testing.JavaProcess;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -34,6 +35,24 @@ class SchedulerTest {
                     0);
             assertThat(done.await(SOON.toSeconds(), TimeUnit.SECONDS)).isTrue();
         }
+    }
+
+    @Test
+    void whatHasEndedIsToldAlthoughItsTimeCannotBeTakenBack() {
+        Scheduler time = new EngineFixture.DelegatingScheduler(new ManualTime()) {
+            @Override
+            public Timeout schedule(Runnable task, long delayNanos) {
+                return () -> {
+                    throw new InternalError("as the test wants it");
+                };
+            }
+        };
+        CompletableFuture<String> awaited = new CompletableFuture<>();
+        CompletableFuture<?> told = time.atMost(1, awaited);
+
+        awaited.complete("done");
+
+        assertThat(told).isCompleted();
     }
 
     @Test

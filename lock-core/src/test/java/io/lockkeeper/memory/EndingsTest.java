@@ -132,6 +132,15 @@ class EndingsTest {
     }
 
     @Test
+    void aMissingRequestLeavesNothing() {
+        assertThatThrownBy(() ->
+                        template.executeAsync((LockRequest) null, lease -> CompletableFuture.completedFuture("never")))
+                .isInstanceOf(NullPointerException.class);
+
+        assertThat(template).hasToString("LockTemplate[held=0, names=0]");
+    }
+
+    @Test
     void aStageThatNeverEndsIsForgottenWithItsLease() {
         CompletableFuture<String> never = new CompletableFuture<>();
         template.executeStage(LockRequest.of("x").withLeaseTime(Duration.ofMillis(100)), lease -> never);

@@ -39,6 +39,30 @@ class FailingListenerTest {
         }
     }
 
+    @Test
+    void aFailureThatTheLogCannotReadIsNoFailureOfTheCall() {
+        IllegalStateException unreadable = new IllegalStateException() {
+            @Override
+            public String getMessage() {
+                throw this;
+            }
+        };
+        LockListener failing = new LockListener() {
+            @Override
+            public void onAcquired(Acquired event) {
+                throw unreadable;
+            }
+        };
+        Logger logger = (Logger) LoggerFactory.getLogger(LockListener.class);
+        logger.setLevel(Level.WARN);
+        try (LockTemplate template =
+                LockTemplate.builder(new MemoryLockStore()).listener(failing).build()) {
+            assertThat(template.tryRun("stock", lease -> {})).isTrue();
+        } finally {
+            logger.setLevel(null);
+        }
+    }
+
     private static final class Failing implements LockListener {
         @Override
         public void onAcquired(Acquired event) {
