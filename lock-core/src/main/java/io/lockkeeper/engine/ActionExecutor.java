@@ -57,9 +57,6 @@ final class ActionExecutor {
     private static final CompletableFuture<ReleaseResult> RELEASED =
             CompletableFuture.completedFuture(ReleaseResult.RELEASED);
 
-    /** For so many polls a store keeps what a waiting attempt has. */
-    private static final int ALIVE_POLLS = 3;
-
     /** What the actions concern beside the store and the callers. */
     interface Owner {
 
@@ -525,8 +522,7 @@ final class ActionExecutor {
 
     /** Returns until when the store may keep what it gave: what a waiting attempt has, for longer than its lease. */
     private ClockReading keptUntil(long leaseMillis, ClockReading given) {
-        return given.plusMillis(
-                Math.max(leaseMillis, ALIVE_POLLS * traits.pollInterval().toMillis()));
+        return given.plusMillis(Math.max(leaseMillis, traits.aliveMillis()));
     }
 
     /** The store remembers nothing of the attempt: a poll still on its way would get the lock for a whole lease. */

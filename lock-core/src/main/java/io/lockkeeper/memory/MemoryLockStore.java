@@ -42,7 +42,6 @@ import org.slf4j.LoggerFactory;
 public class MemoryLockStore implements LockStore {
 
     private static final Logger log = LoggerFactory.getLogger(MemoryLockStore.class);
-    private static final int ALIVE_POLLS = 4;
     private static final int CLIENT_ID_LENGTH = 12;
 
     private final Heap heap;
@@ -157,7 +156,7 @@ public class MemoryLockStore implements LockStore {
         }
         // What is held while the attempt waits must last until it asks again.
         StoreTraits traits = traits();
-        long alive = ALIVE_POLLS * traits.pollInterval().toMillis();
+        long alive = traits.aliveMillis();
         hold(locks.subList(0, free), command, Math.max(lease, alive), false);
         busy.enqueue(
                 command, heap.now() + alive, Math.min(lease, traits.grantTime().toMillis()));

@@ -14,9 +14,6 @@ import java.util.List;
 /** The ARGV of each script, as its opening comment describes them: what belongs together is one text of fixed parts. */
 final class Arguments {
 
-    /** A waiter that has not polled for so many intervals is taken for dead. */
-    private static final int ALIVE_POLLS = 4;
-
     private static final int ATTEMPT = 20;
     private static final int MILLIS = 13;
     private static final int MICROS = 16;
@@ -29,11 +26,6 @@ final class Arguments {
 
     private Arguments(int length) {
         text = new byte[length];
-    }
-
-    /** Returns how long an attempt that waits keeps what it has without asking again. */
-    static long aliveMillis(StoreTraits traits) {
-        return ALIVE_POLLS * traits.pollInterval().toMillis();
     }
 
     /** Of a hold that Redis keeps for longer than asked, at a server's time, us; run id 0: any server may give it. */

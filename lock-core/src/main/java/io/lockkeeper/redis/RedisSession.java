@@ -77,7 +77,7 @@ final class RedisSession {
         this.scripts = LockScripts.of(
                 leaseTime.toMillis(),
                 options.tombstoneTime().toMillis(),
-                Arguments.aliveMillis(traits),
+                traits.aliveMillis(),
                 traits.grantTime().toMillis(),
                 names.channelPrefix());
         // Redis tells whole seconds, and may have been started at the end of one.

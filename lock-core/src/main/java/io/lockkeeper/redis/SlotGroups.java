@@ -118,7 +118,7 @@ record SlotGroups(RedisSession session) {
         }
         // What is held while the attempt waits for a later group must last until it asks again.
         long leaseMillis = command.queue() && next < groups.size() - 1
-                ? Math.max(command.leaseMillis(), Arguments.aliveMillis(session.traits))
+                ? Math.max(command.leaseMillis(), session.traits.aliveMillis())
                 : command.leaseMillis();
         AcquireCommand part = new AcquireCommand(
                 groups.get(next), command.attempt(), command.mode(), leaseMillis, command.queue(), command.tokens(), 0);

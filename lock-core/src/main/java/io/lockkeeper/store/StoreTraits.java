@@ -20,4 +20,9 @@ public record StoreTraits(
     public StoreTraits(Duration commandTimeout, Duration pollInterval, Duration grantTime, boolean queues) {
         this(commandTimeout, pollInterval, grantTime, queues, false);
     }
+
+    /** Returns how long an attempt that waits keeps what it has without asking again: it is taken for dead then. */
+    public long aliveMillis() {
+        return 4 * pollInterval.toMillis();
+    }
 }

@@ -31,6 +31,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -465,6 +466,25 @@ class EngineErrorTest {
         time.pass(Duration.ofSeconds(2));
 
         assertThat(looks).hasValue(8);
+    }
+
+    /** The store keeps what an attempt has that waits, for longer than the lease. */
+    @Test
+    void whatAnAttemptThatWaitsMayHaveIsGivenBackForAsLongAsTheStoreKeepsIt() {
+        EngineFixture fixture = new EngineFixture();
+        PendingRequest caller = fixture.begin(REQUEST.withLeaseTime(Duration.ofSeconds(1)));
+        fixture.queued();
+        AtomicLong last = new AtomicLong();
+        long begun = fixture.time.nanoTime();
+        fixture.store.uponRelease = sent -> {
+            last.set(fixture.time.nanoTime() - begun);
+            sent.fail();
+        };
+        fixture.manager.withdraw(caller);
+
+        fixture.time.pass(Duration.ofMinutes(1));
+
+        assertThat(Duration.ofNanos(last.get())).isBetween(Duration.ofSeconds(20), Duration.ofSeconds(23));
     }
 
     /** The store's answer to the first of them comes while no thread can be had. */
