@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper;
 
-import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
@@ -18,6 +17,9 @@ final class NestedLease extends DelegatingLease {
         /** Ends with the surrounding work that holds a lock on. */
         KEPT
     }
+
+    private static final CompletableFuture<ReleaseResult> RELEASED =
+            CompletableFuture.completedFuture(ReleaseResult.RELEASED);
 
     private final ReentrantHolds holds;
     final Kind kind;
@@ -39,20 +41,20 @@ final class NestedLease extends DelegatingLease {
 
     /** Enters a hold, unless that is over; the first loss of any frees what only this level holds. */
     void enter(ReentrantHold hold) {
+        // First: no error may come between the two, and leave a level in the hold that does not know of it.
+        List<ReentrantHold> known = LockOwner.plus(entered, hold);
         if (!hold.enter(this)) {
             return;
         }
         synchronized (this) {
-            if (!isReleased()) {
-                entered = LockOwner.plus(entered, hold);
-            }
+            entered = isReleased() ? entered : known;
         }
         if (isReleased()) {
             // The caller has given up meanwhile.
             hold.leave(this, false);
         } else if (entered.size() > 1) {
             // All that are known now: those before could not know of this one.
-            onLost(lost -> entered.forEach(known -> known.leave(this, false)));
+            onLost(lost -> entered.forEach(held -> held.leave(this, false)));
         }
     }
 
@@ -217,21 +219,22 @@ final class NestedLease extends DelegatingLease {
         try {
             leave();
         } finally {
-            result = leave(entered.iterator(), waits);
+            result = leave(0, waits);
         }
         return result;
     }
 
-    private CompletableFuture<ReleaseResult> leave(Iterator<ReentrantHold> left, boolean waits) {
-        CompletableFuture<ReleaseResult> result = CompletableFuture.completedFuture(ReleaseResult.RELEASED);
+    private CompletableFuture<ReleaseResult> leave(int first, boolean waits) {
+        CompletableFuture<ReleaseResult> result = RELEASED;
+        int next = first;
         try {
-            while (left.hasNext()) {
-                result = result.thenCombine(left.next().leave(this, waits), DelegatingLease::worse);
+            while (next < entered.size()) {
+                result = result.thenCombine(entered.get(next++).leave(this, waits), DelegatingLease::worse);
             }
         } finally {
-            if (left.hasNext()) {
+            if (next < entered.size()) {
                 // An error came into the end of one: the others would stay held.
-                result = leave(left, waits);
+                result = leave(next, waits);
             }
         }
         return result;

@@ -52,18 +52,19 @@ final class ReentrantHold {
     }
 
     /**
-     * Ends a level, waiting for the store or not; the last one releases the lease. Each reports a lost lease, and a
-     * level that has ended before that it was ended by a loss.
+     * Ends a level, waiting for the store or not; the last one releases the lease. Each reports a lost lease.
      */
     CompletableFuture<ReleaseResult> leave(NestedLease level, boolean waits) {
         boolean last;
         boolean downgrades;
         synchronized (this) {
             if (!levels.contains(level)) {
-                return CompletableFuture.completedFuture(ReleaseResult.LOST);
+                return NOTHING_TO_DO.thenApply(done -> result());
             }
             levels = LockOwner.minus(levels, level);
-            last = levels.isEmpty();
+            // An error may have come into the end of others, and left them here.
+            last = levels.isEmpty() || levels.stream().allMatch(NestedLease::isReleased);
+            levels = last ? List.of() : levels;
             over |= last;
             // Where only readers are left; a set of locks stays as it is until its last level ends.
             downgrades = !last
@@ -81,7 +82,10 @@ final class ReentrantHold {
         if (waits) {
             lease.join(downgrade);
         }
-        return downgrade.thenApply(
-                done -> lease.isHeld() || lease.isReleased() ? ReleaseResult.RELEASED : ReleaseResult.LOST);
+        return downgrade.thenApply(done -> result());
+    }
+
+    private ReleaseResult result() {
+        return lease.isHeld() || lease.isReleased() ? ReleaseResult.RELEASED : ReleaseResult.LOST;
     }
 }

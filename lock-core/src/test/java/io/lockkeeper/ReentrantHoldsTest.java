@@ -701,6 +701,18 @@ class ReentrantHoldsTest {
         slow.close();
     }
 
+    /** As where there is no memory for the levels that are left. */
+    @Test
+    void aLevelIntoWhoseEndAnErrorCameDoesNotKeepTheHold() {
+        NestedLease outer = enter();
+        NestedLease inner = enter();
+        inner.end();
+
+        assertThat(outer.release()).isEqualTo(ReleaseResult.RELEASED);
+
+        assertThat(isTaken()).isFalse();
+    }
+
     @Test
     void anErrorInTheEndOfOneHoldDoesNotKeepTheOthers() {
         NestedLease level = new NestedLease(holds, LockRequest.of("stock", "other"), NestedLease.Kind.BODY);
