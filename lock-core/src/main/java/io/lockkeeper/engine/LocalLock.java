@@ -560,8 +560,6 @@ final class LocalLock {
             grant(next, ended, LockListener.Way.PASS);
             return decided();
         }
-        ended.end();
-        hold = null;
         // Of several locks nothing is reserved beyond the tokens that were given out.
         long lastToken = names.size() > 1 ? 0 : ended.token();
         long keep = ended.keepMillis(now);
@@ -576,6 +574,9 @@ final class LocalLock {
             asking.asked = now;
             decide(new LockAction.HandOver(ended, lastToken, asking));
         }
+        // Last: where an error comes before, the hold is lost, and the store hears of that.
+        ended.end();
+        hold = null;
         return decided();
     }
 

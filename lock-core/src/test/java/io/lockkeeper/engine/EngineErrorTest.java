@@ -405,6 +405,21 @@ class EngineErrorTest {
         assertThat(last(fixture.store.releases).command().attempt()).isEqualTo(attempt.id.toString());
     }
 
+    /** As where there is no memory for what is decided. */
+    @Test
+    void anErrorInTheDecisionsOfAReleaseKeepsTheHoldUntilTheStoreIsTold() {
+        LocalLockFixture fixture = new LocalLockFixture();
+        StoreHold hold = fixture.holds(100);
+        fixture.enters();
+        fixture.time.pass(Duration.ofMillis(100));
+        fixture.noMoreAttempts = true;
+
+        assertThatThrownBy(fixture::released).isInstanceOf(InternalError.class);
+
+        assertThat(hold.isOver()).isFalse();
+        assertThat(fixture.lock.hold()).as("what the executor loses").isSameAs(hold);
+    }
+
     /** Returns actions whose execution ends with an error, but for that of a Watch. */
     private static List<LockAction> failing(List<LockAction> actions) {
         return new AbstractList<>() {

@@ -28,6 +28,9 @@ final class LocalLockFixture {
     /** When the store answered last, to whatever question; long before the test unless set. */
     long heardNanos;
 
+    /** Whether an error comes where another attempt is made. */
+    boolean noMoreAttempts;
+
     private int attempts;
     private @Nullable AcquireAttempt asked;
 
@@ -37,13 +40,15 @@ final class LocalLockFixture {
 
     LocalLockFixture(List<String> names, AcquireSpec spec) {
         LeasePolicy policy = new LeasePolicy(
-                5_000,
-                EngineFixture.MAX_PASS_TIME.toNanos(),
-                false,
-                (origin, bound) -> 0,
-                () -> new AcquireSpec.AttemptId("attempt", ++attempts),
-                null);
+                5_000, EngineFixture.MAX_PASS_TIME.toNanos(), false, (origin, bound) -> 0, this::attempt, null);
         lock = new LocalLock(names, spec, policy);
+    }
+
+    private AcquireSpec.AttemptId attempt() {
+        if (noMoreAttempts) {
+            throw new InternalError("as the test wants it");
+        }
+        return new AcquireSpec.AttemptId("attempt", ++attempts);
     }
 
     /** Returns a lock of readers, who hold it together. */
