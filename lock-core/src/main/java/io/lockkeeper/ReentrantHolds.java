@@ -124,8 +124,13 @@ class ReentrantHolds {
         entry.refuseHeld();
         Function<LockManager.Lease, LockLease> received = AcquiredLease.ofThisCaller(request);
         LockManager.Lease lease = manager.acquire(request, entry.isNested(), true, 0);
-        lease.receivedHere();
-        return received.apply(lease);
+        try {
+            lease.receivedHere();
+            return received.apply(lease);
+        } catch (Throwable failure) {
+            lease.giveBack();
+            throw failure;
+        }
     }
 
     /**
@@ -144,13 +149,16 @@ class ReentrantHolds {
             }
             // Held on at once where the lock is there, so that this thread enters it again from now on.
             CompletableFuture<LockLease> entering = entry.enterAsync();
-            entering.whenComplete((lease, failure) -> manager.execute(() -> {
-                if (lease == null) {
-                    result.completeExceptionally(failure);
-                } else if (!result.complete(lease)) {
-                    ((NestedLease) lease).closeAsync();
-                }
-            }));
+            manager.await(
+                    entering,
+                    () -> true,
+                    (lease, failure) -> manager.execute(() -> {
+                        if (lease == null) {
+                            result.completeExceptionally(failure);
+                        } else if (!result.complete(lease)) {
+                            ((NestedLease) lease).closeAsync();
+                        }
+                    }));
             result.whenComplete((lease, failure) -> entering.cancel(false));
         } catch (RuntimeException | Error refused) {
             // A caller with a future looks for failures nowhere else.
@@ -396,7 +404,10 @@ class ReentrantHolds {
             if (extended == null) {
                 enterRest(result);
             } else {
-                extended.whenComplete((done, failure) -> manager.execute(() -> extended(result, done, failure)));
+                manager.await(
+                        extended,
+                        () -> true,
+                        (done, failure) -> manager.execute(() -> extended(result, done, failure)));
             }
         }
 

@@ -13,15 +13,19 @@ import io.lockkeeper.memory.MemoryLockStore;
 import io.lockkeeper.store.LockStore;
 import io.lockkeeper.store.RenewCommand;
 import io.lockkeeper.store.StoreException;
+import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.awaitility.Awaitility;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -699,6 +703,70 @@ class ReentrantHoldsTest {
         inner.join().close();
         outer.close();
         slow.close();
+    }
+
+    @Test
+    void aLeaseThatItsCallerDoesNotReceiveIsGivenBack() {
+        InternalError planted = new InternalError("as the test wants it");
+        DelegatingLease lease = new DelegatingLease(REQUEST) {
+            @Override
+            public void reportIfForgotten(LockLease given, StackWalker.@Nullable StackFrame caller) {
+                throw planted;
+            }
+        };
+        LockManager giving = failing("acquire", () -> lease);
+
+        assertThatThrownBy(() -> new ReentrantHolds(giving, null).acquire(REQUEST))
+                .isSameAs(planted);
+
+        assertThat(lease.isReleased()).isTrue();
+    }
+
+    /** As where no thread can be had, and no memory for the task that waits for one. */
+    @Test
+    void anErrorWhereALevelIsToBeToldOfItsExtensionDoesNotSilenceIt() throws Exception {
+        AtomicBoolean failed = new AtomicBoolean();
+        ReentrantHolds refused = new ReentrantHolds(refusingOnce(failed), null);
+        LockRequest fixed = REQUEST.withLeaseTime(Duration.ofSeconds(20));
+        try (NestedLease outer = refused.enter(fixed, true, true)) {
+            CompletableFuture<LockLease> inner =
+                    refused.enterAsync(fixed.withLeaseTime(Duration.ofSeconds(60)), List.of(outer));
+
+            inner.get(20, TimeUnit.SECONDS).close();
+            assertThat(failed).isTrue();
+        }
+    }
+
+    @Test
+    void anErrorWhereACallerIsToBeToldOfAKeptLeaseDoesNotSilenceIt() throws Exception {
+        AtomicBoolean failed = new AtomicBoolean();
+        List<LockLease> kept = new ArrayList<>();
+        ReentrantHolds refused = new ReentrantHolds(refusingOnce(failed), (request, reentry) -> kept::add);
+        CompletableFuture<LockLease> result = new CompletableFuture<>();
+
+        refused.acquireAsync(REQUEST, result, lease -> lease);
+
+        result.get(20, TimeUnit.SECONDS).close();
+        assertThat(failed).isTrue();
+        kept.forEach(LockLease::close);
+    }
+
+    private LockManager refusingOnce(AtomicBoolean failed) {
+        return failing("execute", () -> {
+            if (failed.compareAndSet(false, true)) {
+                throw new InternalError("as the test wants it");
+            }
+            return null;
+        });
+    }
+
+    /** Returns the manager, of which one method does something else first, and nothing else where that has a result. */
+    private LockManager failing(String name, Supplier<@Nullable Object> first) {
+        return (LockManager) Proxy.newProxyInstance(
+                LockManager.class.getClassLoader(), new Class<?>[] {LockManager.class}, (proxy, method, arguments) -> {
+                    Object given = method.getName().equals(name) ? first.get() : null;
+                    return given != null ? given : method.invoke(manager, arguments);
+                });
     }
 
     /** As where there is no memory for the levels that are left. */

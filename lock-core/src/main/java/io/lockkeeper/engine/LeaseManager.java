@@ -230,9 +230,19 @@ public final class LeaseManager implements LockManager {
             long waitedNanos) {
         PendingRequest asked = locks.asked(request, nested, result, waitedNanos);
         locks.begin(asked, 0);
-        Executor where = atOnce && asked.isDone() ? Runnable::run : context.completions();
-        locks.answers.await(
-                asked, (lease, failure) -> where.execute(() -> answer(asked, result, lease, failure, received)));
+        try {
+            Executor where = atOnce && asked.isDone() ? Runnable::run : context.completions();
+            locks.answers.await(
+                    asked, (lease, failure) -> where.execute(() -> answer(asked, result, lease, failure, received)));
+        } catch (Throwable error) {
+            // The next look gives up the place, and gives back what was acquired.
+            asked.abandoned = true;
+            ManagedLease given = asked.lease;
+            if (given != null) {
+                given.giveBack();
+            }
+            throw error;
+        }
         result.handle((done, never) -> {
             if (!StackRoom.isEnough()) {
                 // A periodic look withdraws the request.

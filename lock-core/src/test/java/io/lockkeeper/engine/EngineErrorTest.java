@@ -10,6 +10,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
+import io.lockkeeper.LockManager;
 import io.lockkeeper.LockMode;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockTemplate;
@@ -30,6 +31,7 @@ import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
@@ -418,6 +420,31 @@ class EngineErrorTest {
 
         assertThat(hold.isOver()).isFalse();
         assertThat(fixture.lock.hold()).as("what the executor loses").isSameAs(hold);
+    }
+
+    @Test
+    void anErrorAtAnyStepOfAnAsynchronousCallLeavesNothingHeld() {
+        boolean reached = true;
+        for (int failing = 1; reached; failing++) {
+            Run run = new Run(new ManualTime());
+            run.answersAcquired();
+            LeaseManager manager = new LeaseManager(run.manager, () -> {}, () -> {});
+            CompletableFuture<LockManager.Lease> result = new CompletableFuture<>();
+            AtomicBoolean begun = new AtomicBoolean();
+            run.failing = run.steps + failing;
+            run.quietly(() -> {
+                manager.acquireAsync(WAITING, false, result, lease -> lease, false, 0);
+                begun.set(true);
+            });
+            run.time.pass(Duration.ofSeconds(15));
+            reached = run.steps >= run.failing;
+            if (begun.get() && !result.isCompletedExceptionally()) {
+                run.quietly(result.join()::giveBack);
+            }
+            run.time.pass(Duration.ofSeconds(15));
+
+            assertNothingLeft(run, failing);
+        }
     }
 
     /** Returns actions whose execution ends with an error, but for that of a Watch. */
