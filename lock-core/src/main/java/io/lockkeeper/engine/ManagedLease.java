@@ -529,7 +529,12 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
 
     @Override
     public boolean lost(String reason) {
-        if (lost(State.OWED, State.LOST_AND_RELEASED, reason)) {
+        LockLostException known = loss;
+        if (known != null) {
+            // Told once more where an error came into that.
+            tellCallbacks(known);
+            return false;
+        } else if (lost(State.OWED, State.LOST_AND_RELEASED, reason)) {
             // Its owner has released it already, and listeners have not heard of that.
             ended(ReleaseResult.LOST);
             return true;
@@ -540,7 +545,6 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     /** Makes a loss of a lease that is in a given state, and tells it. */
     private boolean lost(State from, State to, String reason) {
         LockLostException lost = lossBecause(reason);
-        List<Consumer<LockLostException>> told;
         boolean received;
         synchronized (this) {
             if (state != from) {
@@ -548,19 +552,38 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
             }
             state = to;
             loss = lost;
-            told = callbacks;
-            callbacks = List.of();
             // A caller who receives the lease from now on tells the listeners of the loss.
             received = acquisition != 0;
         }
         if (from != to) {
             over();
         }
-        told.forEach(callback -> tell(callback, lost));
-        if (received) {
-            tellListeners(lost);
+        try {
+            tellCallbacks(lost);
+        } finally {
+            if (received) {
+                tellListeners(lost);
+            }
         }
         return true;
+    }
+
+    /** Tells all of a loss who are not told yet: one into whose telling an error comes is not. */
+    private void tellCallbacks(LockLostException lost) {
+        for (Consumer<LockLostException> next = takeCallback(); next != null; next = takeCallback()) {
+            try {
+                tell(next, lost);
+            } catch (Throwable error) {
+                synchronized (this) {
+                    callbacks.add(next);
+                }
+                throw error;
+            }
+        }
+    }
+
+    private synchronized @Nullable Consumer<LockLostException> takeCallback() {
+        return callbacks.isEmpty() ? null : callbacks.remove(0);
     }
 
     private void tell(Consumer<LockLostException> callback, LockLostException lost) {

@@ -447,6 +447,39 @@ class EngineErrorTest {
         }
     }
 
+    /** As where there is no memory for the task that calls one of them back. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 3})
+    void anErrorWhereALossIsToBeToldCostsNoCallback(int failing) {
+        AtomicInteger tasks = new AtomicInteger();
+        RecordingStore store = new RecordingStore();
+        ManualTime time = new ManualTime();
+        Events events = new Events();
+        Executor callbacks = task -> {
+            if (tasks.incrementAndGet() == failing) {
+                throw new InternalError("as the test wants it");
+            }
+            task.run();
+        };
+        LocalLockManager manager = EngineFixture.manager(
+                store,
+                events,
+                new EngineContext(
+                        time, Runnable::run, callbacks, Runnable::run, events, EngineContext::random, () -> {}));
+        PendingRequest caller = EngineFixture.begin(manager, REQUEST, new CompletableFuture<>());
+        last(store.acquires).answer(acquiredReply(100));
+        ManagedLease lease = caller.join();
+        lease.received(caller.number, caller.asked, caller.tries, caller.path);
+        List<String> told = new ArrayList<>();
+        List.of("one", "two", "three").forEach(name -> lease.onLost(lost -> told.add(name)));
+
+        manager.revoked(lease.hold().attempt());
+        time.pass(Duration.ofSeconds(1));
+
+        assertThat(told).containsExactlyInAnyOrder("one", "two", "three");
+        assertThat(events.lost).hasSize(1);
+    }
+
     /** Returns actions whose execution ends with an error, but for that of a Watch. */
     private static List<LockAction> failing(List<LockAction> actions) {
         return new AbstractList<>() {

@@ -43,7 +43,7 @@ class SimulationSabotageTest {
                 pending().waiters.add(waiter);
                 pending().waiters.addAll(others);"""),
         A_LOSS_IS_NOT_TOLD("LeaseRenewer", "ends.add(() -> lose.accept(hold, hold.endReason()));", ""),
-        A_LOSS_IS_TOLD_TWICE("ManagedLease", "if (state != from) {", "if (state == State.RELEASED) {"),
+        A_LOSS_IS_TOLD_TWICE("ManagedLease", "tell(next, lost);", "tell(next, lost); tell(next, lost);"),
         A_CALLBACK_RUNS_IN_THE_BACKGROUND(
                 "ManagedLease", "context().callbacks().execute(", "context().background().execute("),
         A_SUSPENSION_IS_NOT_SEEN(
