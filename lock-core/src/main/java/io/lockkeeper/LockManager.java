@@ -176,7 +176,8 @@ public interface LockManager extends AutoCloseable {
             shutdownWait = bounded(shutdownWait);
         }
 
-        private static Duration bounded(Duration time) {
+        /** Returns a time, or 100 years instead of a longer one. */
+        public static Duration bounded(Duration time) {
             return time.compareTo(DelegatingLease.FOREVER) > 0 ? DelegatingLease.FOREVER : time;
         }
 

@@ -34,7 +34,6 @@ public final class LeaseManager implements LockManager {
     private static final Logger log = LoggerFactory.getLogger(LockTemplate.class);
 
     private final LocalLockManager locks;
-    private final EngineContext context;
     private final Runnable addThread;
     private final Runnable stopThreads;
     private boolean closed;
@@ -43,7 +42,6 @@ public final class LeaseManager implements LockManager {
     LeaseManager(LocalLockManager locks, Runnable addThread, Runnable stopThreads) {
         this.locks = locks;
         this.addThread = addThread;
-        this.context = locks.context;
         this.stopThreads = stopThreads;
     }
 
@@ -176,7 +174,7 @@ public final class LeaseManager implements LockManager {
     private @Nullable ManagedLease awaited(PendingRequest asked) throws InterruptedException {
         // The tries of a caller with retries are ended by timers.
         long end = asked.blocking ? asked.endNanos : ClockReading.NEVER;
-        CallerThread.await(asked, end == ClockReading.NEVER ? Long.MAX_VALUE : end - context.nanoTime());
+        CallerThread.await(asked, end == ClockReading.NEVER ? Long.MAX_VALUE : end - locks.context.nanoTime());
         if (asked.isDone()) {
             return asked.join();
         }
@@ -212,9 +210,10 @@ public final class LeaseManager implements LockManager {
         } else {
             reason = new LockStoreException("Lock '" + String.join("', '", names) + "': " + why, cause);
         }
-        context.listener()
+        locks.context
+                .listener()
                 .onNotAcquired(new LockListener.NotAcquired(
-                        request.number, request.request, request.asked.until(context.now()), reason));
+                        request.number, request.request, request.asked.until(locks.context.now()), reason));
         return reason;
     }
 
@@ -231,7 +230,7 @@ public final class LeaseManager implements LockManager {
         PendingRequest asked = locks.asked(request, nested, result, waitedNanos);
         locks.begin(asked, 0);
         try {
-            Executor where = atOnce && asked.isDone() ? Runnable::run : context.completions();
+            Executor where = atOnce && asked.isDone() ? Runnable::run : locks.context.completions();
             locks.answers.await(
                     asked, (lease, failure) -> where.execute(() -> answer(asked, result, lease, failure, received)));
         } catch (Throwable error) {
@@ -274,8 +273,8 @@ public final class LeaseManager implements LockManager {
         try {
             if (result.isDone()) {
                 // The caller has given up; nothing failed.
-                Duration waited = asked.asked.until(context.now());
-                context.listener().onGivenUp(new LockListener.GivenUp(asked.number, asked.request, waited));
+                Duration waited = asked.asked.until(locks.context.now());
+                locks.context.listener().onGivenUp(new LockListener.GivenUp(asked.number, asked.request, waited));
             } else if (lease == null) {
                 result.completeExceptionally(refused(asked, failure));
             } else {
@@ -297,7 +296,7 @@ public final class LeaseManager implements LockManager {
 
     @Override
     public void execute(Runnable task) {
-        context.completions().execute(task);
+        locks.context.completions().execute(task);
     }
 
     @Override
@@ -309,7 +308,7 @@ public final class LeaseManager implements LockManager {
 
     @Override
     public long nanoTime() {
-        return context.nanoTime();
+        return locks.context.nanoTime();
     }
 
     @Override
@@ -324,7 +323,7 @@ public final class LeaseManager implements LockManager {
 
     @Override
     public LockListener listener() {
-        return context.listener();
+        return locks.context.listener();
     }
 
     @Override

@@ -16,6 +16,7 @@ import io.lockkeeper.store.StoredInstance;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -213,9 +214,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
 
     @Override
     public void retry(PendingRequest request) {
-        Duration delay = request.request.retryDelay() == null
-                ? Duration.ofMillis(100)
-                : AcquireSpec.bounded(request.request.retryDelay());
+        Duration delay = AcquireSpec.bounded(Objects.requireNonNull(request.request.retryDelay()));
         long nanos = delay.toNanos() / 2 + context.random().applyAsLong(0, delay.toNanos());
         Runnable again = () -> calls.untilDone(() -> retryNow(request));
         context.scheduler().schedule(() -> calls.run(context.background(), again), nanos);

@@ -8,6 +8,7 @@ import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockStatus;
 import io.lockkeeper.LockWait;
 import io.lockkeeper.store.ClaimMode;
+import io.lockkeeper.store.ClientIds;
 import io.lockkeeper.store.ForeignRecordException;
 import io.lockkeeper.store.GrantChannel;
 import io.lockkeeper.store.LockStore;
@@ -38,7 +39,6 @@ final class LockInspection implements LockInspector {
     private static final int MOST_NAMES = 100_000;
 
     private static final int AT_ONCE = 100;
-    private static final int CLIENT_ID_LENGTH = 12;
     private static final int REMEMBERED = 1_000;
 
     private final LockStore store;
@@ -151,7 +151,7 @@ final class LockInspection implements LockInspector {
     }
 
     private static String clientId(String attempt) {
-        return attempt.substring(0, Math.min(CLIENT_ID_LENGTH, attempt.length()));
+        return attempt.substring(0, Math.min(ClientIds.LENGTH, attempt.length()));
     }
 
     private LockInstance orUnknown(String attempt) {

@@ -3,6 +3,7 @@ package io.lockkeeper.memory;
 
 import io.lockkeeper.store.AcquireCommand;
 import io.lockkeeper.store.AcquireReply;
+import io.lockkeeper.store.ClientIds;
 import io.lockkeeper.store.GrantChannel;
 import io.lockkeeper.store.HandOverCommand;
 import io.lockkeeper.store.HandOverReply;
@@ -42,7 +43,6 @@ import org.slf4j.LoggerFactory;
 public class MemoryLockStore implements LockStore {
 
     private static final Logger log = LoggerFactory.getLogger(MemoryLockStore.class);
-    private static final int CLIENT_ID_LENGTH = 12;
 
     private final Heap heap;
     private volatile @Nullable Client client;
@@ -91,7 +91,7 @@ public class MemoryLockStore implements LockStore {
         }
 
         void send(String attempt, Consumer<StoreListener> message) {
-            Client client = clients.get(attempt.substring(0, CLIENT_ID_LENGTH));
+            Client client = clients.get(attempt.substring(0, ClientIds.LENGTH));
             if (client != null) {
                 messages.add(() -> message.accept(client.listener));
             }

@@ -7,8 +7,10 @@ import java.security.SecureRandom;
 public final class ClientIds {
 
     private static final String ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-    private static final int LENGTH = 12;
     private static final SecureRandom RANDOM = new SecureRandom();
+
+    /** How long each id is. */
+    public static final int LENGTH = 12;
 
     private ClientIds() {}
 
