@@ -340,6 +340,10 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     void downgraded() {
         LockRequest before;
         synchronized (this) {
+            if (state != State.HELD) {
+                // Listeners hear of the end.
+                return;
+            }
             before = request;
             request = before.withMode(LockMode.READ);
         }

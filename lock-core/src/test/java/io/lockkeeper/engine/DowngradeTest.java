@@ -448,4 +448,23 @@ class DowngradeTest {
         assertThat(lease.verify()).isTrue();
         assertThat(lease.isHeld()).isTrue();
     }
+
+    /** Listeners count what is held, in each mode. */
+    @Test
+    void aDowngradeIsNotToldAfterTheEndThatCameIntoIt() {
+        List<LockListener.Downgraded> heard = new ArrayList<>();
+        fixture.events.uponDowngrade = heard::add;
+        ManagedLease lease = fixture.holds(100);
+        fixture.begin(REQUEST);
+        store.uponAcquire = sent -> lease.closeAsync();
+        store.uponRelease = sent -> sent.answer(ReleaseReply.RELEASED);
+
+        lease.downgrade();
+        last(store.handOvers).answer(taken());
+
+        assertThat(heard).isEmpty();
+        assertThat(fixture.events.released)
+                .singleElement()
+                .satisfies(event -> assertThat(event.request().mode()).isEqualTo(LockMode.EXCLUSIVE));
+    }
 }
