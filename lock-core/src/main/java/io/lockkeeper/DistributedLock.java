@@ -74,7 +74,7 @@ public interface DistributedLock extends Lock {
 
     /**
      * Returns whether a thread of this instance holds the lock, of several names all of them, without asking the store;
-     * false once its lease was lost.
+     * false once its lease was lost. What only the surrounding work of a thread holds on, it does not hold itself.
      */
     boolean isHeldByThread(Thread thread);
 
