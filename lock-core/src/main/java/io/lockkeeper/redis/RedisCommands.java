@@ -450,8 +450,13 @@ final class RedisCommands implements AutoCloseable {
     }
 
     private Object losses(RedisConnection connection) {
-        return clients.factory() instanceof JedisConnectionFactory
-                ? JedisConnections.losses(connection)
-                : scripts.losses(connection);
+        try {
+            return clients.factory() instanceof JedisConnectionFactory
+                    ? JedisConnections.losses(connection)
+                    : scripts.losses(connection);
+        } catch (RuntimeException unknown) {
+            // As where there was one; the command says what is wrong.
+            return new Object();
+        }
     }
 }

@@ -91,14 +91,14 @@ public final class ReplicatedCommands implements ScriptRunner {
         return command.result;
     }
 
-    /** Over the connection to each master; to that of any key, where none is known yet. */
+    /** Over the connection to each master; to that of any key, where none is known yet. Does not wait for any. */
     @Override
     public CompletableFuture<?> keepAlive() {
         CompletableFuture<?> known = servers.isEmpty()
                 ? masterOf.apply(new byte[0]).thenAccept(this::server)
                 : CompletableFuture.completedFuture(null);
-        return known.thenCompose(masters -> CompletableFuture.allOf(
-                servers.values().stream().map(Master::keepAlive).toArray(CompletableFuture<?>[]::new)));
+        known.thenRun(() -> servers.values().forEach(Master::keepAlive));
+        return CompletableFuture.completedFuture(null);
     }
 
     private Master server(String name) {
@@ -175,17 +175,18 @@ public final class ReplicatedCommands implements ScriptRunner {
             }
         }
 
-        CompletableFuture<?> keepAlive() {
-            return CompletableFuture.runAsync(
-                    () -> {
-                        try {
-                            connection.connect();
-                            connection.exchange(List.<byte[][]>of(bytes("TIME")));
-                        } catch (RuntimeException failure) {
-                            leave();
-                        }
-                    },
-                    thread);
+        void keepAlive() {
+            thread.execute(() -> {
+                try {
+                    // One that was made after the end would stay.
+                    if (!closed) {
+                        connection.connect();
+                        connection.exchange(List.<byte[][]>of(bytes("TIME")));
+                    }
+                } catch (RuntimeException failure) {
+                    leave();
+                }
+            });
         }
 
         private void work() {
