@@ -178,12 +178,13 @@ final class ActionExecutor {
     }
 
     private void timeHasCome(LocalLock lock) {
+        // Made here: where there is no memory for it, the timer comes again.
+        Event due = (known, now) -> {
+            known.timer(null);
+            return known.due(now, calls.heard());
+        };
         // Not on the timer's thread: to tell many callers, whose times are up together, would keep it from the others.
-        context.background()
-                .execute(() -> on(lock, (known, now) -> {
-                    known.timer(null);
-                    return known.due(now, calls.heard());
-                }));
+        context.background().execute(() -> on(lock, due));
     }
 
     void timeOut(PendingRequest waiter) {
@@ -212,8 +213,7 @@ final class ActionExecutor {
         }
         long keep = hold.leases().stream()
                 .mapToLong(StoreHold.Holder::keepMillis)
-                .max()
-                .orElse(0);
+                .reduce(hold.keepMillis(context.now()), Math::max);
         List<LockAction> actions = decide(lock, (known, now) -> known.lost(hold, reason, now));
         if (actions == null) {
             return;

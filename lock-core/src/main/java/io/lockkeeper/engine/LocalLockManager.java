@@ -312,7 +312,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
                 if (request.isWithdrawn() || request.abandoned) {
                     context.background().execute(() -> withdraw(request));
                 } else if (request.isDue(now)) {
-                    context.background().execute(() -> executor.timeOut(request));
+                    context.background().execute(() -> timeOut(request));
                 }
                 executor.setTimer(lock);
                 executor.endIfBroken(lock);
@@ -333,6 +333,13 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
             if (left > 0 || registry.owedReleases.any) {
                 armLookAfterAnError();
             }
+        }
+    }
+
+    /** Another thread may have given it a moment more meanwhile. */
+    private void timeOut(PendingRequest request) {
+        if (request.isDue(context.now())) {
+            executor.timeOut(request);
         }
     }
 

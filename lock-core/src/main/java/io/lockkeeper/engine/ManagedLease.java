@@ -407,7 +407,12 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
             return context()
                     .scheduler()
                     .atMost(releaseNanos(), answer)
-                    .thenApply(waited -> ended(answer.getNow(ReleaseResult.UNKNOWN)))
+                    .thenCompose(waited -> answer.isDone()
+                            ? CompletableFuture.completedFuture(ended(answer.join()))
+                            // The wait was ended by the timer, whose thread is for no listener.
+                            : CompletableFuture.supplyAsync(
+                                    () -> ended(answer.getNow(ReleaseResult.UNKNOWN)),
+                                    context().background()))
                     .whenComplete((ended, never) -> report(ended));
         } catch (Throwable error) {
             oweRelease();
