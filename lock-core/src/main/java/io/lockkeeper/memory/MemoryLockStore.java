@@ -264,7 +264,7 @@ public class MemoryLockStore implements LockStore {
             reply = command.apply(locks);
             heap.tidy(names);
             // And some others in their turn: a lock that ended by itself may be asked for by no one again.
-            heap.tidy(heap.locks.keySet().stream().limit(2).toList());
+            heap.tidy(heap.locks.keySet().stream().limit(names.size() + 1).toList());
             due = List.copyOf(heap.messages);
             heap.messages.clear();
         }
