@@ -715,14 +715,15 @@ public final class DistributedLockedValidator
 
         @Override
         public void setBeanFactory(BeanFactory factory) {
-            beans = (ConfigurableListableBeanFactory) factory;
-            ProxyCheck proxies = new ProxyCheck(beans);
-            beans.addBeanPostProcessor(new BeanPostProcessor() {
+            ConfigurableListableBeanFactory own = (ConfigurableListableBeanFactory) factory;
+            beans = own;
+            ProxyCheck proxies = new ProxyCheck(own);
+            own.addBeanPostProcessor(new BeanPostProcessor() {
                 private volatile boolean isOver;
 
                 @Override
                 public Object postProcessAfterInitialization(Object bean, String name) {
-                    isOver = isOver || proxies.isProxying();
+                    isOver = isOver || own.isConfigurationFrozen() || proxies.isProxying();
                     if (!isOver) {
                         early.put(name, bean.getClass());
                     }
