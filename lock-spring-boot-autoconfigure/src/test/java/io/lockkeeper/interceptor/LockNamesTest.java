@@ -347,6 +347,7 @@ class LockNamesTest {
         assertThat(fixture.names(shop, "text", value)).containsExactly(value.toString());
     }
 
+    @SuppressWarnings("JavaUtilDate") // It is what callers may have.
     static Stream<Object> dates() {
         return Stream.of(new Date(0), new Timestamp(0), new GregorianCalendar(), List.of(new Date(0)));
     }

@@ -962,6 +962,7 @@ class TransactionGuardTest {
         }
     }
 
+    @SuppressWarnings("ArrayRecordComponent")
     record InArrayField(PlatformTransactionManager[] managers) implements Routing {
         @Override
         public PlatformTransactionManager manager() {
@@ -970,6 +971,7 @@ class TransactionGuardTest {
     }
 
     /** An array that is inside of itself. */
+    @SuppressWarnings("ArrayRecordComponent")
     record InRing(Object[] ring) implements Routing {
         @Override
         public PlatformTransactionManager manager() {
@@ -1098,7 +1100,7 @@ class TransactionGuardTest {
     }
 
     /** Nothing can see the manager that it passes transactions on to. */
-    record Hidden(TransactionOperation getting, Committing committing, Committing rollingBack)
+    record Hidden(TransactionOperation getting, Ending committing, Ending rollingBack)
             implements PlatformTransactionManager {
 
         static Hidden of(DataSource dataSource) {
@@ -1125,7 +1127,7 @@ class TransactionGuardTest {
             TransactionStatus apply(TransactionDefinition definition);
         }
 
-        interface Committing {
+        interface Ending {
             void apply(TransactionStatus status);
         }
     }
