@@ -213,8 +213,8 @@ final class RedisSession {
     }
 
     /**
-     * Returns whether a command was refused for its time, and not because others had the lock since it was sent: it took
-     * too long, or the estimate of the server's clock was far behind when it was sent.
+     * Returns whether a command was refused for its time, and not because others had the lock since it was sent: it
+     * took too long, or the estimate of the server's clock was far behind then.
      */
     private boolean isTooEarly(ScriptReply reply) {
         long timeout = traits.commandTimeout().toMillis();

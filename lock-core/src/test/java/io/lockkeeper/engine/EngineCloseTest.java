@@ -27,7 +27,7 @@ class EngineCloseTest {
 
     private static final Set<Thread.State> WAITING = Set.of(Thread.State.WAITING, Thread.State.TIMED_WAITING);
 
-    /** An error whose stack is so deep takes a millisecond: in one of so many frames of a deep call something is tried. */
+    /** An error of so deep a stack takes a millisecond: something is tried in one of so many frames only. */
     private static final int TRIED_FRAMES = 5;
 
     private static final LockRequest HELD_BY_OTHERS = LockRequest.of("orders").withWaitTime(Duration.ofMinutes(1));

@@ -172,7 +172,7 @@ public final class DistributedLockedValidator
         }
     }
 
-    /** Adds what is no singleton, as a prototype that a post-processor needs: the check of definitions sees only those. */
+    /** Adds what is no singleton, such as a prototype for a post-processor: others see singletons only. */
     private void addEarly() {
         early.forEach((name, type) -> {
             if (!beans.containsSingleton(name) && isToBeProxied(type) && !SpringProxy.class.isAssignableFrom(type)) {
