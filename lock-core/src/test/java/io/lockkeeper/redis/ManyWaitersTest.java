@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
 import java.util.function.IntFunction;
+import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -40,6 +41,9 @@ class ManyWaitersTest {
     private static final int REPETITIONS = 40;
     private static final int PASSED = 32;
     private static final int GRANTED = 64;
+    /** Of so many places, marks of clients counted among them, a status tells who waits. */
+    private static final int LOOKED_AT = 600;
+
     private static final long LONG = 600_000;
     private static final int MOST_AGAIN = 4;
     private static final int MOST_RUNS = 40;
@@ -72,35 +76,37 @@ class ManyWaitersTest {
 
     @Test
     void nothingCostsMoreWithManyWaitersThanWithTen() {
-        Map<String, Long> few = costs(FEW);
         for (int waiters : List.of(100, 250, 600, MANY)) {
-            Map<String, Long> many = costs(waiters);
-            // What shares the processor adds to some measurements, and what grows with the waiters to all.
-            for (int again = 0; again < MOST_AGAIN && grows(few, many); again++) {
-                costs(waiters).forEach((what, micros) -> many.merge(what, micros, Math::min));
-            }
-            many.forEach((what, micros) -> {
-                long least = Objects.requireNonNull(few.get(what));
-                if (what.equals("status")) {
-                    assertThat(micros).as("%s with %d waiters", what, waiters).isLessThan(2_000);
-                } else {
-                    assertThat(micros)
-                            .as("%s with %d waiters, %d us with ten", what, waiters, least)
-                            .isLessThanOrEqualTo(most(least))
-                            .isLessThan(1_000);
-                }
-            });
+            costsNoMore(() -> costs(waiters), () -> costs(FEW), waiters + " waiters");
         }
     }
 
-    private static boolean grows(Map<String, Long> few, Map<String, Long> many) {
-        return many.entrySet().stream()
-                .anyMatch(cost -> !cost.getKey().equals("status")
-                        && cost.getValue() > most(Objects.requireNonNull(few.get(cost.getKey()))));
+    /**
+     * Compares what was measured side by side, as often as something seems to cost more: what shares the processor slows
+     * one of the two for seconds, and what really costs more does so every time.
+     */
+    private static void costsNoMore(
+            Supplier<Map<String, Long>> measured, Supplier<Map<String, Long>> plain, String what) {
+        Map<String, String> dearer = Map.of();
+        for (int again = 0; again <= MOST_AGAIN && (again == 0 || !dearer.isEmpty()); again++) {
+            Map<String, Long> least = plain.get();
+            Map<String, String> now = new TreeMap<>();
+            measured.get().forEach((command, micros) -> {
+                long most = command.equals("status") ? 2_000 : most(Objects.requireNonNull(least.get(command)));
+                if (micros > most) {
+                    now.put(command, micros + " us, at most " + most);
+                }
+            });
+            if (again > 0) {
+                now.keySet().retainAll(dearer.keySet());
+            }
+            dearer = now;
+        }
+        assertThat(dearer).as(what).isEmpty();
     }
 
     private static long most(long least) {
-        return (long) (least * MOST_GROWTH) + GRAIN;
+        return Math.min(1_000, (long) (least * MOST_GROWTH) + GRAIN);
     }
 
     /** Returns the least time of each command, us. */
@@ -146,19 +152,19 @@ class ManyWaitersTest {
     @Test
     void aStatusFindsWaitersBehindThoseWhoGaveUp() {
         acquire(HOLDER, "X", 0, LONG);
-        waiting(1_199, "F", LONG, LONG, waiter -> attempt(waiter, 1));
-        for (int leaver = 1; leaver < 1_198; leaver++) {
+        waiting(LOOKED_AT - 1, "F", LONG, LONG, waiter -> attempt(waiter, 1));
+        for (int leaver = 1; leaver < LOOKED_AT - 2; leaver++) {
             run(SCRIPTS.release(), leaving(attempt(leaver, 1)));
         }
         assertThat(leastOfAStatus()).isLessThan(2_000);
-        assertThat(connectionReply.get(6)).isEqualTo(attempt(0, 1) + attempt(1_198, 1));
+        assertThat(connectionReply.get(6)).isEqualTo(attempt(0, 1) + attempt(LOOKED_AT - 2, 1));
         assertThat(connectionReply.get(7)).isEqualTo("2");
     }
 
     @Test
     void aStatusFindsTheWaiterBehindAClientThatIsGone() {
         acquire(HOLDER, "X", 0, LONG);
-        waiting(1_199, "F", LONG, 1, waiter -> attempt(0, waiter));
+        waiting(LOOKED_AT - 1, "F", LONG, 1, waiter -> attempt(0, waiter));
         acquire(attempt(1, 0), "F", LONG, LONG);
         run(SCRIPTS.release(), leaving(HOLDER));
         letTimePass();
@@ -183,7 +189,7 @@ class ManyWaitersTest {
 
     @Test
     void aStatusReadsTheMarksOfManyClientsTogether() {
-        waitersOfClientsThatAreGone(300);
+        waitersOfClientsThatAreGone(LOOKED_AT / 2 - 50);
         load(SCRIPTS.inspect());
         connection.command("CONFIG", "RESETSTAT");
 
@@ -197,12 +203,12 @@ class ManyWaitersTest {
     }
 
     @Test
-    void theMarksOfMoreThanAThousandClientsMakeAStatusNoLonger() {
-        waitersOfClientsThatAreGone(1_150);
+    void theMarksOfManyClientsMakeAStatusNoLonger() {
+        waitersOfClientsThatAreGone(LOOKED_AT - 50);
         assertThat(leastOfAStatus()).isLessThan(2_000);
-        assertThat(connectionReply.get(7)).as("all, also those not looked at").isEqualTo("1152");
+        assertThat(connectionReply.get(7)).as("all, also those not looked at").isEqualTo("" + (LOOKED_AT - 50 + 2));
         String statistics = String.valueOf(connection.command("INFO", "commandstats"));
-        assertThat(statistics).as("three pages of places, and their marks").contains("cmdstat_hmget:calls=7,");
+        assertThat(statistics).as("two pages of places, and their marks").contains("cmdstat_hmget:calls=5,");
     }
 
     @Test
@@ -487,17 +493,7 @@ class ManyWaitersTest {
 
     @Test
     void theMarkOfOneClientMakesThoseOfOthersNoDearer() {
-        Map<String, Long> without = costsWithAMark(false);
-        for (int again = 0; again <= MOST_AGAIN; again++) {
-            costsWithAMark(false).forEach((what, micros) -> without.merge(what, micros, Math::min));
-        }
-        Map<String, Long> marked = costsWithAMark(true);
-        for (int again = 0; again < MOST_AGAIN && grows(without, marked); again++) {
-            costsWithAMark(true).forEach((what, micros) -> marked.merge(what, micros, Math::min));
-        }
-        marked.forEach((what, micros) -> assertThat(micros)
-                .as("%s, %s without a mark", what, without.get(what))
-                .isLessThanOrEqualTo(most(Objects.requireNonNull(without.get(what)))));
+        costsNoMore(() -> costsWithAMark(true), () -> costsWithAMark(false), "with a mark");
     }
 
     private Map<String, Long> costsWithAMark(boolean marked) {
