@@ -21,7 +21,7 @@ import org.junit.jupiter.api.TestFactory;
  */
 class AmbiguityTest {
 
-    private static final int AT_A_TIME = 16;
+    private static final int AT_A_TIME = 24;
     private static RedisServer server;
     private static ExecutorService threads;
 

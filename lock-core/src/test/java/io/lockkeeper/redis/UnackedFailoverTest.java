@@ -24,7 +24,7 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
 @Timeout(60)
 class UnackedFailoverTest {
 
-    private static final Duration LEASE = Duration.ofSeconds(9);
+    private static final Duration LEASE = Duration.ofSeconds(15);
 
     private static LockTemplate template(RedisConnectionFactory connections, String acks) {
         RedisLockStore.Options options =
