@@ -28,7 +28,9 @@ class RedisAdviceTest {
 
     private final ApplicationContextRunner application = new ApplicationContextRunner()
             .withConfiguration(AutoConfigurations.of(
-                    LockkeeperAutoConfigurationTest.redisAutoConfiguration(), LockkeeperAutoConfiguration.class));
+                    LockkeeperAutoConfigurationTest.redisAutoConfiguration(), LockkeeperAutoConfiguration.class))
+            // A busy machine takes long to connect for the first time, and a port without a server refuses at once.
+            .withPropertyValues("lockkeeper.redis.command-timeout=9s", "spring.data.redis.timeout=9s");
 
     @ParameterizedTest
     @CsvSource(
