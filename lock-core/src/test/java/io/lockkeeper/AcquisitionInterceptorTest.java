@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.lockkeeper.memory.DelegatingStore;
+import io.lockkeeper.contract.DelegatingStore;
 import io.lockkeeper.memory.MemoryLockStore;
 import io.lockkeeper.store.RenewCommand;
 import java.time.Duration;

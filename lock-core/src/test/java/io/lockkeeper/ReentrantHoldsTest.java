@@ -7,8 +7,8 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import io.lockkeeper.contract.DelegatingStore;
 import io.lockkeeper.engine.LeaseManager;
-import io.lockkeeper.memory.DelegatingStore;
 import io.lockkeeper.memory.MemoryLockStore;
 import io.lockkeeper.store.LockStore;
 import io.lockkeeper.store.RenewCommand;

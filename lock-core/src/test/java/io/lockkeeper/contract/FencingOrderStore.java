@@ -9,36 +9,31 @@ import io.lockkeeper.store.HandOverReply;
 import io.lockkeeper.store.LockStore;
 import io.lockkeeper.store.ReleaseCommand;
 import io.lockkeeper.store.ReleaseReply;
-import io.lockkeeper.store.RenewCommand;
 import io.lockkeeper.store.StoreListener;
 import io.lockkeeper.store.StoreTraits;
 import io.lockkeeper.store.StoredInstance;
-import io.lockkeeper.store.StoredLock;
 import java.time.Duration;
-import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 /** A store that notes who holds which token before anybody else hears of it. */
-final class FencingOrderStore implements LockStore {
+final class FencingOrderStore extends DelegatingStore {
 
-    private final LockStore store;
     private final FencingOrder order;
 
     FencingOrderStore(LockStore store, FencingOrder order) {
-        this.store = store;
+        super(store);
         this.order = order;
     }
 
     @Override
     public StoreTraits open(StoredInstance instance, Duration leaseTime, StoreListener listener) {
-        return store.open(instance, leaseTime, new Listener(listener));
+        return super.open(instance, leaseTime, new Listener(listener));
     }
 
     @Override
     public CompletableFuture<AcquireReply> acquire(AcquireCommand command) {
         order.asked(command);
-        return store.acquire(command).thenApply(reply -> {
+        return super.acquire(command).thenApply(reply -> {
             note(command, reply);
             return reply;
         });
@@ -49,7 +44,7 @@ final class FencingOrderStore implements LockStore {
         AcquireCommand next = command.next();
         order.asked(next);
         order.ended(new ReleaseCommand(next.names(), command.attempt(), command.lastToken(), 0));
-        return store.handOver(command).thenApply(reply -> {
+        return super.handOver(command).thenApply(reply -> {
             note(next, reply.next());
             return reply;
         });
@@ -64,37 +59,7 @@ final class FencingOrderStore implements LockStore {
     @Override
     public CompletableFuture<ReleaseReply> release(ReleaseCommand command) {
         order.ended(command);
-        return store.release(command);
-    }
-
-    @Override
-    public List<CompletableFuture<Boolean>> renew(List<RenewCommand> commands) {
-        return store.renew(commands);
-    }
-
-    @Override
-    public CompletableFuture<Optional<StoredLock>> inspect(String name) {
-        return store.inspect(name);
-    }
-
-    @Override
-    public CompletableFuture<List<String>> find(String pattern, int limit) {
-        return store.find(pattern, limit);
-    }
-
-    @Override
-    public CompletableFuture<List<StoredInstance>> instances(List<String> clientIds) {
-        return store.instances(clientIds);
-    }
-
-    @Override
-    public CompletableFuture<Boolean> revoke(String name) {
-        return store.revoke(name);
-    }
-
-    @Override
-    public void close() {
-        store.close();
+        return super.release(command);
     }
 
     /** Notes grants before the engine hears of them. */

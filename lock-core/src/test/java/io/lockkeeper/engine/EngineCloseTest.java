@@ -10,7 +10,7 @@ import io.lockkeeper.LockListener;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockStoreException;
 import io.lockkeeper.LockTemplate;
-import io.lockkeeper.memory.DelegatingStore;
+import io.lockkeeper.contract.DelegatingStore;
 import io.lockkeeper.memory.MemoryLockStore;
 import java.time.Duration;
 import java.util.HashSet;

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.lockkeeper.LockLease;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockTemplate;
+import io.lockkeeper.contract.DelegatingStore;
 import io.lockkeeper.store.RenewCommand;
 import java.time.Duration;
 import java.util.List;
@@ -31,7 +32,7 @@ class CancelledExtensionTest {
                 public List<CompletableFuture<Boolean>> renew(List<RenewCommand> commands) {
                     return commands.stream()
                             .map(command -> CompletableFuture.supplyAsync(
-                                    () -> inner.renew(List.of(command)).get(0).join(), threads))
+                                    () -> super.renew(List.of(command)).get(0).join(), threads))
                             .toList();
                 }
             })

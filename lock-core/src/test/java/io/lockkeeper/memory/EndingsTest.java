@@ -11,6 +11,7 @@ import io.lockkeeper.LockListener;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.ReleaseResult;
+import io.lockkeeper.contract.DelegatingStore;
 import io.lockkeeper.contract.RecordingListener;
 import io.lockkeeper.store.HandOverCommand;
 import io.lockkeeper.store.HandOverReply;

@@ -11,6 +11,7 @@ import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockStoreException;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.ReleaseResult;
+import io.lockkeeper.contract.DelegatingStore;
 import io.lockkeeper.store.HandOverCommand;
 import io.lockkeeper.store.HandOverReply;
 import io.lockkeeper.store.LockStore;
@@ -119,12 +120,12 @@ class HardCasesTest {
         DistributedReadWriteLock lock = one.readWriteLock("stock");
         lock.writeLock().lock();
         lock.readLock().lock();
-        flaky.down = true;
+        flaky.cutOff(true);
         lock.writeLock().unlock();
         lock.readLock().unlock();
         Awaitility.await().pollDelay(Duration.ofSeconds(1)).until(() -> two.lock("stock")
                 .isLocked());
-        flaky.down = false;
+        flaky.cutOff(false);
 
         Optional<LockLease> writer =
                 two.tryAcquire(LockRequest.of("stock").withMode(LockMode.WRITE).withWaitTime(Duration.ofSeconds(8)));
@@ -139,11 +140,11 @@ class HardCasesTest {
         LockTemplate one = instance(flaky, Duration.ofSeconds(30));
         LockTemplate two = instance(first.peer(), Duration.ofSeconds(30));
         LockLease held = one.acquire(LockRequest.of("stock").withMode(LockMode.WRITE));
-        flaky.down = true;
+        flaky.cutOff(true);
         assertThat(held.release()).isEqualTo(ReleaseResult.UNKNOWN);
         Awaitility.await().pollDelay(Duration.ofSeconds(1)).until(() -> two.lock("stock")
                 .isLocked());
-        flaky.down = false;
+        flaky.cutOff(false);
         assertThat(two.tryAcquire(
                         LockRequest.of("stock").withMode(LockMode.WRITE).withWaitTime(Duration.ofSeconds(8))))
                 .isPresent();
@@ -159,9 +160,9 @@ class HardCasesTest {
         lock.writeLock().lock();
         LockRequest read = LockRequest.of("stock").withMode(LockMode.READ);
         one.execute(read, level -> {
-            flaky.down = true;
+            flaky.cutOff(true);
             lock.writeLock().unlock();
-            flaky.down = false;
+            flaky.cutOff(false);
             assertThat(level.isHeld()).isTrue();
             results.add(level.release());
             return null;

@@ -7,6 +7,7 @@ import io.lockkeeper.LockMode;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.ReleaseResult;
+import io.lockkeeper.contract.DelegatingStore;
 import io.lockkeeper.store.AcquireCommand;
 import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.StoreListener;

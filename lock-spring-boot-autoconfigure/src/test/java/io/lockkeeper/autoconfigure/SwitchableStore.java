@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.autoconfigure;
 
+import io.lockkeeper.contract.DelegatingStore;
 import io.lockkeeper.memory.MemoryLockStore;
 import io.lockkeeper.store.AcquireCommand;
 import io.lockkeeper.store.AcquireReply;
 import io.lockkeeper.store.Grant;
 import io.lockkeeper.store.GrantChannel;
-import io.lockkeeper.store.HandOverCommand;
-import io.lockkeeper.store.HandOverReply;
-import io.lockkeeper.store.LockStore;
 import io.lockkeeper.store.ReleaseCommand;
 import io.lockkeeper.store.ReleaseReply;
 import io.lockkeeper.store.RenewCommand;
-import io.lockkeeper.store.StoreException;
 import io.lockkeeper.store.StoreListener;
 import io.lockkeeper.store.StoreTraits;
 import io.lockkeeper.store.StoredInstance;
@@ -26,7 +23,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 
 /** A store in memory of which parts can be switched off. */
-public class SwitchableStore implements LockStore {
+public class SwitchableStore extends DelegatingStore {
 
     /** What can fail. */
     public enum Part {
@@ -40,11 +37,10 @@ public class SwitchableStore implements LockStore {
         BROKEN_LOOKS
     }
 
-    private final MemoryLockStore store;
     private final Set<Part> off = ConcurrentHashMap.newKeySet();
 
     public SwitchableStore(MemoryLockStore store) {
-        this.store = store;
+        super(store);
     }
 
     public void switchOff(Part part) {
@@ -57,31 +53,26 @@ public class SwitchableStore implements LockStore {
 
     @Override
     public StoreTraits open(StoredInstance instance, Duration leaseTime, StoreListener listener) {
-        return store.open(instance, leaseTime, new DeafListener(listener));
+        return super.open(instance, leaseTime, new DeafListener(listener));
     }
 
     @Override
     public CompletableFuture<AcquireReply> acquire(AcquireCommand command) {
-        return unless(Part.QUESTIONS, () -> store.acquire(command));
-    }
-
-    @Override
-    public CompletableFuture<HandOverReply> handOver(HandOverCommand command) {
-        return store.handOver(command);
+        return unless(Part.QUESTIONS, () -> super.acquire(command));
     }
 
     @Override
     public CompletableFuture<ReleaseReply> release(ReleaseCommand command) {
-        return unless(Part.RELEASES, () -> store.release(command));
+        return unless(Part.RELEASES, () -> super.release(command));
     }
 
     @Override
     public List<CompletableFuture<Boolean>> renew(List<RenewCommand> commands) {
         return off.contains(Part.RENEWALS)
                 ? commands.stream()
-                        .map(command -> SwitchableStore.<Boolean>failure())
+                        .map(command -> DelegatingStore.<Boolean>silent())
                         .toList()
-                : store.renew(commands);
+                : super.renew(commands);
     }
 
     @Override
@@ -89,40 +80,16 @@ public class SwitchableStore implements LockStore {
         if (off.contains(Part.BROKEN_LOOKS)) {
             throw new UnsupportedOperationException();
         }
-        return unless(Part.LOOKS, () -> store.inspect(name));
-    }
-
-    @Override
-    public CompletableFuture<List<String>> find(String pattern, int limit) {
-        return store.find(pattern, limit);
-    }
-
-    @Override
-    public CompletableFuture<List<StoredInstance>> instances(List<String> clientIds) {
-        return store.instances(clientIds);
-    }
-
-    @Override
-    public CompletableFuture<Boolean> revoke(String name) {
-        return store.revoke(name);
+        return unless(Part.LOOKS, () -> super.inspect(name));
     }
 
     @Override
     public GrantChannel grantChannel() {
-        return off.contains(Part.GRANTS) ? new GrantChannel(true, null) : store.grantChannel();
-    }
-
-    @Override
-    public void close() {
-        store.close();
+        return off.contains(Part.GRANTS) ? new GrantChannel(true, null) : super.grantChannel();
     }
 
     private <T> CompletableFuture<T> unless(Part part, Supplier<CompletableFuture<T>> command) {
-        return off.contains(part) ? failure() : command.get();
-    }
-
-    private static <T> CompletableFuture<T> failure() {
-        return CompletableFuture.failedFuture(new StoreException("switched off", null));
+        return off.contains(part) ? silent() : command.get();
     }
 
     private final class DeafListener implements StoreListener {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-package io.lockkeeper.memory;
+package io.lockkeeper.contract;
 
 import io.lockkeeper.store.AcquireCommand;
 import io.lockkeeper.store.AcquireReply;
+import io.lockkeeper.store.GrantChannel;
 import io.lockkeeper.store.HandOverCommand;
 import io.lockkeeper.store.HandOverReply;
 import io.lockkeeper.store.LockStore;
@@ -19,18 +20,24 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
-/** A store in memory that can be cut off. */
+/** A store in front of another one, which can be cut off. */
 public class DelegatingStore implements LockStore {
 
-    final MemoryLockStore inner;
-    volatile boolean down;
+    private final LockStore inner;
+    private volatile boolean down;
 
     /** Passes everything on. */
-    public DelegatingStore(MemoryLockStore inner) {
+    public DelegatingStore(LockStore inner) {
         this.inner = inner;
     }
 
-    static <T> CompletableFuture<T> silent() {
+    /** Lets each later command fail, or none. */
+    public void cutOff(boolean isDown) {
+        down = isDown;
+    }
+
+    /** Returns the answer of a store that cannot be reached. */
+    public static <T> CompletableFuture<T> silent() {
         return CompletableFuture.failedFuture(new StoreException("no answer", null));
     }
 
@@ -79,6 +86,11 @@ public class DelegatingStore implements LockStore {
     @Override
     public CompletableFuture<Boolean> revoke(String name) {
         return inner.revoke(name);
+    }
+
+    @Override
+    public GrantChannel grantChannel() {
+        return inner.grantChannel();
     }
 
     @Override
