@@ -104,7 +104,7 @@ class LockHealthTest {
         runner.run(context -> {
             store.switchOff(Part.LOOKS);
             assertThat(health(context).status()).isEqualTo("DOWN");
-            assertThat(health(context).details().get("store").toString()).contains("switched off");
+            assertThat(health(context).details().get("store").toString()).contains("no answer");
         });
     }
 
