@@ -11,6 +11,7 @@ import io.lockkeeper.store.StoreException;
 import io.lockkeeper.testing.Connections;
 import io.lockkeeper.testing.RedisCluster;
 import io.lockkeeper.testing.RedisServer;
+import java.lang.reflect.Proxy;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -25,11 +26,15 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.springframework.data.redis.connection.RedisConnection;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
+import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
 
 /** Reading and searching, on one server and in a cluster. */
 @Timeout(30)
@@ -194,5 +199,35 @@ class RedisCommandsTest {
             CompletableFuture<?> refused = open.eval(script, List.of(bytes("a"), bytes("b")), List.of(), 0);
             assertThatThrownBy(() -> get(refused)).hasCauseInstanceOf(StoreException.class);
         }
+    }
+
+    /** As where the application stops its factory meanwhile. */
+    @Test
+    void aReplyCountsWhereTheClientDoesNotTellOfItsConnections() {
+        JedisConnectionFactory factory =
+                new JedisConnectionFactory(new RedisStandaloneConfiguration("127.0.0.1", server.port())) {
+                    @Override
+                    public RedisConnection getConnection() {
+                        RedisConnection real = super.getConnection();
+                        return (RedisConnection) Proxy.newProxyInstance(
+                                getClass().getClassLoader(),
+                                new Class<?>[] {RedisConnection.class},
+                                (proxy, method, arguments) -> {
+                                    if (method.getName().equals("getNativeConnection")) {
+                                        throw new IllegalStateException("stopped");
+                                    }
+                                    return method.invoke(real, arguments);
+                                });
+                    }
+                };
+        factory.afterPropertiesSet();
+        factory.start();
+        connections = factory;
+        RedisCommands commands = new RedisCommands(factory, COMMAND_TIMEOUT, timer, Acks.of("0", COMMAND_TIMEOUT));
+        driver = commands;
+        LuaScript script = new LuaScript("one", "return KEYS[1]", "0".repeat(40));
+
+        assertThat(get(commands.eval(script, List.of(bytes("key")), List.of(), 0)))
+                .isEqualTo(bytes("key"));
     }
 }

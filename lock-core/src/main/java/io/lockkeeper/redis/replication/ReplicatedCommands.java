@@ -178,15 +178,20 @@ public final class ReplicatedCommands implements ScriptRunner {
         void keepAlive() {
             thread.execute(() -> {
                 try {
-                    // One that was made after the end would stay.
-                    if (!closed) {
-                        connection.connect();
-                        connection.exchange(List.<byte[][]>of(bytes("TIME")));
-                    }
+                    connect();
+                    connection.exchange(List.<byte[][]>of(bytes("TIME")));
                 } catch (RuntimeException failure) {
                     leave();
                 }
             });
+        }
+
+        private void connect() {
+            // One that is made after the end, to a master that was not known before, would stay.
+            if (closed) {
+                throw Failures.closed();
+            }
+            connection.connect();
         }
 
         private void work() {
@@ -201,7 +206,7 @@ public final class ReplicatedCommands implements ScriptRunner {
             }
             boolean connected = false;
             try {
-                connection.connect();
+                connect();
                 connected = true;
                 run(batch);
             } catch (RuntimeException | Error failure) {
