@@ -15,6 +15,7 @@ import io.lockkeeper.store.StoredInstance;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -43,7 +44,12 @@ final class EngineFixture {
     final ManualTime time = new ManualTime();
     final RecordingStore store = new RecordingStore();
     final Events events = new Events();
-    final EngineContext context = context(time, events);
+
+    /** Runs what never blocks: at once, unless a test lets it wait. */
+    Executor background = Runnable::run;
+
+    final EngineContext context = context(time, task -> background.execute(task), events);
+
     final LocalLockManager manager;
 
     /** The time of a test, except for what is overridden. */
@@ -89,9 +95,9 @@ final class EngineFixture {
         return new LocalLockManager(store, settings(Duration.ZERO, events), context, INSTANCE);
     }
 
-    static EngineContext context(ManualTime time, Events events) {
+    private static EngineContext context(ManualTime time, Executor background, Events events) {
         return new EngineContext(
-                time, Runnable::run, Runnable::run, Runnable::run, events, EngineContext::random, () -> {});
+                time, background, Runnable::run, Runnable::run, events, EngineContext::random, () -> {});
     }
 
     static LockManager.Settings settings(Duration shutdownWait, Events events) {

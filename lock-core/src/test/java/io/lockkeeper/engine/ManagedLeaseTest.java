@@ -90,6 +90,21 @@ class ManagedLeaseTest {
         assertThat(fixture.events.released).hasSize(1);
     }
 
+    /** A listener that blocks must cost no other lock its timer. */
+    @Test
+    void listenersHearOfAReleaseThatWasNotAnsweredInTheBackground() {
+        CompletableFuture<ReleaseResult> released = fixture.holds(100).closeAsync();
+        List<Runnable> background = new ArrayList<>();
+        fixture.background = background::add;
+        time.pass(RecordingStore.TRAITS.commandTimeout().plusMillis(100));
+        assertThat(fixture.events.released).isEmpty();
+
+        List.copyOf(background).forEach(Runnable::run);
+
+        assertThat(fixture.events.released).hasSize(1);
+        assertThat(released).isCompletedWithValue(ReleaseResult.UNKNOWN);
+    }
+
     @Test
     void aReleaseOfWhatTheStoreDoesNotKnowIsALoss() {
         ManagedLease lease = fixture.holds(100);
@@ -623,6 +638,21 @@ class ManagedLeaseTest {
         first.closeAsync();
         time.pass(Duration.ofSeconds(1));
         second.closeAsync();
+
+        assertThat(last(store.releases).command().keepMillis()).isEqualTo(7_000);
+    }
+
+    @Test
+    void aLossKeepsTheLockAsLongAsAReaderAskedWhoHasLeft() {
+        PendingRequest joining = fixture.begin(READ);
+        ManagedLease first = fixture.holds(READ, 100);
+        ManagedLease second = fixture.received(joining);
+        store.uponRenewal = sent -> sent.answer(true);
+        first.extend(Duration.ofSeconds(20), Duration.ofSeconds(8));
+
+        first.closeAsync();
+        time.pass(Duration.ofSeconds(1));
+        lose(second);
 
         assertThat(last(store.releases).command().keepMillis()).isEqualTo(7_000);
     }

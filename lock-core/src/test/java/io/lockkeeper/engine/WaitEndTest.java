@@ -12,6 +12,7 @@ import io.lockkeeper.store.HandOverReply;
 import io.lockkeeper.store.StoreException;
 import io.lockkeeper.store.StoreNotReadyException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
@@ -174,6 +175,20 @@ class WaitEndTest {
     void aLeaseThatComesInTheLastMomentIsReceived() {
         PendingRequest outcome = begin(WAITING);
         time.pass(WAIT.plusMillis(20));
+
+        fixture.acquired(100);
+
+        assertThat(outcome).isCompletedWithValueMatching(ManagedLease::isHeld);
+    }
+
+    /** The timer and the periodic look both find the time up, before the one of them has prolonged it by a moment. */
+    @Test
+    void aLeaseThatComesInTheLastMomentIsReceivedWhereThreadsAreLate() {
+        PendingRequest outcome = begin(WAITING);
+        List<Runnable> background = new ArrayList<>();
+        fixture.background = background::add;
+        time.pass(WAIT);
+        background.forEach(Runnable::run);
 
         fixture.acquired(100);
 
