@@ -15,7 +15,10 @@ import io.lockkeeper.store.StoredInstance;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What the store answers, without an engine. */
 class MemoryLockStoreTest {
@@ -119,22 +122,25 @@ class MemoryLockStoreTest {
     }
 
     /** A minimum hold, and the lease of an instance that is gone, end without a command for the name. */
-    @Test
-    void whatEndsByItselfIsForgotten() {
+    @ParameterizedTest
+    @ValueSource(ints = {1, 4})
+    void whatEndsByItselfIsForgotten(int names) {
         long[] micros = {1};
         MemoryLockStore.Heap heap = new MemoryLockStore.Heap(() -> micros[0]);
         MemoryLockStore several = new MemoryLockStore(heap);
         open(several, A1.substring(0, 12), false);
         for (int i = 0; i < 10_000; i++) {
-            List<String> name = List.of("job:" + i);
-            several.acquire(new AcquireCommand(name, A1, ClaimMode.EXCLUSIVE, 30_000, false, 1));
+            String job = "job:" + i + ":";
+            List<String> jobs =
+                    IntStream.range(0, names).mapToObj(part -> job + part).toList();
+            several.acquire(new AcquireCommand(jobs, A1, ClaimMode.EXCLUSIVE, 30_000, false, 1));
             if (i % 2 == 0) {
-                several.release(new ReleaseCommand(name, A1, 0, 30_000));
+                several.release(new ReleaseCommand(jobs, A1, 0, 30_000));
             }
             micros[0] += 1_000_000;
         }
 
-        assertThat(heap.locks).hasSizeLessThan(600);
+        assertThat(heap.locks).hasSizeLessThan(600 * names);
         micros[0] += 60_000_000;
         assertThat(several.find("job:*", 10).join()).isEmpty();
         assertThat(heap.locks).isEmpty();
