@@ -708,7 +708,7 @@ public final class DistributedLockedValidator
     public static final class GivenObjects implements BeanFactoryAware, BeanFactoryPostProcessor {
 
         /** Classes of the beans that were made before there was what puts proxies around them. */
-        private final Map<String, Class<?>> early = new ConcurrentHashMap<>();
+        final Map<String, Class<?>> early = new ConcurrentHashMap<>();
 
         private Set<String> names = Set.of();
         private @Nullable ConfigurableListableBeanFactory beans;

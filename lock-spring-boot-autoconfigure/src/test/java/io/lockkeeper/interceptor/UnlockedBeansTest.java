@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import io.lockkeeper.LockContext;
 import io.lockkeeper.LockLease;
 import io.lockkeeper.annotation.DistributedLocked;
+import io.lockkeeper.interceptor.DistributedLockedValidator.GivenObjects;
 import java.lang.reflect.Proxy;
 import java.util.List;
 import java.util.Map;
@@ -44,6 +45,7 @@ import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.config.RuntimeBeanReference;
 import org.springframework.beans.factory.support.AbstractBeanDefinition;
+import org.springframework.beans.factory.support.DefaultListableBeanFactory;
 import org.springframework.beans.factory.support.RootBeanDefinition;
 import org.springframework.boot.test.context.assertj.AssertableApplicationContext;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
@@ -84,6 +86,21 @@ class UnlockedBeansTest {
         runner().withUserConfiguration(EarlyProducts.class).run(context -> assertThat(faults(context))
                 .singleElement()
                 .satisfies(fault -> assertThat(fault.problem()).contains("the bean [product] was made before")));
+    }
+
+    /** Or a context that makes prototypes or inner beans all the time would keep the names of all of them. */
+    @Test
+    void noBeanIsEarlyOnceTheConfigurationIsFrozenAlsoWithoutProxies() {
+        DefaultListableBeanFactory beans = new DefaultListableBeanFactory();
+        beans.registerBeanDefinition("early", new RootBeanDefinition(Shop.class));
+        beans.registerBeanDefinition("late", new RootBeanDefinition(Shop.class));
+        GivenObjects objects = new GivenObjects();
+        objects.setBeanFactory(beans);
+        beans.getBean("early");
+        beans.freezeConfiguration();
+        beans.getBean("late");
+
+        assertThat(objects.early).containsOnlyKeys("early");
     }
 
     @ParameterizedTest
