@@ -178,13 +178,12 @@ final class ActionExecutor {
     }
 
     private void timeHasCome(LocalLock lock) {
-        // Made here: where there is no memory for it, the timer comes again.
-        Event due = (known, now) -> {
-            known.timer(null);
-            return known.due(now, calls.heard());
-        };
         // Not on the timer's thread: to tell many callers, whose times are up together, would keep it from the others.
-        context.background().execute(() -> on(lock, due));
+        context.background()
+                .execute(() -> on(lock, (known, now) -> {
+                    known.timer(null);
+                    return known.due(now, calls.heard());
+                }));
     }
 
     void timeOut(PendingRequest waiter) {
