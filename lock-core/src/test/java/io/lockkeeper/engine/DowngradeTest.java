@@ -157,6 +157,22 @@ class DowngradeTest {
         assertThat(store.handOvers).hasSizeLessThan(160);
     }
 
+    /** DESIGN 5: at the deadline the lease is lost, also while an answer is on its way. */
+    @Test
+    void aLossIsToldAtTheDeadlineWhileADowngradeIsNotAnswered() {
+        ManagedLease lease = fixture.holds(100);
+        lease.onLost(told::add);
+        Duration silence = Duration.ofMillis(1_400);
+        store.uponHandOver = sent -> time.schedule(sent::fail, silence.toNanos());
+        lease.downgrade();
+
+        time.pass(BELIEVED.minusMillis(1));
+        assertThat(told).isEmpty();
+        time.pass(Duration.ofMillis(1));
+
+        assertThat(told).hasSize(1);
+    }
+
     @Test
     void aReaderWhoLeavesMeanwhileTakesBothAttemptsAlong() {
         ManagedLease lease = fixture.holds(100);
