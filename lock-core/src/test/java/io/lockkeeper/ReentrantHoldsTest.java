@@ -299,7 +299,7 @@ class ReentrantHoldsTest {
     /** A stage is on no stack: only what runs as a part of it is inside. */
     @Test
     void aLockThatLapsedBeginsAnewAlthoughAStageOfItGoesOn() {
-        holds.enter(REQUEST.withLeaseTime(Duration.ofMillis(200)), false, true);
+        holds.enter(REQUEST.withLeaseTime(Duration.ofSeconds(2)), false, true);
         NestedLease stage = enterAsync(List.of());
         awaitEnd(REQUEST);
         Runnable leave = LockContext.enterThread(stage);
@@ -631,7 +631,7 @@ class ReentrantHoldsTest {
         LockRequest both = REQUEST.withNames(List.of("stock", "other"));
         LockRequest longer = both.withLeaseTime(Duration.ofSeconds(60));
         NestedLease other = others.enter(REQUEST.withNames(List.of("other")), false, true);
-        NestedLease brief = others.enter(REQUEST.withLeaseTime(Duration.ofMillis(500)), false, true);
+        NestedLease brief = others.enter(REQUEST.withLeaseTime(Duration.ofSeconds(2)), false, true);
         uponRenewal.set(() -> Awaitility.await().until(() -> !brief.isHeld()));
 
         LockLease again = waits
@@ -804,7 +804,7 @@ class ReentrantHoldsTest {
         NestedLease both = holds.enter(
                 LockRequest.of("stock", "other")
                         .withWaitTime(Duration.ofSeconds(30))
-                        .withLeaseTime(Duration.ofMillis(500)),
+                        .withLeaseTime(Duration.ofSeconds(2)),
                 true,
                 true);
         holds.enter(other, false, true);

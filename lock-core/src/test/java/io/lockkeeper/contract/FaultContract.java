@@ -386,7 +386,7 @@ public abstract class FaultContract {
             // Again, where there was no room for the first time.
             future.cancel(true);
             if (!future.isCompletedExceptionally()) {
-                future.get(1, TimeUnit.SECONDS).close();
+                future.get(BOUND.toMillis(), TimeUnit.MILLISECONDS).close();
             }
         }
         names().forEach(each -> isAnswered(template, waiting(each, LockMode.EXCLUSIVE)));

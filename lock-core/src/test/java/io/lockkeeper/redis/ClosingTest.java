@@ -30,12 +30,12 @@ import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
 @Timeout(60)
 class ClosingTest {
 
-    private static final Duration COMMAND_TIMEOUT = Duration.ofSeconds(1);
+    private static final Duration COMMAND_TIMEOUT = Duration.ofSeconds(2);
 
     private static final Duration LONG_TIMEOUT = Duration.ofSeconds(10);
 
     /** What operations.md says of the end, and what a busy machine needs beside. */
-    private static final Duration MOST = COMMAND_TIMEOUT.multipliedBy(4).plusMillis(800);
+    private static final Duration MOST = COMMAND_TIMEOUT.multipliedBy(4).plusMillis(1_800);
 
     private RedisServer server;
 

@@ -18,6 +18,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BiConsumer;
 import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
 import org.junit.jupiter.api.AfterAll;
@@ -196,7 +197,8 @@ class LettuceDriverTest {
     /** One look serves all commands: it must come in time for those that follow the one that it was set for. */
     @Test
     void eachScriptFailsWhenItsOwnTimeIsOver() {
-        Duration limit = Duration.ofSeconds(2);
+        Duration limit = Duration.ofSeconds(3);
+        Duration later = Duration.ofMillis(500);
         LettuceConnectionFactory factory = factory(true);
         ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
         RedisCommands driver = new RedisCommands(factory, limit, timer, Acks.of("0", Duration.ZERO));
@@ -205,19 +207,26 @@ class LettuceDriverTest {
         try {
             driver.prepare(List.of(inspect)).join();
             driver.eval(inspect, List.of(key), List.of(), 0).join();
-            server.command("CLIENT", "PAUSE", "6000", "ALL");
+            server.pause();
             CompletableFuture<?> first = driver.eval(inspect, List.of(key), List.of(), 0);
+            AtomicLong begin = new AtomicLong();
             CompletableFuture<?> second = CompletableFuture.supplyAsync(
-                            () -> driver.eval(inspect, List.of(key), List.of(), 0),
-                            CompletableFuture.delayedExecutor(500, TimeUnit.MILLISECONDS))
+                            () -> {
+                                begin.set(System.nanoTime());
+                                return driver.eval(inspect, List.of(key), List.of(), 0);
+                            },
+                            CompletableFuture.delayedExecutor(later.toMillis(), TimeUnit.MILLISECONDS))
                     .thenCompose(answer -> answer);
-            assertThat(first).failsWithin(limit.plusSeconds(1));
+            assertThat(first).failsWithin(limit.multipliedBy(2));
             assertThat(second)
-                    .failsWithin(Duration.ofMillis(1_500))
+                    .failsWithin(limit.multipliedBy(2))
                     .withThrowableThat()
-                    .withMessageContaining("within 2000 ms");
+                    .withMessageContaining("within 3000 ms");
+            // The next look, as long after the first one as that was after its command, would come too late.
+            assertThat(Duration.ofNanos(System.nanoTime() - begin.get()))
+                    .isLessThan(limit.multipliedBy(2).minus(later));
         } finally {
-            server.command("CLIENT", "UNPAUSE");
+            server.resume();
             driver.close();
             timer.shutdownNow();
             factory.destroy();
@@ -234,19 +243,19 @@ class LettuceDriverTest {
             driver.prepare(ScriptCalls.scripts(0, 0).all()).join();
             driver.eval(ScriptCalls.scripts(0, 0).inspect(), List.of(key), List.of(), 0)
                     .join();
-            server.command("CLIENT", "PAUSE", "3000", "ALL");
+            server.pause();
             CompletableFuture<?> silent = driver.eval(ScriptCalls.scripts(0, 0).inspect(), List.of(key), List.of(), 0);
 
             driver.close();
 
             assertThat(silent)
-                    .failsWithin(Duration.ofMillis(2_500))
+                    .failsWithin(Duration.ofSeconds(15))
                     .withThrowableThat()
                     .withMessageContaining("closed");
             assertThat(driver.eval(ScriptCalls.scripts(0, 0).inspect(), List.of(key), List.of(), 0))
                     .isCompletedExceptionally();
         } finally {
-            server.command("CLIENT", "UNPAUSE");
+            server.resume();
             timer.shutdownNow();
             factory.destroy();
         }

@@ -120,7 +120,9 @@ class ServerEventsTest {
                     .isLessThanOrEqualTo(10);
             assertThat(lease.verify()).isFalse();
             Awaitility.await().atMost(LEASE).until(() -> !lease.isHeld());
-            assertThat(events.events(LockListener.Lost.class)).hasSize(1);
+            // Listeners hear of a loss after its callbacks.
+            Awaitility.await().untilAsserted(() -> assertThat(events.events(LockListener.Lost.class))
+                    .hasSize(1));
             assertThat(template.acquire("stock").fencingToken()).isGreaterThan(token);
         }
     }

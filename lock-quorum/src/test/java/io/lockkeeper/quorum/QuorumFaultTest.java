@@ -22,7 +22,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 /** Masters that are paused, killed and restarted. */
 class QuorumFaultTest {
 
-    private static final Duration LEASE = Duration.ofMillis(1_500);
+    private static final Duration LEASE = Duration.ofSeconds(3);
     private static final Duration COMMAND_TIMEOUT = LEASE.dividedBy(3);
     private static final String NAME = "stock {1}";
 
@@ -37,7 +37,7 @@ class QuorumFaultTest {
     void aPausedMinorityIsNotWaitedFor(Connections driver) {
         try (Masters masters = Masters.start(3)) {
             QuorumLockStore store = masters.store(driver);
-            Duration longer = LEASE.multipliedBy(6);
+            Duration longer = LEASE.multipliedBy(3);
             LockTemplate template = masters.template(store, longer);
             masters.warm(template);
             LockTemplate other = masters.template(longer);
@@ -109,7 +109,7 @@ class QuorumFaultTest {
     @Test
     void aWaiterOutlastsAMajorityThatIsAwayForAWhile() throws Exception {
         try (Masters masters = Masters.start(3)) {
-            Duration longer = LEASE.multipliedBy(4);
+            Duration longer = LEASE.multipliedBy(2);
             LockTemplate template = masters.template(longer);
             LockTemplate other = masters.template(longer);
             masters.warm(template);

@@ -18,7 +18,7 @@ import org.springframework.integration.support.leader.LockRegistryLeaderInitiato
 class LeaderElectionTest {
 
     private static final long LONG = 60;
-    private static final Duration SLACK = Duration.ofSeconds(1);
+    private static final Duration SLACK = Duration.ofSeconds(2);
 
     private final BlockingQueue<String> events = new LinkedBlockingQueue<>();
 

@@ -13,7 +13,7 @@ import org.springframework.integration.support.leader.LockRegistryLeaderInitiato
 /** A process that wants to lead, and says so when it does. */
 final class LeaderProcess {
 
-    static final Duration LEASE = Duration.ofSeconds(2);
+    static final Duration LEASE = Duration.ofSeconds(4);
     static final Duration WAIT = Duration.ofMillis(100);
 
     private LeaderProcess() {}
