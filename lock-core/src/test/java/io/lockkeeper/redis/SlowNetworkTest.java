@@ -29,11 +29,11 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
 @Timeout(60)
 class SlowNetworkTest {
 
-    private static final Duration COMMAND_TIMEOUT = Duration.ofSeconds(2);
-    private static final Duration ROUND_TRIP = Duration.ofMillis(1_100);
+    private static final Duration COMMAND_TIMEOUT = Duration.ofSeconds(4);
+    private static final Duration ROUND_TRIP = Duration.ofMillis(2_200);
 
     /** What a busy machine may add. */
-    private static final Duration SLACK = Duration.ofMillis(700);
+    private static final Duration SLACK = Duration.ofMillis(1_500);
 
     private interface Scenario {
         void run(FaultProxy network, LockTemplate slow, LockTemplate other);
@@ -79,7 +79,7 @@ class SlowNetworkTest {
                 }
             });
             try {
-                for (Duration wait : List.of(Duration.ZERO, Duration.ZERO, Duration.ZERO, Duration.ofMillis(3_100))) {
+                for (Duration wait : List.of(Duration.ZERO, Duration.ZERO, Duration.ZERO, Duration.ofMillis(6_200))) {
                     long begin = System.nanoTime();
                     Optional<LockLease> lease =
                             slow.tryAcquire(LockRequest.of("busy").withWaitTime(wait));
