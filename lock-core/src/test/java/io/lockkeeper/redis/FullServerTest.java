@@ -30,7 +30,7 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
 @Timeout(40)
 class FullServerTest {
 
-    private static final Duration LEASE = Duration.ofMillis(1_500);
+    private static final Duration LEASE = Duration.ofSeconds(3);
     private static final long LEASE_MILLIS = LEASE.toMillis();
     private static final String KEY = "lockkeeper:lock:stock";
 
