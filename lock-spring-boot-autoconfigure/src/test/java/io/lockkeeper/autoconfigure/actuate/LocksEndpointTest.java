@@ -329,7 +329,7 @@ class LocksEndpointTest {
             ConfigurableApplicationContext shop = start(
                     Shop.class,
                     "lockkeeper.store=redis",
-                    "lockkeeper.redis.command-timeout=500ms",
+                    "lockkeeper.redis.command-timeout=2s",
                     "spring.data.redis.port=" + redis.port(),
                     "lockkeeper.actuator.force-release.enabled=true");
             Awaitility.await().untilAsserted(() -> assertThat(read(shop, "/health/lockkeeper", "$.status"))

@@ -30,7 +30,7 @@ final class MeteredLocks {
                 .withConfiguration(AutoConfigurations.of(
                         LockkeeperAutoConfiguration.class, LockkeeperObservationAutoConfiguration.class))
                 .withPropertyValues(
-                        "lockkeeper.lease-time=1s", "lockkeeper.wait-time=10s", "lockkeeper.shutdown.wait=0")
+                        "lockkeeper.lease-time=3s", "lockkeeper.wait-time=10s", "lockkeeper.shutdown.wait=0")
                 .withBean(SwitchableStore.class, () -> store)
                 .withBean(MeterRegistry.class, () -> registry);
     }
