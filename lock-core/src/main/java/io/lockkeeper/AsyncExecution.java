@@ -106,12 +106,7 @@ final class AsyncExecution<T extends @Nullable Object> {
                 (value, failure) -> release(lease, () -> complete(result, value, failure)));
         begun = true;
         try {
-            Runnable ends = ((LockManager.Lease) lease).runHere();
-            try {
-                stage = work.run(lease);
-            } finally {
-                ends.run();
-            }
+            stage = NestedLease.run(lease, work, ((LockManager.Lease) lease).runHere());
             follow(stage, ended);
         } catch (Throwable failure) {
             // From the work, or from a stage of the caller's own that cannot be followed.

@@ -120,12 +120,10 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
         });
     }
 
-    /** Runs a body, which is over when the release begins: that never throws, so it cannot mask what the body threw. */
+    /** Runs a body, which is over when the release begins. */
     private static <T extends @Nullable Object, X extends Throwable> T run(NestedLease level, LockedAction<T, X> action)
             throws X {
-        try (level) {
-            return level.run(action);
-        }
+        return NestedLease.run(level, lease -> level.run(action), level::close);
     }
 
     @Override

@@ -189,13 +189,39 @@ final class NestedLease extends DelegatingLease {
             holds.manager.listener().onBodyBegins(begun);
         }
         Runnable leave = owner == null ? LockContext.enterThread(this) : LockContext.enter(this);
-        try {
-            return action.run(this);
-        } finally {
+        return run(this, action, () -> {
             leave.run();
             if (begun != null) {
                 holds.manager.listener().onBodyEnds(begun);
             }
+        });
+    }
+
+    /** Runs a body and what ends it: a failure of that, such as an error, never hides what the body threw. */
+    static <T extends @Nullable Object, X extends Throwable> T run(
+            LockLease lease, LockedAction<T, X> action, Runnable end) throws X {
+        T result;
+        try {
+            result = action.run(lease);
+        } catch (Throwable thrown) {
+            try {
+                end.run();
+            } catch (Throwable failure) {
+                suppress(failure, thrown);
+            }
+            throw thrown;
+        }
+        end.run();
+        return result;
+    }
+
+    private static void suppress(Throwable failure, Throwable thrown) {
+        try {
+            if (failure != thrown) {
+                thrown.addSuppressed(failure);
+            }
+        } catch (Throwable noMemory) {
+            // What the body threw matters more.
         }
     }
 

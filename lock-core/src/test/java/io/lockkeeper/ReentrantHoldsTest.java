@@ -782,6 +782,26 @@ class ReentrantHoldsTest {
     }
 
     @Test
+    void anErrorBehindABodyDoesNotHideWhatThatThrew() {
+        Error failure = new InternalError("as the test wants it");
+        Error thrown = new AssertionError("thrown by the body");
+        LockManager failing = manager(new MemoryLockStore(), new LockListener() {
+            @Override
+            public void onBodyEnds(Body event) {
+                throw failure;
+            }
+        });
+        try (NestedLease level = new ReentrantHolds(failing, null).enter(REQUEST, true, true)) {
+            assertThatThrownBy(() -> level.run(lease -> {
+                        throw thrown;
+                    }))
+                    .isSameAs(thrown)
+                    .hasSuppressedException(failure);
+        }
+        failing.close();
+    }
+
+    @Test
     void anErrorInTheEndOfOneHoldDoesNotKeepTheOthers() {
         NestedLease level = new NestedLease(holds, LockRequest.of("stock", "other"), NestedLease.Kind.BODY);
         LockManager.Lease other = new DelegatingLease(LockRequest.of("other"));
