@@ -329,11 +329,7 @@ final class ActionExecutor {
 
     private void grant(LockAction.Grant grant) {
         PendingRequest waiter = grant.waiter();
-        ManagedLease lease = waiter.lease;
-        if (lease == null) {
-            lease = owner.lease(grant);
-            waiter.lease = lease;
-        }
+        ManagedLease lease = owner.lease(grant);
         registry.remove(waiter);
         // Where this is executed again, the caller may have the lease already.
         boolean complete = waiter.complete(lease) || (!waiter.isCompletedExceptionally() && waiter.join() == lease);

@@ -35,12 +35,18 @@ record LeaseOperations(
     private static final Logger log = LoggerFactory.getLogger(LeaseOperations.class);
     private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
+    /** Returns the lease of a grant, which is made once: where an error comes into this, the grant is repeated. */
     ManagedLease lease(LockAction.Grant grant) {
+        PendingRequest waiter = grant.waiter();
         StoreHold hold = grant.hold();
-        grant.waiter().path = grant.path();
-        ManagedLease lease = new Lease(grant.waiter(), hold, grant);
-        registry.leases.incrementAndGet();
-        hold.add(lease);
+        ManagedLease lease = waiter.lease;
+        if (lease == null) {
+            waiter.path = grant.path();
+            lease = new Lease(waiter, hold, grant);
+            registry.leases.incrementAndGet();
+            hold.add(lease);
+            waiter.lease = lease;
+        }
         if (hold.isLost()) {
             lease.lost(hold.endReason());
         }

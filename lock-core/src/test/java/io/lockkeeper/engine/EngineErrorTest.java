@@ -331,6 +331,32 @@ class EngineErrorTest {
         }
     }
 
+    /** Closing waits until no lease is left. */
+    @Test
+    void anErrorWhereALeaseIsLostThatIsJustBeingMadeLeavesNoneThatCounts() {
+        boolean reached = true;
+        for (int failing = 1; reached; failing++) {
+            int step = failing;
+            Run run = new Run(new ManualTime());
+            run.answersAcquired();
+            run.store.clock = () -> {
+                run.store.clock = () -> 0;
+                run.quietly(() ->
+                        run.manager.revoked(run.store.acquires.get(0).command().attempt()));
+                run.failing = run.steps + step;
+                return 0;
+            };
+            run.begin(WAITING);
+            run.time.pass(Duration.ofMillis(30));
+            reached = run.steps >= run.failing;
+            run.time.pass(Duration.ofSeconds(1));
+            run.releaseAll();
+            run.time.pass(Duration.ofSeconds(15));
+
+            assertNothingLeft(run, failing);
+        }
+    }
+
     @Test
     void anErrorInACallThatClosesKeepsNoOtherOneWaiting() {
         EngineFixture fixture = new EngineFixture(Duration.ofSeconds(5));
