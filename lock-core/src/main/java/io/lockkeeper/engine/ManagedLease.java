@@ -95,6 +95,9 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     private List<Consumer<LockLostException>> callbacks = List.of();
     private volatile @Nullable LockLostException loss;
 
+    /** What listeners hear behind the downgrade of which they are being told; null: they are not. Guarded by this. */
+    private @Nullable List<Runnable> behindDowngrade;
+
     /** The end of this reader's own lease, whatever others do who share the hold; once seen to pass, it stays. */
     volatile @Nullable ClockReading ownEnd;
 
@@ -339,6 +342,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
 
     void downgraded() {
         LockRequest before;
+        List<Runnable> ends = new ArrayList<>(2);
         synchronized (this) {
             if (state != State.HELD) {
                 // Listeners hear of the end.
@@ -346,10 +350,30 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
             }
             before = request;
             request = before.withMode(LockMode.READ);
+            if (acquisition == 0) {
+                return;
+            }
+            behindDowngrade = ends;
         }
-        if (acquisition != 0) {
+        try {
             context().listener().onDowngraded(new LockListener.Downgraded(acquisition, before, request, heldFor()));
+        } finally {
+            synchronized (this) {
+                behindDowngrade = null;
+            }
+            ends.forEach(Runnable::run);
         }
+    }
+
+    /** Tells listeners of an end, which may come on another thread than a downgrade. */
+    private void tellEnd(Runnable end) {
+        synchronized (this) {
+            if (behindDowngrade != null) {
+                behindDowngrade.add(end);
+                return;
+            }
+        }
+        end.run();
     }
 
     // ---- its end by release ----
@@ -491,9 +515,9 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
             }
         }
         if (acquisition != 0) {
-            context()
-                    .listener()
-                    .onReleased(new LockListener.Released(acquisition, request, fencingToken(), heldFor(), result));
+            LockListener.Released event =
+                    new LockListener.Released(acquisition, request, fencingToken(), heldFor(), result);
+            tellEnd(() -> context().listener().onReleased(event));
         }
         return result;
     }
@@ -616,7 +640,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
                     label == null ? "a request without a label" : label,
                     thread.getName());
         }
-        context().listener().onLost(new LockListener.Lost(acquisition, request, lost));
+        tellEnd(() -> context().listener().onLost(new LockListener.Lost(acquisition, request, lost)));
     }
 
     private LockLostException lossBecause(String reason) {

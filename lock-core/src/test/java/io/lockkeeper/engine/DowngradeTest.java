@@ -483,4 +483,71 @@ class DowngradeTest {
                 .singleElement()
                 .satisfies(event -> assertThat(event.request().mode()).isEqualTo(LockMode.EXCLUSIVE));
     }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void anEndThatMeetsTheNewsOfADowngradeIsToldBehindIt(boolean lost) {
+        AtomicReference<Runnable> uponLook = new AtomicReference<>(() -> {});
+        Scheduler looking = new EngineFixture.DelegatingScheduler(time) {
+            @Override
+            public long nanoTime() {
+                uponLook.get().run();
+                return super.nanoTime();
+            }
+        };
+        List<String> heard = new ArrayList<>();
+        LockListener listener = new LockListener() {
+            @Override
+            public void onDowngraded(Downgraded event) {
+                heard.add("downgraded");
+            }
+
+            @Override
+            public void onReleased(Released event) {
+                heard.add("released");
+            }
+
+            @Override
+            public void onLost(Lost event) {
+                heard.add("lost");
+            }
+        };
+        LocalLockManager manager = EngineFixture.manager(
+                store,
+                fixture.events,
+                new EngineContext(
+                        looking,
+                        Runnable::run,
+                        Runnable::run,
+                        Runnable::run,
+                        listener,
+                        EngineContext::random,
+                        () -> {}));
+        PendingRequest caller = EngineFixture.begin(manager, REQUEST, new CompletableFuture<>());
+        last(store.acquires).answer(EngineFixture.acquiredReply(100));
+        ManagedLease lease = caller.join();
+        lease.received(caller.number, caller.asked, caller.tries, caller.path);
+        store.uponRelease = sent -> sent.answer(ReleaseReply.RELEASED);
+        uponLook.set(() -> {
+            if (lease.mode() == LockMode.READ) {
+                uponLook.set(() -> {});
+                Thread other =
+                        new Thread(lost ? () -> manager.revoked(lease.hold().attempt()) : lease::closeAsync);
+                other.start();
+                joined(other);
+            }
+        });
+
+        lease.downgrade();
+
+        assertThat(heard).containsExactly("downgraded", lost ? "lost" : "released");
+    }
+
+    private static void joined(Thread other) {
+        try {
+            other.join();
+        } catch (InterruptedException interrupt) {
+            throw new IllegalStateException(interrupt);
+        }
+    }
 }
