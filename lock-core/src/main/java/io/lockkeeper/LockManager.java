@@ -176,8 +176,7 @@ public interface LockManager extends AutoCloseable {
             shutdownWait = bounded(shutdownWait);
         }
 
-        /** Returns a time, or 100 years instead of a longer one. */
-        public static Duration bounded(Duration time) {
+        private static Duration bounded(Duration time) {
             return time.compareTo(DelegatingLease.FOREVER) > 0 ? DelegatingLease.FOREVER : time;
         }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.engine;
 
-import io.lockkeeper.LockManager;
 import io.lockkeeper.LockMode;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.store.AcquireCommand;
@@ -23,6 +22,8 @@ import org.jspecify.annotations.Nullable;
  * @param maxPasses how often a hold may pass to another local caller while others wait in the store; 0: never
  */
 record AcquireSpec(ClaimMode mode, long leaseMillis, boolean fixed, int maxPasses) {
+
+    private static final Duration LONGEST = Duration.ofDays(36_500);
 
     /** Returns what is asked for by one request, which shares its local lock with no other. */
     static AcquireSpec single(LockRequest request, long leaseMillis) {
@@ -51,9 +52,9 @@ record AcquireSpec(ClaimMode mode, long leaseMillis, boolean fixed, int maxPasse
                         .toList();
     }
 
-    /** Returns a time that fits into every unit and clock. */
+    /** Returns a time that fits into every unit and clock: 100 years instead of a longer one. */
     static Duration bounded(Duration time) {
-        return LockManager.Settings.bounded(time);
+        return time.compareTo(LONGEST) > 0 ? LONGEST : time;
     }
 
     /** Returns how long a holder stops believing before the store: for clocks that drift and threads that are late. */
