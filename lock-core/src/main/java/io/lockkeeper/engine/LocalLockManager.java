@@ -197,7 +197,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
 
     /** Ends a request whose caller does not want it any more; a lease that comes, or has come, goes back. */
     CompletableFuture<?> withdraw(PendingRequest request) {
-        return request.cancel(false) ? executor.leave(request) : CompletableFuture.completedFuture(null);
+        return request.cancel(false) ? executor.leave(request) : PendingAnswers.DONE;
     }
 
     // ---- what the executor has done here ----

@@ -134,7 +134,7 @@ final class LockInspection implements LockInspector {
                 .distinct()
                 .toList();
         return unknown.isEmpty()
-                ? CompletableFuture.completedFuture(null)
+                ? PendingAnswers.DONE
                 : PendingAnswers.safely(() -> store.instances(unknown)).thenAccept(found -> {
                     synchronized (known) {
                         found.forEach(instance -> known.put(instance.clientId(), instance));

@@ -95,19 +95,6 @@ interface Scheduler {
             }
         }
 
-        private void run(Task task) {
-            try {
-                task.work.run();
-            } catch (Throwable failure) {
-                // First: there may be no memory for the log.
-                insist(task);
-                if (!task.failed) {
-                    task.failed = true;
-                    log.error("A timer task failed, and is repeated", failure);
-                }
-            }
-        }
-
         /** Sets a task, or starts the thread; again and again while there is no memory, and so none for other tasks. */
         private void insist(@Nullable Task task) {
             while (!thread.isShutdown()) {
@@ -144,7 +131,16 @@ interface Scheduler {
 
             @Override
             public void run() {
-                OnThread.this.run(this);
+                try {
+                    work.run();
+                } catch (Throwable failure) {
+                    // First: there may be no memory for the log.
+                    insist(this);
+                    if (!failed) {
+                        failed = true;
+                        log.error("A timer task failed, and is repeated", failure);
+                    }
+                }
             }
         }
     }

@@ -363,8 +363,8 @@ final class StoreHold {
         return isExpired(now) ? endReason() : SAYS_ENDED;
     }
 
-    boolean end() {
-        return lose(RELEASED);
+    void end() {
+        lose(RELEASED);
     }
 
     boolean lose(String reason) {
