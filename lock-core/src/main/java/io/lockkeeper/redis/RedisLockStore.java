@@ -76,7 +76,7 @@ public class RedisLockStore implements LockStore {
     public CompletableFuture<AcquireReply> acquire(AcquireCommand command) {
         RedisSession open = session();
         CompletableFuture<AcquireReply> reply =
-                open.afterPreparation(command.waitNanos(), wait -> new SlotGroups(open).acquire(command.awaited(wait)));
+                open.afterPreparation(command.waitNanos(), wait -> open.slots.acquire(command.awaited(wait)));
         return options.restartGuard() ? RestartGuard.explain(reply) : reply;
     }
 
@@ -97,12 +97,12 @@ public class RedisLockStore implements LockStore {
 
     @Override
     public CompletableFuture<ReleaseReply> release(ReleaseCommand command) {
-        return new SlotGroups(session()).release(command);
+        return session().slots.release(command);
     }
 
     @Override
     public List<CompletableFuture<Boolean>> renew(List<RenewCommand> commands) {
-        return new SlotGroups(session()).renew(commands);
+        return session().slots.renew(commands);
     }
 
     @Override

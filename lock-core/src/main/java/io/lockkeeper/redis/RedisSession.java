@@ -52,6 +52,7 @@ final class RedisSession {
     final RedisNames names;
     private final Clients.Endpoint endpoint;
     final LockScripts scripts;
+    final SlotGroups slots = new SlotGroups(this);
     private final @Nullable RestartGuard guard;
     private final ServerClock.All clocks = new ServerClock.All();
     private final ScheduledThreadPoolExecutor timer =

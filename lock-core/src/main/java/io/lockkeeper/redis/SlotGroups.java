@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BinaryOperator;
 import java.util.function.Function;
 import java.util.stream.Stream;
@@ -25,7 +26,7 @@ import java.util.stream.Stream;
  * Commands about several locks: one script where their keys share a slot, as they do on a server that is no cluster;
  * otherwise one for each group of names with the same slot. While a slot moves, one for each name.
  */
-record SlotGroups(RedisSession session) {
+final class SlotGroups {
 
     /** One call of a script keeps Redis busy for about a millisecond at this size; a larger one saves little. */
     private static final int LARGEST = 250;
@@ -34,6 +35,15 @@ record SlotGroups(RedisSession session) {
     static final int LARGEST_OF_ONE_LOCK = 32;
 
     private static final BinaryOperator<ReleaseReply> WORST = BinaryOperator.maxBy(Comparator.naturalOrder());
+
+    private final RedisSession session;
+
+    /** How many locks attempts held when they were last placed in the queue of a later group than the first. */
+    private final Map<String, Integer> heldBefore = new ConcurrentHashMap<>();
+
+    SlotGroups(RedisSession session) {
+        this.session = session;
+    }
 
     /** Returns groups of one slot each, with its members in their order, and not too many. */
     static <T> List<List<T>> of(List<T> members, Function<T, Integer> slots) {
@@ -114,6 +124,7 @@ record SlotGroups(RedisSession session) {
     private CompletableFuture<AcquireReply> inTurn(
             AcquireCommand command, List<List<String>> groups, int next, Acquired taken) {
         if (next == groups.size()) {
+            heldBefore.remove(command.attempt());
             return CompletableFuture.completedFuture(taken);
         }
         // What is held while the attempt waits for a later group must last until it asks again.
@@ -130,6 +141,10 @@ record SlotGroups(RedisSession session) {
                 return inTurn(command, groups, next + 1, new Acquired(lease, tokens));
             }
             if (reply instanceof AcquireReply.Queued queued) {
+                if (hasLost(command.attempt(), taken.firstTokens().size())) {
+                    // It may hold locks of later groups, which it cannot use: all goes back, and it begins anew.
+                    return CompletableFuture.completedFuture(new AcquireReply.Ended());
+                }
                 // What is held while it waits may last for a short time only: it is asked for again before that.
                 long soonest = Math.min(queued.remainingMillis(), taken.leaseMillis() / 2);
                 return CompletableFuture.completedFuture(
@@ -144,9 +159,16 @@ record SlotGroups(RedisSession session) {
         });
     }
 
+    /** Notes how many locks an attempt holds that waits for the next one, and returns whether it held more before. */
+    private boolean hasLost(String attempt, int held) {
+        Integer before = held == 0 ? heldBefore.remove(attempt) : heldBefore.put(attempt, held);
+        return before != null && before > held;
+    }
+
     /** Releases all groups at once, and answers with what is worst. The token is that of the first name. */
     CompletableFuture<ReleaseReply> release(ReleaseCommand command) {
         List<List<String>> groups = inOrder(command.names());
+        heldBefore.remove(command.attempt());
         long waitNanos = groups.size() == 1 ? command.waitNanos() : 0;
         return all(groups, group -> together(group, names -> release(command, names, waitNanos), WORST), WORST);
     }

@@ -152,6 +152,42 @@ class RedisClusterStoreTest {
         }
     }
 
+    /** It could not use them before it has the first one again. */
+    @ParameterizedTest
+    @EnumSource
+    void aWaiterThatLosesTheFirstLockLetsGoOfThoseBehindIt(Connections driver) throws Exception {
+        RedisLockStore.Options options = RedisLockStore.Options.defaults()
+                .withCommandTimeout(Duration.ofSeconds(5))
+                .withPollInterval(Duration.ofSeconds(1));
+        List<String> names = List.of("name 1", "name 2", "name 3");
+        List<String> keys =
+                names.stream().map(name -> "lockkeeper:lock:" + name).toList();
+        try (LockTemplate holder = template(driver, options).build();
+                LockTemplate waiting = template(driver, options).build()) {
+            LockLease last = holder.acquire("name 3");
+            CompletableFuture<LockLease> all = waiting.acquireAsync(
+                    LockRequest.of(names).withLeaseTime(Duration.ofMinutes(5)).withWaitTime(Duration.ofMinutes(1)));
+            Awaitility.await().until(() -> cluster.masterOf(keys.get(2)).waiting(keys.get(2)) == 1);
+            // As a failover does it.
+            cluster.masterOf(keys.get(0)).command("DEL", keys.get(0));
+            LockLease first = holder.acquire("name 1");
+            Awaitility.await().until(() -> cluster.masterOf(keys.get(0)).waiting(keys.get(0)) == 1);
+
+            Awaitility.await().until(() -> cluster.masterOf(keys.get(2)).waiting(keys.get(2)) == 0);
+            holder.acquire(LockRequest.of("name 2").withWaitTime(Duration.ofSeconds(20)))
+                    .close();
+
+            last.close();
+            holder.acquire(LockRequest.of("name 3").withWaitTime(Duration.ofSeconds(20)))
+                    .close();
+            first.close();
+            LockLease lease = all.get(20, TimeUnit.SECONDS);
+            assertThat(lease.verify()).isTrue();
+            lease.close();
+            Awaitility.await().until(() -> keys.stream().allMatch(RedisClusterStoreTest::isFree));
+        }
+    }
+
     private static boolean isFree(String key) {
         return "".equals(cluster.masterOf(key).owner(key));
     }
