@@ -16,7 +16,6 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
-import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongFunction;
 import java.util.function.Supplier;
@@ -116,12 +115,13 @@ final class RedisSession {
     private void awaitWarmConnection() {
         try {
             long timeout = traits.commandTimeout().toMillis();
-            if (join(preparation().copy().completeOnTimeout(NEVER, timeout, TimeUnit.MILLISECONDS)) == NEVER) {
+            if (DaemonThreads.join(preparation().copy().completeOnTimeout(NEVER, timeout, TimeUnit.MILLISECONDS))
+                    == NEVER) {
                 log.warn("Redis does not answer yet, and {} until it does. {}", refusal(), endpoint.advice());
             } else {
                 // What is said of the servers should come before the application's lines, and not while others count
                 // requests; but the examination may go on in the background.
-                join(checks.examine()
+                DaemonThreads.join(checks.examine()
                         .copy()
                         .completeOnTimeout(null, LONGEST_EXAMINATION_MILLIS, TimeUnit.MILLISECONDS));
             }
@@ -132,14 +132,6 @@ final class RedisSession {
                     Failures.rootMessage(failure),
                     advice(failure));
         }
-    }
-
-    /** Joins an answer. The wait of a future itself is refused where a ForkJoinPool has no thread to spare. */
-    private static <T> T join(CompletableFuture<T> answer) {
-        Semaphore told = new Semaphore(0);
-        answer.whenComplete((value, failure) -> told.release());
-        told.acquireUninterruptibly();
-        return answer.join();
     }
 
     private String refusal() {
@@ -341,7 +333,7 @@ final class RedisSession {
                 .handle((done, gone) -> null)
                 .completeOnTimeout(null, traits.commandTimeout().toNanos(), TimeUnit.NANOSECONDS);
         subscription.close(traits.commandTimeout());
-        join(deleted);
+        DaemonThreads.join(deleted);
         commands.close();
         // What is still under way ends with its time: the timer stops behind the last of it.
         timer.shutdown();

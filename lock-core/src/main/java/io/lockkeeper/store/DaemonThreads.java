@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.store;
 
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Threads that do not keep a process alive and go away when they are idle, for the engine and the stores.
+ * Threads that do not keep a process alive and go away when they are idle, and waits on any thread, for the
+ * engine and the stores.
  *
  * <p>Internal: for the modules of this project alone, and may change in any release.
  */
@@ -37,6 +41,14 @@ public final class DaemonThreads {
     /** Lets the threads of an executor end as soon as they are idle. What it is given from now on still runs. */
     public static void letGo(ThreadPoolExecutor executor) {
         executor.setKeepAliveTime(1, TimeUnit.MILLISECONDS);
+    }
+
+    /** Joins an answer. The wait of a future itself is refused where a ForkJoinPool has no thread to spare. */
+    public static <T extends @Nullable Object> T join(CompletableFuture<T> answer) {
+        Semaphore told = new Semaphore(0);
+        answer.whenComplete((value, failure) -> told.release());
+        told.acquireUninterruptibly();
+        return answer.join();
     }
 
     /** Returns a factory of daemon threads whose names begin with a given one. */

@@ -123,10 +123,9 @@ public class QuorumLockStore implements LockStore {
     /** Does something with all nodes at once, because each may wait for its server; throws the first failure. */
     private void inParallel(Collection<QuorumNode> nodes, Consumer<QuorumNode> action) {
         try {
-            CompletableFuture.allOf(nodes.stream()
-                            .map(node -> CompletableFuture.runAsync(() -> action.accept(node), threads))
-                            .toArray(CompletableFuture<?>[]::new))
-                    .join();
+            DaemonThreads.join(CompletableFuture.allOf(nodes.stream()
+                    .map(node -> CompletableFuture.runAsync(() -> action.accept(node), threads))
+                    .toArray(CompletableFuture<?>[]::new)));
         } catch (CompletionException failure) {
             throw failure.getCause() instanceof RuntimeException known ? known : failure;
         }

@@ -2,6 +2,7 @@
 package io.lockkeeper.quorum;
 
 import io.lockkeeper.quorum.Quorum.Ending;
+import io.lockkeeper.store.DaemonThreads;
 import io.lockkeeper.store.LockStore;
 import io.lockkeeper.store.StoreException;
 import io.lockkeeper.store.StoreNotReadyException;
@@ -150,7 +151,7 @@ final class QuorumNode {
 
     /** Compares for the first time, and throws if a server is behind another node, too. */
     void refuseTwin() {
-        compared().handle((done, failure) -> done).join();
+        DaemonThreads.join(compared().handle((done, failure) -> done));
         if (twin != null) {
             throw new IllegalArgumentException(twin);
         }

@@ -17,6 +17,7 @@ import io.lockkeeper.testing.LockRecord;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
@@ -61,6 +62,27 @@ class QuorumLockStoreTest {
     @Test
     void itTellsWhereItsMastersAre() {
         assertThat(store).asString().startsWith("a majority of Redis at ").contains("; Redis at ");
+    }
+
+    @Test
+    void aWorkerOpensAndClosesItAlsoWhereItsPoolHasNoThreadLeft() {
+        ForkJoinPool full = new ForkJoinPool(
+                1, ForkJoinPool.defaultForkJoinWorkerThreadFactory, null, false, 1, 1, 1, null, 1, TimeUnit.SECONDS);
+        QuorumLockStore own = masters.store(Connections.JEDIS);
+        try {
+            CompletableFuture<Boolean> locked = CompletableFuture.supplyAsync(
+                    () -> {
+                        try (LockTemplate opened =
+                                LockTemplate.builder(own).leaseTime(LEASE).build()) {
+                            LockRequest request = LockRequest.of("stock").withWaitTime(Duration.ofSeconds(10));
+                            return opened.tryRun(request, lease -> {});
+                        }
+                    },
+                    full);
+            assertThat(locked).succeedsWithin(Duration.ofSeconds(40)).isEqualTo(true);
+        } finally {
+            full.shutdownNow();
+        }
     }
 
     @Test
