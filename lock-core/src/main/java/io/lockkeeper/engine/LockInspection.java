@@ -24,6 +24,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -52,6 +53,9 @@ final class LockInspection implements LockInspector {
             return size() > REMEMBERED;
         }
     };
+
+    /** The questions for instances to which there is no answer yet, by their ids: those who look at once share them. */
+    private final Map<List<String>, CompletableFuture<?>> underWay = new ConcurrentHashMap<>();
 
     /** Makes an inspection; a hold of this instance that was taken away by force is {@code revoked}. */
     LockInspection(
@@ -133,13 +137,26 @@ final class LockInspection implements LockInspector {
                 .map(LockInspection::clientId)
                 .distinct()
                 .toList();
-        return unknown.isEmpty()
-                ? PendingAnswers.DONE
-                : PendingAnswers.safely(() -> store.instances(unknown)).thenAccept(found -> {
+        CompletableFuture<Boolean> learned = new CompletableFuture<>();
+        CompletableFuture<?> asked = unknown.isEmpty() ? PendingAnswers.DONE : underWay.putIfAbsent(unknown, learned);
+        if (asked != null) {
+            return asked;
+        }
+        PendingAnswers.safely(() -> store.instances(unknown))
+                .thenAccept(found -> {
                     synchronized (known) {
                         found.forEach(instance -> known.put(instance.clientId(), instance));
                     }
+                })
+                .whenComplete((done, failure) -> {
+                    underWay.remove(unknown);
+                    if (failure == null) {
+                        learned.complete(true);
+                    } else {
+                        learned.completeExceptionally(failure);
+                    }
                 });
+        return learned;
     }
 
     private @Nullable LockInstance seen(String attempt) {

@@ -4,9 +4,11 @@ package io.lockkeeper.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lockkeeper.DistributedReadWriteLock;
+import io.lockkeeper.LockInstance;
 import io.lockkeeper.LockLease;
 import io.lockkeeper.LockMode;
 import io.lockkeeper.LockRequest;
+import io.lockkeeper.LockStatus;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.store.RenewCommand;
 import io.lockkeeper.testing.Connections;
@@ -24,6 +26,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
@@ -60,6 +63,32 @@ class RedisRequestCountTest {
     /** Waits until looks at the rights of a user, which are not about a lock, have come to their end. */
     private void awaitLooks(int templates) {
         Awaitility.await().pollDelay(Duration.ZERO).until(() -> server.calls("mget") == templates);
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void manyStatusesAtOnceAskOnceForTheInstanceThatHoldsAll(Connections driver) {
+        RedisConnectionFactory connections = driver.to(server.port());
+        try (LockTemplate holder = template(connections);
+                LockTemplate template = template(connections)) {
+            Awaitility.await()
+                    .atMost(PATIENCE)
+                    .until(() -> server.keys().stream()
+                                    .filter(key -> key.startsWith("lockkeeper:instance:"))
+                                    .count()
+                            == 2);
+            awaitLooks(2);
+            IntStream.range(0, 100).forEach(i -> holder.acquire("held " + i));
+            server.resetStatistics();
+            List<LockStatus> found = template.inspector().find("held *", 100);
+            assertThat(found).hasSize(100).allSatisfy(lock -> assertThat(lock.holders())
+                    .singleElement()
+                    .extracting(LockInstance::pid)
+                    .isEqualTo(ProcessHandle.current().pid()));
+            assertThat(server.calls("mget") + server.calls("get")).isLessThan(10);
+        } finally {
+            Connections.close(connections);
+        }
     }
 
     @ParameterizedTest
