@@ -72,8 +72,8 @@ record Clients(RedisConnectionFactory factory, Duration limit) {
 
     /** Returns the nodes of a cluster, as the client knows them or a server tells them. */
     static Iterable<RedisClusterNode> nodesOf(RedisClusterConnection connection) {
-        return connection instanceof LettuceClusterConnection
-                ? LettuceConnections.nodes(connection)
+        return connection instanceof LettuceClusterConnection lettuce
+                ? LettuceConnections.nodes(lettuce)
                 : connection.clusterGetNodes();
     }
 

@@ -23,13 +23,13 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
-import org.springframework.data.redis.connection.RedisClusterConnection;
 import org.springframework.data.redis.connection.RedisClusterNode;
 import org.springframework.data.redis.connection.RedisConfiguration;
 import org.springframework.data.redis.connection.RedisConnection;
 import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
 import org.springframework.data.redis.connection.convert.Converters;
 import org.springframework.data.redis.connection.lettuce.LettuceClientConfiguration;
+import org.springframework.data.redis.connection.lettuce.LettuceClusterConnection;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 import org.springframework.data.redis.connection.lettuce.LettucePoolingClientConfiguration;
 import org.springframework.util.StringUtils;
@@ -60,13 +60,10 @@ public final class LettuceConnections {
     }
 
     /** Asks a server for the nodes of the cluster: the client may have looked for them only when it connected first. */
-    public static Iterable<RedisClusterNode> nodes(RedisClusterConnection connection) {
-        if (!(connection.getNativeConnection() instanceof RedisClusterAsyncCommands<?, ?> commands)) {
-            return connection.clusterGetNodes();
-        }
+    public static Iterable<RedisClusterNode> nodes(LettuceClusterConnection connection) {
         try {
-            Set<RedisClusterNode> told =
-                    Converters.toSetOfRedisClusterNodes(commands.clusterNodes().get());
+            Set<RedisClusterNode> told = Converters.toSetOfRedisClusterNodes(
+                    connection.getNativeConnection().clusterNodes().get());
             // A server that has met no other one does not know its address, but the client does.
             boolean addressed = told.stream().allMatch(node -> StringUtils.hasText(node.getHost()));
             return addressed ? told : connection.clusterGetNodes();

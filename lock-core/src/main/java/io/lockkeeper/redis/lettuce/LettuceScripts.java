@@ -8,7 +8,6 @@ import io.lettuce.core.RedisConnectionStateListener;
 import io.lettuce.core.api.StatefulConnection;
 import io.lettuce.core.api.async.RedisAsyncCommands;
 import io.lettuce.core.cluster.api.async.RedisAdvancedClusterAsyncCommands;
-import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.lettuce.core.codec.ByteArrayCodec;
 import io.lettuce.core.output.ValueOutput;
 import io.lettuce.core.protocol.AsyncCommand;
@@ -174,7 +173,7 @@ public final class LettuceScripts implements ScriptRunner {
         boolean isDue = !shares || (now - last >= LEAST_STAY_NANOS && leftNanos.compareAndSet(last, now));
         boolean ends = isDue && left.isRestored();
         if (ends) {
-            left.commands().quit();
+            left.quit();
         }
         return ends;
     }
@@ -189,9 +188,8 @@ public final class LettuceScripts implements ScriptRunner {
 
     @SuppressWarnings("unchecked") // What Lettuce is given and gives are byte arrays.
     private static @Nullable SharedConnection of(RedisConnection connection) {
-        var commands = (RedisClusterAsyncCommands<byte[], byte[]>) connection.getNativeConnection();
-        var used = (StatefulConnection<byte[], byte[]>) connectionOf(commands);
-        return used == null ? null : new SharedConnection(commands, used);
+        var used = (StatefulConnection<byte[], byte[]>) connectionOf(connection.getNativeConnection());
+        return used == null ? null : new SharedConnection(used);
     }
 
     @SuppressWarnings("deprecation") // Spring Data gives nothing else that knows it.

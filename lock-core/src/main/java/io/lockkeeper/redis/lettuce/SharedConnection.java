@@ -3,8 +3,11 @@ package io.lockkeeper.redis.lettuce;
 
 import io.lettuce.core.api.StatefulConnection;
 import io.lettuce.core.api.StatefulRedisConnection;
-import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import io.lettuce.core.codec.ByteArrayCodec;
+import io.lettuce.core.output.StatusOutput;
 import io.lettuce.core.protocol.AsyncCommand;
+import io.lettuce.core.protocol.Command;
+import io.lettuce.core.protocol.CommandType;
 import io.netty.channel.EventLoop;
 import io.netty.util.internal.ThreadExecutorMap;
 import java.util.ArrayList;
@@ -22,7 +25,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class SharedConnection {
 
-    private final RedisClusterAsyncCommands<byte[], byte[]> commands;
     private final StatefulConnection<byte[], byte[]> connection;
     private final boolean combines;
     private final Queue<AsyncCommand<byte[], byte[], ?>> waiting = new ConcurrentLinkedQueue<>();
@@ -33,17 +35,11 @@ final class SharedConnection {
     /** Which writes and reads; null: it is not known. */
     private volatile @Nullable Executor loop;
 
-    SharedConnection(
-            RedisClusterAsyncCommands<byte[], byte[]> commands, StatefulConnection<byte[], byte[]> connection) {
-        this.commands = commands;
+    SharedConnection(StatefulConnection<byte[], byte[]> connection) {
         this.connection = connection;
         // One to a cluster may block where it is given several commands. A trace begins on the caller's thread.
         this.combines = connection instanceof StatefulRedisConnection
                 && !connection.getResources().tracing().isEnabled();
-    }
-
-    RedisClusterAsyncCommands<byte[], byte[]> commands() {
-        return commands;
     }
 
     boolean isOpen() {
@@ -53,6 +49,12 @@ final class SharedConnection {
     /** Returns whether Lettuce makes it anew where it is lost. */
     boolean isRestored() {
         return connection.getOptions().isAutoReconnect();
+    }
+
+    /** Has the server end it. */
+    void quit() {
+        var output = new StatusOutput<>(ByteArrayCodec.INSTANCE);
+        dispatch(List.of(new AsyncCommand<>(new Command<>(CommandType.QUIT, output))));
     }
 
     /** Sends a command, which fails where Lettuce refuses it. */

@@ -7,7 +7,6 @@ import io.lettuce.core.RedisException;
 import io.lettuce.core.api.StatefulConnection;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.cluster.api.StatefulRedisClusterConnection;
-import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.lettuce.core.codec.ByteArrayCodec;
 import io.lettuce.core.output.ValueOutput;
 import io.lettuce.core.protocol.AsyncCommand;
@@ -60,8 +59,7 @@ class SharedConnectionTest {
                     given.add(arguments[0]);
                     return null;
                 });
-        SharedConnection shared = new SharedConnection(
-                proxy(RedisClusterAsyncCommands.class, (proxy, method, arguments) -> null), connection);
+        SharedConnection shared = new SharedConnection(connection);
         loop.submit(shared::answered).syncUninterruptibly();
         return shared;
     }
