@@ -350,7 +350,7 @@ final class JedisPipeline implements ScriptRunner {
                 timer.schedule(this::look, LOOK_NANOS, TimeUnit.NANOSECONDS);
                 scheduled = true;
             } catch (RejectedExecutionException afterClose) {
-                closed = true;
+                // The timer ends later than this pipeline, which refuses what waits.
             } finally {
                 if (!scheduled) {
                     watched = 0;
