@@ -21,6 +21,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
@@ -86,9 +87,8 @@ public final class LeaseManager implements LockManager {
             background.close();
             callbacks.close();
             completions.close();
-            DaemonThreads.letGo(commands);
-            DaemonThreads.letGo(refused);
-            DaemonThreads.letGo(spare);
+            // Their threads end as soon as they are idle; what they are given from now on still runs.
+            List.of(commands, refused, spare).forEach(threads -> threads.setKeepAliveTime(1, TimeUnit.MILLISECONDS));
         });
     }
 

@@ -10,11 +10,9 @@ import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.jspecify.annotations.Nullable;
 
 /**
- * Threads that do not keep a process alive and go away when they are idle, and waits on any thread, for the
- * engine and the stores.
+ * Threads that do not keep a process alive and go away when they are idle; and a wait on threads of any kind.
  *
  * <p>Internal: for the modules of this project alone, and may change in any release.
  */
@@ -38,13 +36,8 @@ public final class DaemonThreads {
         return executor;
     }
 
-    /** Lets the threads of an executor end as soon as they are idle. What it is given from now on still runs. */
-    public static void letGo(ThreadPoolExecutor executor) {
-        executor.setKeepAliveTime(1, TimeUnit.MILLISECONDS);
-    }
-
     /** Joins an answer. The wait of a future itself is refused where a ForkJoinPool has no thread to spare. */
-    public static <T extends @Nullable Object> T join(CompletableFuture<T> answer) {
+    public static <T> T join(CompletableFuture<T> answer) {
         Semaphore told = new Semaphore(0);
         answer.whenComplete((value, failure) -> told.release());
         told.acquireUninterruptibly();
