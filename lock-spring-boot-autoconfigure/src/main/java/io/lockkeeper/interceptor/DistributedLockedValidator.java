@@ -40,6 +40,7 @@ import org.springframework.beans.factory.config.InstantiationAwareBeanPostProces
 import org.springframework.beans.factory.support.AbstractBeanDefinition;
 import org.springframework.beans.factory.support.MergedBeanDefinitionPostProcessor;
 import org.springframework.beans.factory.support.RootBeanDefinition;
+import org.springframework.context.ApplicationEvent;
 import org.springframework.context.ApplicationListener;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.event.ContextRefreshedEvent;
@@ -58,7 +59,7 @@ public final class DistributedLockedValidator
         implements SmartInitializingSingleton,
                 InstantiationAwareBeanPostProcessor,
                 MergedBeanDefinitionPostProcessor,
-                ApplicationListener<ContextRefreshedEvent> {
+                ApplicationListener<ApplicationEvent> {
 
     private static final Logger log = LoggerFactory.getLogger(DistributedLocked.class);
 
@@ -90,6 +91,10 @@ public final class DistributedLockedValidator
     /** Classes of the beans that are being made, as long as nothing can have been put around them. */
     private final Map<String, Class<?>> instantiated = new ConcurrentHashMap<>();
 
+    /** Names of the objects of which it has been said that they were handed in. */
+    private final Set<String> named = ConcurrentHashMap.newKeySet();
+
+    private volatile int singletons;
     private Set<String> given = Set.of();
     private Map<String, Class<?>> early = Map.of();
     private volatile boolean started;
@@ -196,24 +201,25 @@ public final class DistributedLockedValidator
     }
 
     /**
-     * Looks for objects that were handed in until the end of the start, and checks the beans of a child context that
-     * has no check of its own: the advisor of this context locks them.
+     * Looks for objects that have been handed in, of which nothing else tells, and checks the beans of a child context
+     * that has no check of its own: the advisor of this context locks them.
      */
     @Override
-    public void onApplicationEvent(ContextRefreshedEvent event) {
-        if (!(event.getApplicationContext() instanceof ConfigurableApplicationContext context)) {
-            return;
-        }
-        if (context.getBeanFactory() == beans) {
+    public void onApplicationEvent(ApplicationEvent event) {
+        if (event instanceof ContextRefreshedEvent refreshed
+                && refreshed.getApplicationContext() instanceof ConfigurableApplicationContext context
+                && context.getBeanFactory() != beans) {
+            if (context.getBeanNamesForType(DistributedLockedValidator.class, false, false).length == 0) {
+                DistributedLockedValidator child =
+                        new DistributedLockedValidator(context.getBeanFactory(), advisor, woven, switchedOff);
+                child.given = child.mocks();
+                child.afterSingletonsInstantiated();
+                child.warnOfGivenObjects();
+                // For what the child makes later.
+                context.getBeanFactory().addBeanPostProcessor(child);
+            }
+        } else if (started && singletons != beans.getSingletonCount()) {
             warnOfGivenObjects();
-        } else if (context.getBeanNamesForType(DistributedLockedValidator.class, false, false).length == 0) {
-            DistributedLockedValidator child =
-                    new DistributedLockedValidator(context.getBeanFactory(), advisor, woven, switchedOff);
-            child.given = child.mocks();
-            child.afterSingletonsInstantiated();
-            child.warnOfGivenObjects();
-            // For what the child makes later.
-            context.getBeanFactory().addBeanPostProcessor(child);
         }
     }
 
@@ -429,7 +435,10 @@ public final class DistributedLockedValidator
     }
 
     private boolean isBare(@Nullable Object object) {
-        return object != null && !(object instanceof SpringProxy) && isToBeProxied(object.getClass());
+        return object != null
+                && !(object instanceof SpringProxy)
+                && isToBeProxied(object.getClass())
+                && !proxies.isMock(object);
     }
 
     private boolean isToBeProxied(Class<?> type) {
@@ -638,15 +647,16 @@ public final class DistributedLockedValidator
     }
 
     private void warnOfGivenObjects() {
-        if (woven) {
-            return;
-        }
+        singletons = beans.getSingletonCount();
         Set<String> unlocked = new TreeSet<>();
         for (String name : beans.getSingletonNames()) {
-            if ((given.contains(name) || !beans.containsBeanDefinition(name))
-                    && hasAnnotatedMethods(beans.getType(name, false))
+            Class<?> type =
+                    given.contains(name) || !beans.containsBeanDefinition(name) ? beans.getType(name, false) : null;
+            if (type != null
+                    && isToBeProxied(type)
                     && proxies.isMissing(name)
-                    && !proxies.isMock(beans.getSingleton(name))) {
+                    && !proxies.isMock(beans.getSingleton(name))
+                    && named.add(name)) {
                 unlocked.add(name);
             }
         }

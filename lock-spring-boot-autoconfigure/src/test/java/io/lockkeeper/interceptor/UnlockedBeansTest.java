@@ -58,6 +58,7 @@ import org.springframework.context.annotation.Lazy;
 import org.springframework.context.annotation.Scope;
 import org.springframework.context.annotation.ScopedProxyMode;
 import org.springframework.context.support.GenericApplicationContext;
+import org.springframework.core.Ordered;
 import org.springframework.core.PriorityOrdered;
 import org.springframework.util.ClassUtils;
 
@@ -412,6 +413,59 @@ class UnlockedBeansTest {
             assertThat(log.lines()).singleElement().asString().contains("WARN", "[early, late] are not locked");
         });
     }
+
+    @Test
+    void anObjectThatIsHandedInAfterTheStartIsNamedAtTheNextEvent() {
+        runner().run(context -> {
+            ConfigurableListableBeanFactory beans =
+                    context.getSourceApplicationContext().getBeanFactory();
+            beans.registerSingleton("late", new Shop());
+            assertThat(log.lines()).isEmpty();
+            for (int i = 0; i < 2; i++) {
+                context.publishEvent("anything");
+                assertThat(log.lines()).singleElement().asString().contains("WARN", "[late] are not locked");
+            }
+            beans.registerSingleton("last", new Shop());
+            context.getSourceApplicationContext().close();
+            assertThat(log.lines()).hasSize(2).last().asString().contains("WARN", "[last] are not locked");
+        });
+        runner().withPropertyValues("lockkeeper.enabled=false").run(context -> {
+            int before = log.lines().size();
+            context.getSourceApplicationContext().getBeanFactory().registerSingleton("late", new Shop());
+            context.publishEvent("anything");
+            assertThat(log.lines()).hasSize(before);
+        });
+    }
+
+    @ParameterizedTest
+    @ValueSource(classes = {PriorityGreedy.class, OrderedGreedy.class, PlainGreedy.class})
+    void anInnerBeanOfAPostProcessorIsLockedOrReported(Class<?> type) {
+        runner().withInitializer(context -> {
+                    RootBeanDefinition greedy = new RootBeanDefinition(type);
+                    greedy.getPropertyValues().add("shop", new RootBeanDefinition(Shop.class));
+                    ((GenericApplicationContext) context).registerBeanDefinition("greedy", greedy);
+                })
+                .run(context -> {
+                    if (type == PlainGreedy.class) {
+                        assertThat(context.getBean(PlainGreedy.class).getShop().held())
+                                .containsExactly("shop");
+                    } else {
+                        assertThat(faults(context)).singleElement().satisfies(fault -> assertThat(fault.problem())
+                                .contains("was made before locks could be put around it"));
+                    }
+                });
+    }
+
+    static class PlainGreedy extends Holder implements BeanPostProcessor {}
+
+    static class OrderedGreedy extends PlainGreedy implements Ordered {
+        @Override
+        public int getOrder() {
+            return 0;
+        }
+    }
+
+    static class PriorityGreedy extends OrderedGreedy implements PriorityOrdered {}
 
     @ParameterizedTest
     @ValueSource(strings = {"list", "map", "array"})
