@@ -15,6 +15,7 @@ import java.util.Deque;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.Executor;
 import java.util.concurrent.Future;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -31,6 +32,7 @@ import org.springframework.core.io.Resource;
 import org.springframework.core.io.support.PathMatchingResourcePatternResolver;
 import org.springframework.core.io.support.ResourcePatternResolver;
 import org.springframework.scheduling.annotation.Async;
+import org.springframework.scheduling.annotation.AsyncConfigurer;
 import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.scheduling.config.TaskManagementConfigUtils;
 import org.springframework.transaction.config.TransactionManagementConfigUtils;
@@ -80,6 +82,8 @@ record MethodCheck(MethodLockSpecs specs, boolean woven) {
         if (!woven
                 && isAsynchronous
                 && specs.hasBean(TaskManagementConfigUtils.ASYNC_EXECUTION_ASPECT_BEAN_NAME)
+                // Without any, bodies run on the thread of the call.
+                && (specs.hasBean(Executor.class) || specs.hasBean(AsyncConfigurer.class))
                 && WeavingCheck.isWoven(method, THREADS)) {
             ProxyCheck.checkThreads(annotated, List.of(Pointcut.TRUE), faults);
         }

@@ -227,6 +227,10 @@ final class MethodLockSpecs {
         return beans.containsBean(name);
     }
 
+    boolean hasBean(Class<?> type) {
+        return new ProxyCheck(beans).exists(type);
+    }
+
     /** Finds the bean that locks, and creates none before the first call of an annotated method. */
     private Supplier<LockOperations> operations(String name, Faults faults) {
         if (name.isEmpty()) {

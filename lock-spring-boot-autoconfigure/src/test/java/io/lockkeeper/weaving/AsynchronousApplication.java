@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.weaving;
 
+import io.lockkeeper.LockContext;
+import io.lockkeeper.LockLease;
 import io.lockkeeper.annotation.DistributedLocked;
 import io.lockkeeper.autoconfigure.LockkeeperAutoConfiguration;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
+import java.util.concurrent.LinkedBlockingQueue;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.ImportAutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
+import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.AdviceMode;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
@@ -17,16 +24,26 @@ import org.springframework.scheduling.annotation.Async;
 import org.springframework.scheduling.annotation.EnableAsync;
 import org.springframework.transaction.annotation.Transactional;
 
-/** Runs in a JVM of its own; asynchronous methods and transactions are woven, and locks are not. */
+/** Runs in a JVM of its own; asynchronous methods and transactions are woven. */
 public final class AsynchronousApplication {
+
+    private static final BlockingQueue<Body> BODIES = new LinkedBlockingQueue<>();
 
     private AsynchronousApplication() {}
 
-    public static void main(String[] args) {
+    /** Starts the application, and prints what is held on which thread. */
+    public static void main(String[] args) throws Exception {
         SpringApplication application = new SpringApplication(Beans.class);
         application.setWebApplicationType(WebApplicationType.NONE);
-        application.run(args).close();
+        try (ConfigurableApplicationContext context = application.run(args)) {
+            Thread caller = Thread.currentThread();
+            context.getBean(Seller.class).sell();
+            Body body = BODIES.take();
+            System.out.println("held " + body.names() + (body.thread() == caller ? " by the caller" : " elsewhere"));
+        }
     }
+
+    private record Body(List<String> names, Thread thread) {}
 
     @Configuration(proxyBeanMethods = false)
     @EnableAsync(mode = AdviceMode.ASPECTJ)
@@ -34,6 +51,7 @@ public final class AsynchronousApplication {
     static class Beans {
         /** Without one the aspect would run bodies on the thread of the call. */
         @Bean
+        @ConditionalOnProperty(name = "executor", matchIfMissing = true)
         TaskExecutor executor() {
             return new SimpleAsyncTaskExecutor();
         }
@@ -52,7 +70,10 @@ public final class AsynchronousApplication {
     static class Seller {
         @Async
         @DistributedLocked("sale")
-        public void sell() {}
+        public void sell() {
+            BODIES.add(new Body(
+                    LockContext.current().map(LockLease::names).orElse(List.of("nothing")), Thread.currentThread()));
+        }
 
         @Async
         @DistributedLocked("sale")

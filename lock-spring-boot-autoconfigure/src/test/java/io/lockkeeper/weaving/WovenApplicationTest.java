@@ -12,6 +12,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.stream.Stream;
 import org.aspectj.weaver.loadtime.Agent;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -108,6 +109,33 @@ class WovenApplicationTest {
     /** A proxy puts the lock around the woven method, whose body runs on a thread of its own. */
     @Test
     void anAsynchronousBodyThatIsWovenInsideOfItsLockFailsTheStart() throws IOException {
+        try (JavaProcess woven = startAsynchronous("")) {
+            woven.awaitExit(TIMEOUT);
+            assertThat(woven.output()).contains("Seller.sell()", "Seller.sellLater()");
+            assertThat(woven.output().lines())
+                    .filteredOn(line -> line.strip().startsWith("runs on another thread than its lock"))
+                    .hasSize(2);
+        }
+    }
+
+    @Test
+    void withoutAnExecutorTheWovenBodyRunsUnderItsLock() throws IOException {
+        try (JavaProcess woven = startAsynchronous("", "--executor=false")) {
+            woven.awaitExit(TIMEOUT);
+            assertThat(woven.output()).contains("held [sale] by the caller");
+        }
+    }
+
+    @Test
+    void anAsynchronousMethodIsLockedOnItsOwnThreadWhereBothAreWoven() throws IOException {
+        String lock = "<aspect name=\"" + DistributedLockedAspect.class.getName() + "\"/>";
+        try (JavaProcess woven = startAsynchronous(lock, "--lockkeeper.mode=aspectj")) {
+            woven.awaitExit(TIMEOUT);
+            assertThat(woven.output()).contains("held [sale] elsewhere");
+        }
+    }
+
+    private JavaProcess startAsynchronous(String lock, String... arguments) throws IOException {
         String aspects = """
                 <aspectj>
                     <weaver>
@@ -116,20 +144,16 @@ class WovenApplicationTest {
                     <aspects>
                         <aspect name="org.springframework.scheduling.aspectj.AnnotationAsyncExecutionAspect"/>
                         <aspect name="org.springframework.transaction.aspectj.AnnotationTransactionAspect"/>
+                        %s
                     </aspects>
                 </aspectj>
-                """;
+                """.formatted(lock);
         Path aop = Files.writeString(classPath.resolve("aop.xml"), aspects);
-        try (JavaProcess woven = JavaProcess.start(
+        return JavaProcess.start(
                 List.of("-javaagent:" + weaver(), "-Dorg.aspectj.weaver.loadtime.configuration=" + aop.toUri()),
                 AsynchronousApplication.class,
-                "--lockkeeper.store=memory")) {
-            woven.awaitExit(TIMEOUT);
-            assertThat(woven.output()).contains("Seller.sell()", "Seller.sellLater()");
-            assertThat(woven.output().lines())
-                    .filteredOn(line -> line.strip().startsWith("runs on another thread than its lock"))
-                    .hasSize(2);
-        }
+                Stream.concat(Stream.of("--lockkeeper.store=memory"), Stream.of(arguments))
+                        .toArray(String[]::new));
     }
 
     /** Transactions are woven into the same methods, so that they look woven. */
