@@ -41,9 +41,13 @@ public record LockRequest(
         Duration minHoldTime,
         @Nullable String label) {
 
+    /** The shortest fixed lease. */
+    public static final Duration MIN_LEASE_TIME = Duration.ofMillis(100);
+
+    /** The shortest delay between attempts. */
+    public static final Duration MIN_RETRY_DELAY = Duration.ofMillis(1);
+
     private static final int MAX_NAME_BYTES = 512;
-    private static final Duration MIN_LEASE = Duration.ofMillis(100);
-    private static final Duration MIN_DELAY = Duration.ofMillis(1);
 
     /** Checks every value. Not part of the API: use {@link #of} and the {@code with} methods. */
     public LockRequest {
@@ -58,7 +62,7 @@ public record LockRequest(
             throw new IllegalArgumentException(
                     "The wait time must not be negative, but is " + waitTime + "; zero means: try once");
         }
-        if (leaseTime != null && leaseTime.compareTo(MIN_LEASE) < 0) {
+        if (leaseTime != null && leaseTime.compareTo(MIN_LEASE_TIME) < 0) {
             throw new IllegalArgumentException("The lease time must be 100 ms or more, but is " + leaseTime
                     + "; for a lease that is renewed until it is released, leave it out: lock(), tryLock(waitTime), or a"
                     + " LockRequest without withLeaseTime");
@@ -67,7 +71,7 @@ public record LockRequest(
             throw new IllegalArgumentException("The retry count must not be negative, but is " + retryCount
                     + "; it is the number of further attempts after the first");
         }
-        if (retryDelay != null && retryDelay.compareTo(MIN_DELAY) < 0) {
+        if (retryDelay != null && retryDelay.compareTo(MIN_RETRY_DELAY) < 0) {
             throw new IllegalArgumentException("The retry delay must be 1 ms or more, but is " + retryDelay);
         }
         if (minHoldTime.isNegative()) {

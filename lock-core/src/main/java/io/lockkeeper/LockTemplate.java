@@ -234,7 +234,7 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
 
         /** Sets the delay between attempts of a request that does not say it; at least 1 ms, 100 ms unless set. */
         public Builder retryDelay(Duration retryDelay) {
-            if (retryDelay.compareTo(Duration.ofMillis(1)) < 0) {
+            if (retryDelay.compareTo(LockRequest.MIN_RETRY_DELAY) < 0) {
                 throw new IllegalArgumentException("The retry delay must be 1 ms or more, but is " + retryDelay);
             }
             this.retryDelay = retryDelay;

@@ -26,8 +26,6 @@ import net.javacrumbs.shedlock.core.SimpleLock;
  */
 public final class LockkeeperLockProvider implements ExtensibleLockProvider {
 
-    private static final Duration SHORTEST_LEASE = Duration.ofMillis(100);
-
     private final LockOperations operations;
 
     /**
@@ -81,7 +79,7 @@ public final class LockkeeperLockProvider implements ExtensibleLockProvider {
 
     private static Duration leaseTime(LockConfiguration configuration) {
         Duration asked = configuration.getLockAtMostFor();
-        return asked.compareTo(SHORTEST_LEASE) < 0 ? SHORTEST_LEASE : asked;
+        return asked.compareTo(LockRequest.MIN_LEASE_TIME) < 0 ? LockRequest.MIN_LEASE_TIME : asked;
     }
 
     private static Duration minHoldTime(LockConfiguration configuration) {

@@ -30,9 +30,6 @@ import org.springframework.util.function.SingletonSupplier;
 /** Resolves what annotations mean, once for each method of each bean class. */
 final class MethodLockSpecs {
 
-    private static final Duration MIN_LEASE = Duration.ofMillis(100);
-    private static final Duration MIN_DELAY = Duration.ofMillis(1);
-
     private static final String TEMPLATE = "lockTemplate";
     private static final String DEFAULT_WAIT = "${lockkeeper.wait-time:}";
 
@@ -216,9 +213,9 @@ final class MethodLockSpecs {
                 constant,
                 annotation.mode(),
                 waitTime == null && annotation.skipWhenLocked() ? Duration.ZERO : waitTime,
-                attributes.duration("leaseTime", annotation.leaseTime(), MIN_LEASE, faults),
+                attributes.duration("leaseTime", annotation.leaseTime(), LockRequest.MIN_LEASE_TIME, faults),
                 Math.max(0, annotation.retryCount()),
-                attributes.duration("retryDelay", annotation.retryDelay(), MIN_DELAY, faults),
+                attributes.duration("retryDelay", annotation.retryDelay(), LockRequest.MIN_RETRY_DELAY, faults),
                 minHoldTime == null ? Duration.ZERO : minHoldTime,
                 label(method));
     }

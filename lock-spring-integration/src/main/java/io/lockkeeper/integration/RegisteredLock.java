@@ -3,6 +3,7 @@ package io.lockkeeper.integration;
 
 import io.lockkeeper.LockException;
 import io.lockkeeper.LockLease;
+import io.lockkeeper.LockRequest;
 import io.lockkeeper.ReleaseResult;
 import java.time.Duration;
 import java.util.ConcurrentModificationException;
@@ -19,8 +20,6 @@ import org.springframework.integration.support.locks.DistributedLock;
 final class RegisteredLock implements DistributedLock {
 
     private static final Logger log = LoggerFactory.getLogger(LockkeeperLockRegistry.class);
-
-    private static final Duration SHORTEST_LEASE = Duration.ofMillis(100);
 
     private final String key;
     private final io.lockkeeper.DistributedLock lock;
@@ -134,7 +133,7 @@ final class RegisteredLock implements DistributedLock {
         if (ttl.isNegative() || ttl.isZero()) {
             throw new IllegalArgumentException("The time to live must be longer than zero, but is " + ttl);
         }
-        return ttl.compareTo(SHORTEST_LEASE) < 0 ? SHORTEST_LEASE : ttl;
+        return ttl.compareTo(LockRequest.MIN_LEASE_TIME) < 0 ? LockRequest.MIN_LEASE_TIME : ttl;
     }
 
     @Override
