@@ -70,8 +70,7 @@ final class LockConfigurations {
     /** Returns how a bean was defined, in this context or in a parent; an empty definition where it was handed in. */
     static RootBeanDefinition definition(ConfigurableListableBeanFactory beans, String name) {
         return beans.containsBeanDefinition(name)
-                        && beans.getMergedBeanDefinition(name) instanceof RootBeanDefinition definition
-                ? definition
+                ? (RootBeanDefinition) beans.getMergedBeanDefinition(name)
                 : !beans.containsLocalBean(name)
                                 && beans.getParentBeanFactory() instanceof ConfigurableListableBeanFactory above
                         ? definition(above, name)

@@ -375,13 +375,11 @@ final class TransactionLocks implements TransactionSynchronization {
             if (!(bean instanceof TransactionManager)) {
                 return bean;
             }
-            boolean isKnown = beans.containsBeanDefinition(name);
-            return guarded(
-                    bean,
-                    isKnown && beans.getMergedBeanDefinition(name) instanceof RootBeanDefinition definition
-                            ? definition.getResolvableType().resolve(Object.class)
-                            : Object.class,
-                    isKnown && beans.getMergedBeanDefinition(name).isSingleton());
+            if (!beans.containsBeanDefinition(name)) {
+                return guarded(bean, Object.class, false);
+            }
+            RootBeanDefinition definition = LockConfigurations.definition(beans, name);
+            return guarded(bean, definition.getResolvableType().resolve(Object.class), definition.isSingleton());
         }
 
         @Override

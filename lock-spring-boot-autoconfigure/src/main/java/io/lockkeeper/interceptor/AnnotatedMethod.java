@@ -10,6 +10,7 @@ import java.lang.reflect.Proxy;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
+import java.util.Objects;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -57,7 +58,9 @@ record AnnotatedMethod(
                             MergedAnnotations.from(each, SearchStrategy.TYPE_HIERARCHY).stream(DistributedLocked.class))
                     .toList();
             MergedAnnotation<DistributedLocked> locking = all.stream()
-                    .filter(each -> all.stream().noneMatch(other -> isOfInterface(other) && isNearer(other, each)))
+                    .filter(each -> all.stream()
+                            .noneMatch(
+                                    other -> source(other).getDeclaringClass().isInterface() && isNearer(other, each)))
                     .findFirst()
                     .orElse(MergedAnnotation.missing());
             if (!locking.isPresent()) {
@@ -67,8 +70,7 @@ record AnnotatedMethod(
             boolean isAmbiguous = all.stream()
                     .filter(each -> all.stream().noneMatch(other -> isNearer(other, each)))
                     .anyMatch(each -> !each.synthesize().equals(annotation));
-            Method source = locking.getSource() instanceof Method found ? found : method;
-            return new AnnotatedMethod(method, source, targetClass, annotation, isAmbiguous);
+            return new AnnotatedMethod(method, source(locking), targetClass, annotation, isAmbiguous);
         } catch (AnnotationConfigurationException contradiction) {
             // Two names for the same attribute: reported with all the other faults.
             for (Method each : declared) {
@@ -106,17 +108,13 @@ record AnnotatedMethod(
                         && AopUtils.getMostSpecificMethod(declared, targetClass).equals(method));
     }
 
-    private static boolean isOfInterface(MergedAnnotation<?> annotation) {
-        return annotation.getSource() instanceof Method method
-                && method.getDeclaringClass().isInterface();
+    private static Method source(MergedAnnotation<?> annotation) {
+        return (Method) Objects.requireNonNull(annotation.getSource());
     }
 
     private static boolean isNearer(MergedAnnotation<?> one, MergedAnnotation<?> other) {
-        if (!(one.getSource() instanceof Method near) || !(other.getSource() instanceof Method far)) {
-            return false;
-        }
-        Class<?> type = near.getDeclaringClass();
-        Class<?> above = far.getDeclaringClass();
+        Class<?> type = source(one).getDeclaringClass();
+        Class<?> above = source(other).getDeclaringClass();
         return type == above
                 ? one.getRoot().getType() == other.getRoot().getType() && one.getDistance() < other.getDistance()
                 : above.isAssignableFrom(type) || (above.isInterface() && !type.isInterface());

@@ -23,7 +23,6 @@ import org.springframework.beans.factory.aot.BeanRegistrationAotContribution;
 import org.springframework.beans.factory.aot.BeanRegistrationAotProcessor;
 import org.springframework.beans.factory.support.RegisteredBean;
 import org.springframework.core.DecoratingProxy;
-import org.springframework.core.annotation.AnnotationUtils;
 import org.springframework.core.annotation.MergedAnnotation;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.util.ClassUtils;
@@ -67,9 +66,6 @@ final class DistributedLockedHints implements RuntimeHintsRegistrar, BeanRegistr
     @Override
     public @Nullable BeanRegistrationAotContribution processAheadOfTime(RegisteredBean bean) {
         Class<?> type = ClassUtils.getUserClass(bean.getBeanClass());
-        if (!AnnotationUtils.isCandidateClass(type, DistributedLocked.class)) {
-            return null;
-        }
         Collection<AnnotatedMethod> methods = AnnotatedMethod.allOf(type);
         return methods.isEmpty()
                 ? null

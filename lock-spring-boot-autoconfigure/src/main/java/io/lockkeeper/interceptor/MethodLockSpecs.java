@@ -88,11 +88,10 @@ final class MethodLockSpecs {
         if (woven) {
             MethodCheck.WeavingCheck.check(method, faults);
         }
-        MethodLockSpec resolved = check(method, faults);
-        if (resolved == null) {
+        MethodLockSpec spec = check(method, faults);
+        if (spec == null) {
             throw new DistributedLockedConfigurationException(faults.found());
         }
-        MethodLockSpec spec = specs.getOrDefault(method.key(), resolved);
         specs.put(key, spec);
         return spec;
     }
@@ -101,10 +100,8 @@ final class MethodLockSpecs {
     @Nullable
     MethodLockSpec check(AnnotatedMethod method, Faults faults) {
         MethodLockSpec spec = resolve(method, faults);
-        if (spec != null) {
-            specs.putIfAbsent(method.key(), spec);
-        }
-        return spec;
+        MethodLockSpec known = spec == null ? null : specs.putIfAbsent(method.key(), spec);
+        return known == null ? spec : known;
     }
 
     /** Returns whether calls that find the lock held give up at once, as the annotation or its default says. */

@@ -54,8 +54,7 @@ record ProxyCheck(ConfigurableListableBeanFactory beans) {
     /** Returns how a bean of this context was defined; an empty definition where it was handed in, or is in another. */
     RootBeanDefinition definition(String name) {
         return beans.containsBeanDefinition(name)
-                        && beans.getMergedBeanDefinition(name) instanceof RootBeanDefinition definition
-                ? definition
+                ? (RootBeanDefinition) beans.getMergedBeanDefinition(name)
                 : new RootBeanDefinition();
     }
 
@@ -316,8 +315,8 @@ record ProxyCheck(ConfigurableListableBeanFactory beans) {
     }
 
     boolean isProxying() {
-        return !(beans instanceof AbstractBeanFactory factory)
-                || factory.getBeanPostProcessors().stream().anyMatch(AbstractAdvisorAutoProxyCreator.class::isInstance);
+        return ((AbstractBeanFactory) beans)
+                .getBeanPostProcessors().stream().anyMatch(AbstractAdvisorAutoProxyCreator.class::isInstance);
     }
 
     /** Returns whether there is something to lock with; what a method has made may be null, and hides what is above. */

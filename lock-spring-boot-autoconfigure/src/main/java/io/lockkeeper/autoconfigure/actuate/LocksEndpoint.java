@@ -89,11 +89,14 @@ public class LocksEndpoint {
 
     Found found(String pattern, @Nullable Integer limit, boolean own, @Nullable String template) {
         int most = limit == null ? DEFAULT_LIMIT : Math.min(limit, MAX_LIMIT);
+        if (most < 1) {
+            throw refused("The limit must be 1 or more, but is " + limit);
+        }
         List<Found> found = each(
                 template,
                 (name, inspector) -> Stream.of(checked(() -> own
                         ? ownLocks(name, inspector, pattern, most)
-                        : locks(name, inspector.find(pattern, most < 1 ? most : most + 1)))));
+                        : locks(name, inspector.find(pattern, most + 1)))));
         List<Lock> locks = found.stream().flatMap(each -> each.locks().stream()).toList();
         return new Found(
                 locks.stream().limit(most).toList(),
@@ -107,15 +110,11 @@ public class LocksEndpoint {
 
     /** Looks at more and more locks until there are more own ones than asked for, or all were seen. */
     private static Found ownLocks(@Nullable String template, LockInspector inspector, String pattern, int most) {
-        Optional<LockInstance> here = inspector.here();
-        if (here.isEmpty() || most < 1) {
-            return locks(template, inspector.find(pattern, most));
-        }
+        String service = inspector.here().map(LockInstance::service).orElse("");
         for (int seen = MAX_LIMIT; ; seen *= 10) {
             List<LockStatus> all = inspector.find(pattern, seen);
-            List<LockStatus> own = all.stream()
-                    .filter(status -> concerns(status, here.get().service()))
-                    .toList();
+            List<LockStatus> own =
+                    all.stream().filter(status -> concerns(status, service)).toList();
             if (own.size() > most || all.size() < seen || seen >= MOST_SEEN) {
                 boolean unseen = all.size() >= seen
                         || all.stream().anyMatch(lock -> lock.waiters().size() < lock.waiting() && !own.contains(lock));
