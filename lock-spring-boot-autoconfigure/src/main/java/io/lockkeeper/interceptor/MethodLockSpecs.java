@@ -10,6 +10,7 @@ import java.time.DateTimeException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -80,11 +81,7 @@ final class MethodLockSpecs {
         if (woven && method != null && !method.method().equals(invoked)) {
             method = AnnotatedMethod.find(invoked, invoked.getDeclaringClass());
         }
-        if (method == null) {
-            throw new IllegalStateException(
-                    invoked + " of " + targetClass + " is not annotated with @DistributedLocked");
-        }
-        Faults faults = new Faults(method);
+        Faults faults = new Faults(Objects.requireNonNull(method, "Advised only where it is annotated"));
         if (woven) {
             MethodCheck.WeavingCheck.check(method, faults);
         }
