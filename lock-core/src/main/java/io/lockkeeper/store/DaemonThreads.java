@@ -2,10 +2,8 @@
 package io.lockkeeper.store;
 
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutorService;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.Semaphore;
-import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -21,12 +19,6 @@ public final class DaemonThreads {
     private static final long IDLE_SECONDS = 10;
 
     private DaemonThreads() {}
-
-    /** Returns an executor with as many threads as there is work; their names begin with a given one. */
-    public static ExecutorService cached(String name) {
-        return new ThreadPoolExecutor(
-                0, Integer.MAX_VALUE, IDLE_SECONDS, TimeUnit.SECONDS, new SynchronousQueue<>(), factory(name));
-    }
 
     /** Returns an executor with so many threads at most, whose names begin with a given one; further work queues. */
     public static ThreadPoolExecutor limited(String name, int threads) {

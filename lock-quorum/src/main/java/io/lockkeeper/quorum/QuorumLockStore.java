@@ -29,6 +29,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -56,7 +57,7 @@ public class QuorumLockStore implements LockStore {
     /** A waiting caller is not told when a lock is free, so it asks often. */
     private static final Duration POLL_INTERVAL = Duration.ofMillis(500);
 
-    private final ExecutorService threads = DaemonThreads.cached("lockkeeper-quorum");
+    private final ExecutorService threads = Executors.newCachedThreadPool(DaemonThreads.factory("lockkeeper-quorum"));
     private final List<QuorumNode> nodes = new ArrayList<>();
     private volatile @Nullable Quorum quorum;
 
