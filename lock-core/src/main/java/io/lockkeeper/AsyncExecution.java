@@ -106,7 +106,7 @@ final class AsyncExecution<T extends @Nullable Object> {
                 (value, failure) -> release(lease, () -> complete(result, value, failure)));
         begun = true;
         try {
-            stage = NestedLease.run(lease, work, ((LockManager.Lease) lease).runHere());
+            NestedLease.run(lease, held -> stage = work.run(held), ((LockManager.Lease) lease).runHere());
             follow(stage, ended);
         } catch (Throwable failure) {
             // From the work, or from a stage of the caller's own that cannot be followed.

@@ -9,7 +9,9 @@ import io.lockkeeper.LockMode;
 import io.lockkeeper.LockRequest;
 import io.lockkeeper.ReleaseResult;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
@@ -96,7 +98,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     private volatile @Nullable LockLostException loss;
 
     /** What listeners hear behind the downgrade of which they are being told; null: they are not. Guarded by this. */
-    private @Nullable List<Runnable> behindDowngrade;
+    private @Nullable Deque<Runnable> behindDowngrade;
 
     /** The end of this reader's own lease, whatever others do who share the hold; once seen to pass, it stays. */
     volatile @Nullable ClockReading ownEnd;
@@ -342,7 +344,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
 
     void downgraded() {
         LockRequest before;
-        List<Runnable> ends = new ArrayList<>(2);
+        Deque<Runnable> ends = new ArrayDeque<>(2);
         synchronized (this) {
             if (state != State.HELD) {
                 // Listeners hear of the end.
@@ -358,10 +360,21 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
         try {
             context().listener().onDowngraded(new LockListener.Downgraded(acquisition, before, request, heldFor()));
         } finally {
+            tellEnds(ends);
+        }
+    }
+
+    private void tellEnds(Deque<Runnable> ends) {
+        while (true) {
+            Runnable end;
             synchronized (this) {
-                behindDowngrade = null;
+                end = ends.poll();
+                if (end == null) {
+                    behindDowngrade = null;
+                    return;
+                }
             }
-            ends.forEach(Runnable::run);
+            end.run();
         }
     }
 

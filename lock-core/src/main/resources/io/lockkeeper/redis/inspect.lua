@@ -14,7 +14,7 @@
 
 local FIRST = 100
 -- So many places are read, and marks of clients that may be gone, of which each takes about 1 us.
-local PAGE, MOST_READ = 200, 600
+local PAGE, MOST_READ = 150, 600
 
 local record = read_record(KEYS[1])
 if not record then
