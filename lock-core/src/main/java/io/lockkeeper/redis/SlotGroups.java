@@ -39,9 +39,9 @@ final class SlotGroups {
     private final RedisSession session;
 
     /**
-     * How many locks attempts held when they were last placed in the queue of a later group than the first. While a slot
-     * moves, groups are smaller, and answers may overtake each other: an attempt may seem to have lost some, and only
-     * begins anew.
+     * How many locks attempts held when they were last placed in the queue of a later group than the first. While a
+     * slot moves, groups are smaller, and answers may overtake each other: an attempt may seem to have lost some, and
+     * only begins anew.
      */
     private final Map<String, Integer> heldBefore = new ConcurrentHashMap<>();
 

@@ -82,8 +82,8 @@ class ManyWaitersTest {
     }
 
     /**
-     * Compares what was measured side by side, as often as something seems to cost more: what shares the processor slows
-     * one of the two for seconds, and what really costs more does so every time.
+     * Compares what was measured side by side, as often as something seems to cost more: what shares the processor
+     * slows one of the two for seconds, and what really costs more does so every time.
      */
     private static void costsNoMore(
             Supplier<Map<String, Long>> measured, Supplier<Map<String, Long>> plain, String what) {
