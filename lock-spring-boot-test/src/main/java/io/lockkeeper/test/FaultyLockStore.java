@@ -80,6 +80,7 @@ final class FaultyLockStore implements MethodInterceptor {
 
     @Override
     public @Nullable Object invoke(MethodInvocation call) throws Throwable {
+        @SuppressWarnings("NullAway") // No method of a store takes null.
         Object[] arguments = call.getArguments();
         switch (call.getMethod().getName()) {
             case "open" -> {
