@@ -22,7 +22,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * One caller's lease, of one lock or of several. Held until it is released or lost, whichever is first; neither is ever
- * undone. A downgrade moves it to another hold. {@link LeaseOperations} does what concerns the store.
+ * undone. A downgrade moves it to another hold. {@link LeaseOperations} does what concerns the store. One file, longer
+ * than others, because all of these meet on several threads, and one state decides who is first.
  *
  * <pre>
  *   HELD --release--> RELEASED

@@ -3,18 +3,14 @@ package io.lockkeeper.contract;
 
 import io.lockkeeper.store.AcquireCommand;
 import io.lockkeeper.store.AcquireReply;
-import io.lockkeeper.store.GrantChannel;
 import io.lockkeeper.store.HandOverCommand;
 import io.lockkeeper.store.HandOverReply;
 import io.lockkeeper.store.LockStore;
 import io.lockkeeper.store.ReleaseCommand;
 import io.lockkeeper.store.ReleaseReply;
 import io.lockkeeper.store.RenewCommand;
-import io.lockkeeper.store.StoreListener;
-import io.lockkeeper.store.StoreTraits;
 import io.lockkeeper.store.StoredInstance;
 import io.lockkeeper.store.StoredLock;
-import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -22,7 +18,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 
 /** A store of which single commands fail in ways that no store should. */
-final class FaultyStore implements LockStore {
+final class FaultyStore extends DelegatingStore {
 
     /** What a store is asked. */
     enum Method {
@@ -99,7 +95,6 @@ final class FaultyStore implements LockStore {
         <T> CompletableFuture<T> through(CompletableFuture<T> answer);
     }
 
-    private final LockStore inner;
     private final AtomicInteger left = new AtomicInteger();
     private volatile Method method = Method.ACQUIRE;
     private volatile Fault fault = Fault.FAILS_BEFORE;
@@ -113,7 +108,7 @@ final class FaultyStore implements LockStore {
     };
 
     FaultyStore(LockStore inner) {
-        this.inner = inner;
+        super(inner);
     }
 
     /** Lets the next commands of a kind fail. */
@@ -136,59 +131,34 @@ final class FaultyStore implements LockStore {
     }
 
     @Override
-    public StoreTraits open(StoredInstance instance, Duration leaseTime, StoreListener listener) {
-        return inner.open(instance, leaseTime, listener);
-    }
-
-    @Override
     public CompletableFuture<AcquireReply> acquire(AcquireCommand command) {
-        return run(Method.ACQUIRE, () -> inner.acquire(command));
+        return run(Method.ACQUIRE, () -> super.acquire(command));
     }
 
     @Override
     public CompletableFuture<HandOverReply> handOver(HandOverCommand command) {
-        return run(Method.HAND_OVER, () -> inner.handOver(command));
+        return run(Method.HAND_OVER, () -> super.handOver(command));
     }
 
     @Override
     public CompletableFuture<ReleaseReply> release(ReleaseCommand command) {
-        return run(Method.RELEASE, () -> inner.release(command));
+        return run(Method.RELEASE, () -> super.release(command));
     }
 
     @Override
     public List<CompletableFuture<Boolean>> renew(List<RenewCommand> commands) {
-        return inner.renew(commands).stream()
+        return super.renew(commands).stream()
                 .map(answer -> run(Method.RENEW, () -> answer))
                 .toList();
     }
 
     @Override
     public CompletableFuture<Optional<StoredLock>> inspect(String name) {
-        return run(Method.INSPECT, () -> inner.inspect(name));
-    }
-
-    @Override
-    public CompletableFuture<List<String>> find(String pattern, int limit) {
-        return inner.find(pattern, limit);
+        return run(Method.INSPECT, () -> super.inspect(name));
     }
 
     @Override
     public CompletableFuture<List<StoredInstance>> instances(List<String> clientIds) {
-        return run(Method.INSTANCES, () -> inner.instances(clientIds));
-    }
-
-    @Override
-    public CompletableFuture<Boolean> revoke(String name) {
-        return inner.revoke(name);
-    }
-
-    @Override
-    public GrantChannel grantChannel() {
-        return inner.grantChannel();
-    }
-
-    @Override
-    public void close() {
-        inner.close();
+        return run(Method.INSTANCES, () -> super.instances(clientIds));
     }
 }

@@ -629,30 +629,26 @@ class ManagedLeaseTest {
 
     @Test
     void theLastOfSeveralReadersKeepsTheLockAsLongAsOneOfThemAsked() {
-        PendingRequest joining = fixture.begin(READ);
-        ManagedLease first = fixture.holds(READ, 100);
-        ManagedLease second = fixture.received(joining);
-        store.uponRenewal = sent -> sent.answer(true);
-        first.extend(Duration.ofSeconds(20), Duration.ofSeconds(8));
-
-        first.closeAsync();
-        time.pass(Duration.ofSeconds(1));
-        second.closeAsync();
+        readerBehindOneWhoKeepsTheLock().closeAsync();
 
         assertThat(last(store.releases).command().keepMillis()).isEqualTo(7_000);
     }
 
-    @Test
-    void aLossKeepsTheLockAsLongAsAReaderAskedWhoHasLeft() {
+    /** Returns the second of two readers, a second after the first left, who asked to keep the lock for eight. */
+    private ManagedLease readerBehindOneWhoKeepsTheLock() {
         PendingRequest joining = fixture.begin(READ);
         ManagedLease first = fixture.holds(READ, 100);
         ManagedLease second = fixture.received(joining);
         store.uponRenewal = sent -> sent.answer(true);
         first.extend(Duration.ofSeconds(20), Duration.ofSeconds(8));
-
         first.closeAsync();
         time.pass(Duration.ofSeconds(1));
-        lose(second);
+        return second;
+    }
+
+    @Test
+    void aLossKeepsTheLockAsLongAsAReaderAskedWhoHasLeft() {
+        lose(readerBehindOneWhoKeepsTheLock());
 
         assertThat(last(store.releases).command().keepMillis()).isEqualTo(7_000);
     }
