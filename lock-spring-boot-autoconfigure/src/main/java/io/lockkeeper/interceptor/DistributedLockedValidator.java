@@ -31,6 +31,7 @@ import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.BeanFactoryAware;
+import org.springframework.beans.factory.NoSuchBeanDefinitionException;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.AutowireCapableBeanFactory;
 import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
@@ -650,13 +651,7 @@ public final class DistributedLockedValidator
         singletons = beans.getSingletonCount();
         Set<String> unlocked = new TreeSet<>();
         for (String name : beans.getSingletonNames()) {
-            Class<?> type =
-                    given.contains(name) || !beans.containsBeanDefinition(name) ? beans.getType(name, false) : null;
-            if (type != null
-                    && isToBeProxied(type)
-                    && proxies.isMissing(name)
-                    && !proxies.isMock(beans.getSingleton(name))
-                    && named.add(name)) {
+            if (isUnlockedGiven(name) && named.add(name)) {
                 unlocked.add(name);
             }
         }
@@ -665,6 +660,20 @@ public final class DistributedLockedValidator
                     "The methods with @DistributedLocked of {} are not locked: these objects were handed to the"
                             + " application context as they are, or made before bean factory post-processors had run",
                     unlocked);
+        }
+    }
+
+    private boolean isUnlockedGiven(String name) {
+        try {
+            Class<?> type =
+                    given.contains(name) || !beans.containsBeanDefinition(name) ? beans.getType(name, false) : null;
+            return type != null
+                    && isToBeProxied(type)
+                    && proxies.isMissing(name)
+                    && !proxies.isMock(beans.getSingleton(name));
+        } catch (NoSuchBeanDefinitionException removed) {
+            // Another thread has removed it: whoever publishes an event must not fail for that.
+            return false;
         }
     }
 

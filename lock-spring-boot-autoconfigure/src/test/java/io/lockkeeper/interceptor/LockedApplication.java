@@ -20,8 +20,12 @@ final class LockedApplication {
 
     /** Returns a runner of the application, in which nobody waits for a lock unless the annotation says so. */
     static ApplicationContextRunner runner() {
-        return new ApplicationContextRunner()
-                .withConfiguration(AutoConfigurations.of(AopAutoConfiguration.class, LockkeeperAutoConfiguration.class))
+        return runner(new ApplicationContextRunner());
+    }
+
+    static ApplicationContextRunner runner(ApplicationContextRunner empty) {
+        return empty.withConfiguration(
+                        AutoConfigurations.of(AopAutoConfiguration.class, LockkeeperAutoConfiguration.class))
                 .withPropertyValues("lockkeeper.store=memory", "lockkeeper.wait-time=0s");
     }
 

@@ -4,6 +4,7 @@ package io.lockkeeper.interceptor;
 import static io.lockkeeper.interceptor.LockedApplication.runner;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatNoException;
 
 import io.lockkeeper.LockContext;
 import io.lockkeeper.LockLease;
@@ -412,6 +413,27 @@ class UnlockedBeansTest {
             assertThat(context).hasNotFailed();
             assertThat(log.lines()).singleElement().asString().contains("WARN", "[early, late] are not locked");
         });
+    }
+
+    /** As another thread may remove it just then. */
+    @Test
+    void anObjectThatIsRemovedMeanwhileFailsNoEvent() {
+        class Vanishing extends DefaultListableBeanFactory {
+            @Override
+            public String[] getSingletonNames() {
+                String[] names = super.getSingletonNames();
+                destroySingleton("late");
+                return names;
+            }
+        }
+        LockedApplication.runner(
+                        new ApplicationContextRunner(() -> new AnnotationConfigApplicationContext(new Vanishing())))
+                .run(context -> {
+                    context.getSourceApplicationContext().getBeanFactory().registerSingleton("late", new Shop());
+                    assertThatNoException().isThrownBy(() -> context.publishEvent("anything"));
+                    assertThat(context.containsBean("late")).isFalse();
+                    assertThat(log.lines()).isEmpty();
+                });
     }
 
     @Test
