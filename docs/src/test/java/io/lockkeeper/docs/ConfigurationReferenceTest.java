@@ -21,14 +21,14 @@ class ConfigurationReferenceTest {
     private static final String HEAD = """
             # Configuration
 
-            Nonsense (times of zero or less, a lease under a second, polls that are longer than the lease, an even quorum) stops
-            the start with one sentence that says what to change.
+            A value out of range stops the start with one sentence that says what to change: a negative time, zero where a time
+            is needed, a lease under a second, polls that are longer than the lease, an even quorum.
 
             A time without a unit is in milliseconds, and the start warns of it: write `30s` for 30 seconds.
 
-            Values may be written as everywhere in Spring Boot: `aspect-j` or `ASPECTJ`, `off` or `FALSE`, with blanks around them
-            where they are no times. An empty property, as of a variable that a compose file sets to nothing, is one that is not
-            set, unless it is the key prefix; a value that means nothing stops the start.
+            Values may be written as everywhere in Spring Boot: `aspect-j` or `ASPECTJ`, `off` or `FALSE`; blanks around a value
+            are ignored, except around times. An empty property, as from an empty variable of a compose file, counts as not set,
+            except for the key prefix. A value that cannot be converted stops the start.
 
             | property | type | default | |
             |---|---|---|---|
@@ -36,8 +36,7 @@ class ConfigurationReferenceTest {
 
     private static final String FOOT = """
 
-            The connection to Redis is that of `spring.data.redis.*`. Where both drivers are on the class path, Spring Boot
-            takes Lettuce unless `spring.data.redis.client-type=jedis`.
+            The connection to Redis is that of `spring.data.redis.*`: [the guide](guide.md#add-it) has more.
 
             This page is generated from the metadata that your editor reads, too:
             `./mvnw -pl docs -am verify -Dtest=ConfigurationReferenceTest -Dlockkeeper.docs.write=true

@@ -28,17 +28,17 @@ import org.springframework.validation.Validator;
  * <p>Internal: the names of the properties are promised, this type may change in any release.
  *
  * @param enabled Whether to lock. When false, everything runs unlocked.
- * @param store Where locks are kept. Redis if there is a connection factory, unless set.
+ * @param store Where locks are kept. Redis, which needs a connection factory, unless set.
  * @param mode How annotated methods are intercepted.
  * @param keyPrefix Prefix of all keys and channels, before a colon.
  * @param waitTime How long to wait for a lock unless the request says so itself. Zero tries once.
  * @param leaseTime Time after which the locks of a crashed holder are free. Renewed every third of it.
- * @param retryDelay Time between two attempts of a request with retries unless it says so itself.
+ * @param retryDelay Time between two attempts of a request with retries unless the request says so itself.
  * @param advisorOrder Order of the lock among the advisors of a bean. Smaller values are further outside.
- * @param insideTransaction What to do when a lock is taken inside a transaction that is open already.
+ * @param insideTransaction What to do when a lock is acquired inside an open transaction.
  * @param handover How long an exclusive lock may stay within this instance.
  * @param shutdown What happens at shutdown.
- * @param instanceName Name of this instance for people who ask who holds a lock. Name of the application unless set.
+ * @param instanceName Name under which this instance is shown as a holder. Name of the application unless set.
  * @param redis Locks in Redis.
  */
 @ConfigurationProperties("lockkeeper")
@@ -117,10 +117,8 @@ public record LockkeeperProperties(
     /**
      * How long an exclusive lock may stay within one instance while others wait.
      *
-     * @param maxPasses How often a lock passes between callers of this instance before other instances that wait have
-     *     their turn.
-     * @param maxTime How long a lock passes between callers of this instance before other instances that wait have
-     *     their turn.
+     * @param maxPasses How often a lock passes between callers of this instance before it goes to a waiting instance.
+     * @param maxTime How long a lock passes between callers of this instance before it goes to a waiting instance.
      */
     public record Handover(
             @DefaultValue("16") Integer maxPasses,
@@ -138,9 +136,12 @@ public record LockkeeperProperties(
      * Locks in Redis.
      *
      * @param connectionFactory Bean name of the connection factory. Needed only where there are several.
-     * @param commandTimeout Time within which Redis must answer. 2s or a third of the lease, unless set.
-     * @param grantTime Time within which a granted waiter must start. 3s or half the lease, unless set.
-     * @param pollInterval Time after which a waiter asks again on its own. 5s or half the lease, unless set.
+     * @param commandTimeout Time within which Redis must answer. 2s or a third of the lease, whichever is shorter,
+     *     unless set.
+     * @param grantTime Time within which a granted waiter must start. 3s or half the lease, whichever is shorter,
+     *     unless set.
+     * @param pollInterval Time after which a waiter asks again on its own. 5s or half the lease, whichever is shorter,
+     *     unless set.
      * @param tombstoneTime How long a free lock is remembered.
      * @param replicaAcks Number of replicas that must have a lock and each renewal before it counts, or all.
      * @param replicaAckTimeout How long to wait for replicas. At most half of the command timeout.
@@ -171,8 +172,8 @@ public record LockkeeperProperties(
     public record Quorum(@DefaultValue List<String> nodes) {}
 
     /**
-     * Finds nonsense in the properties, and says of each what to change; warns of times that make sense, but are written
-     * without a unit.
+     * Checks the range of the values, and says of each that is wrong what to change; warns of valid times that are
+     * written without a unit.
      */
     record Check(LockkeeperProperties properties, Errors errors, Binder written, List<String> unitless) {
 
