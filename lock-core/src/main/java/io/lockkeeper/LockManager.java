@@ -31,9 +31,9 @@ public interface LockManager extends AutoCloseable {
     }
 
     /**
-     * Acquires a lease, blocking the thread; fails as {@link LockOperations#acquire(LockRequest)}. One who holds
-     * another lock is {@code nested} and may go on while the manager closes; an interrupt that does not end the wait is
-     * set at its end. So much of the time of the request is over as the caller has waited before.
+     * Acquires a lease, blocking the thread; fails as {@link LockOperations#acquire(LockRequest)}. A caller that holds
+     * another lock is {@code nested} and may go on while the manager closes. An interrupt that does not end the wait is
+     * set again at its end. The caller has already waited for {@code waitedNanos}.
      */
     Lease acquire(LockRequest request, boolean nested, boolean interruptibly, long waitedNanos);
 
@@ -52,7 +52,7 @@ public interface LockManager extends AutoCloseable {
             boolean atOnce,
             long waitedNanos);
 
-    /** Runs a task on the executor of asynchronous completions, at some time in any case. */
+    /** Runs a task on the executor of asynchronous completions; if that refuses it, on another thread. */
     void execute(Runnable task);
 
     /**
@@ -111,9 +111,9 @@ public interface LockManager extends AutoCloseable {
         }
 
         /**
-         * Asks the store to keep it for as long as a request wants that enters it again; the store has the time that
-         * the request waits, of which some may be over. The result gives it that end, unless it has a later one; false:
-         * it is not held, or goes on as that of a reader, and is to be extended once more.
+         * Asks the store to extend it for a request that enters it again; the answer must come within what is left of
+         * that request's wait. The result sets the new end, unless the lease has a later one; false: it is not held, or
+         * goes on as that of a reader, and must be extended once more.
          */
         default CompletableFuture<BooleanSupplier> extendFor(LockRequest request, long waitedNanos) {
             return CompletableFuture.completedFuture(this::isHeld);
@@ -134,7 +134,7 @@ public interface LockManager extends AutoCloseable {
             return answer.join();
         }
 
-        /** Takes back the last of what {@link #onLost} was given, unless it was called already. */
+        /** Removes a callback that {@link #onLost} registered, the last of equal ones, unless it was called. */
         default void forget(Consumer<LockLostException> callback) {}
 
         /** The present thread, which waited for the lease, goes on with it. */

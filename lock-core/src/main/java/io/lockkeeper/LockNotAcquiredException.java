@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** Another held the lock during the whole wait, or during every attempt. */
+/** Another holder had the lock during the whole wait, or at every attempt. */
 public final class LockNotAcquiredException extends LockException {
 
     private static final long serialVersionUID = 1L;

@@ -19,10 +19,10 @@ record LockOwner(List<NestedLease> levels, List<Owed> owed) {
     /** How many unlocks are missing of what was locked by a request. */
     record Owed(LockRequest request, int unlocks) {}
 
-    /** What an owner is who is inside of nothing. */
+    /** An owner that is inside of nothing. */
     static final LockOwner OUTSIDE = new LockOwner(List.of(), List.of());
 
-    /** Missing unlocks of so many locks are remembered for each owner. */
+    /** The number of locks whose missing unlocks are remembered for each owner. */
     private static final int MOST_OWED = 1_000;
 
     LockOwner enter(NestedLease level) {

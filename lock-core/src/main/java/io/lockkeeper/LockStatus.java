@@ -14,7 +14,7 @@ import java.util.List;
  *     lease ({@link LockInstance#fencingToken()}); among the locks that are held here, that of the lease
  * @param remaining how long the hold lasts without a further renewal; zero where the lock is free
  * @param waiters the instances that wait, in the order in which they will be served; the first hundred
- * @param waiting how many callers or instances wait in the store; some may have died since they asked last
+ * @param waiting the number of callers or instances that wait in the store; some may have died since they last asked
  */
 public record LockStatus(
         String name,

@@ -166,7 +166,7 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
                 : complete;
     }
 
-    /** Returns what looks at the locks of this template's store, and ends a hold by force. */
+    /** Returns the inspector of the locks in this template's store. */
     public LockInspector inspector() {
         return holds.manager.inspector();
     }
@@ -263,7 +263,7 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
             return this;
         }
 
-        /** Sets the name of this instance, for people who ask who holds a lock; empty unless set. */
+        /** Sets the name under which this instance is shown as a holder or waiter; empty unless set. */
         public Builder instanceName(String instanceName) {
             this.instanceName = Objects.requireNonNull(instanceName, "instanceName must not be null");
             return this;
@@ -276,11 +276,11 @@ public final class LockTemplate implements LockOperations, AutoCloseable {
         }
 
         /**
-         * Sets where the callbacks of losses run, and everything that hangs on the futures of
+         * Sets where the callbacks of losses run, and what depends on the futures of
          * {@link LockTemplate#acquireAsync} and {@link LockTemplate#executeAsync}. It must have threads of its own: a
-         * task on the thread of the call would block the answers of the store. Unless set, daemon threads of the
-         * template: four suffice for any number of callbacks that do not block, there are more where those block, and
-         * losses come first. What a set executor refuses, with whatever exception or error, runs on such threads too.
+         * task on the calling thread would block the answers of the store. Unless set, daemon threads of the template:
+         * four, more where callbacks block, and losses come first. What a set executor refuses, with whatever exception
+         * or error, runs on such threads too.
          */
         public Builder executor(Executor executor) {
             this.executor = Objects.requireNonNull(executor, "executor must not be null");

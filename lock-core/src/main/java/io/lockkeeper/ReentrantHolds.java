@@ -25,13 +25,13 @@ class ReentrantHolds {
 
     private static final Logger log = LoggerFactory.getLogger(LockLease.class);
 
-    /** Up to so many owners, none is looked for that has ended. */
+    /** The number of owners up to which ended ones are not looked for. */
     private static final int FEW_OWNERS = 16;
 
     final LockManager manager;
     private final @Nullable AcquisitionInterceptor interceptor;
 
-    /** Those who are inside of something, or did not unlock what ended by itself: threads. */
+    /** The threads that are inside of something, or did not unlock what ended by itself. */
     private final Map<Object, LockOwner> owners = new ConcurrentHashMap<>();
 
     private volatile int manyOwners = FEW_OWNERS;
@@ -43,7 +43,7 @@ class ReentrantHolds {
 
     // ---- owners ----
 
-    /** Returns who asks on this thread. */
+    /** Returns the owner that asks on this thread. */
     Object self() {
         return Thread.currentThread();
     }

@@ -36,7 +36,7 @@ final class AcquireAttempt {
             /** When to ask again, on the monotonic clock, or never. */
             long pollNanos = ClockReading.NEVER;
 
-            /** Whether the store said beforehand when to ask again: no message was to come. */
+            /** Whether the store has said when to ask again instead of sending a message. */
             boolean announced;
 
             void placed(AcquireReply.Queued answer, ClockReading sent) {
@@ -102,7 +102,7 @@ final class AcquireAttempt {
     /** Whether its hold was taken away by force before it was known here. */
     boolean revoked;
 
-    /** How many of its questions have no answer: such a one may reach the store at any time until it is late. */
+    /** The number of its questions without an answer, any of which may still reach the store until it is late. */
     final AtomicInteger unanswered = new AtomicInteger();
 
     volatile State state;
@@ -133,7 +133,7 @@ final class AcquireAttempt {
         return state instanceof State.Ended ended ? ended.hold() : null;
     }
 
-    /** Returns how the lock comes with the store's next yes. */
+    /** Returns the way in which the lock comes with the store's next positive answer. */
     LockListener.Way path() {
         State.Queued queued = queued();
         return queued == null || (grant == null && (queued.announced || queued.place == null))

@@ -113,7 +113,7 @@ final class ActionExecutor {
         return traits.commandTimeout();
     }
 
-    /** Returns for how many names fair callers wait for their turn to ask. */
+    /** Returns the number of names for which fair callers wait to ask. */
     int gated() {
         return gate.size();
     }
@@ -298,7 +298,7 @@ final class ActionExecutor {
         registry.breaks = true;
     }
 
-    /** Carries out an action, which completes what is gone by it; a refusal waits until what was given up is gone. */
+    /** Executes an action. A refusal waits until the place that was given up before it is gone. */
     private void carryOut(LocalLock lock, LockAction action, CompletableFuture<ReleaseResult> gone, long waitNanos) {
         if (action instanceof LockAction.Ask ask) {
             ask(lock, ask.attempt(), waitNanos);
@@ -526,7 +526,7 @@ final class ActionExecutor {
         new Ending(again, lastArrival.plusMillis(ended.spec.leaseMillis()), null).at(lastArrival);
     }
 
-    /** Ends what either attempt of a hold may have, of whose downgrade nothing was heard; returns the first answer. */
+    /** Ends what an attempt of a hold with an unconfirmed downgrade may have; returns the first answer. */
     CompletableFuture<@Nullable ReleaseReply> cancel(StoreHold hold, String attempt, long lastToken, long keepMillis) {
         return cancel(new ReleaseCommand(hold.names, attempt, lastToken, keepMillis), hold.spec, true);
     }

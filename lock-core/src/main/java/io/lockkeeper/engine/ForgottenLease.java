@@ -35,7 +35,7 @@ class ForgottenLease extends PhantomReference<LockLease> {
                 : new Placed(given, forgotten, lease, caller);
     }
 
-    /** One that knows its caller; where there are many, most do not, and are smaller. */
+    /** One that knows its caller; of many leases, most do not, and are smaller. */
     private static final class Placed extends ForgottenLease {
 
         private final StackFrame caller;

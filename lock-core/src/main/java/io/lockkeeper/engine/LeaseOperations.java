@@ -35,7 +35,7 @@ record LeaseOperations(
     private static final Logger log = LoggerFactory.getLogger(LeaseOperations.class);
     private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
-    /** Returns the lease of a grant, which is made once: where an error comes into this, the grant is repeated. */
+    /** Returns the lease of a grant, made once even if the grant is repeated after an error. */
     ManagedLease lease(LockAction.Grant grant) {
         PendingRequest waiter = grant.waiter();
         StoreHold hold = grant.hold();

@@ -29,13 +29,13 @@ final class LeaseRegistry {
     private final Map<PendingRequest, LocalLock> pending = new ConcurrentHashMap<>();
     final AtomicInteger leases = new AtomicInteger();
 
-    /** Where leases are told of that their callers have dropped. */
+    /** The queue of leases that their callers have dropped. */
     final ReferenceQueue<LockLease> forgotten = new ReferenceQueue<>();
 
     final ManagedLease.OwedReleases owedReleases = new ManagedLease.OwedReleases();
     private final CompletableFuture<@Nullable Void> drained = new CompletableFuture<>();
 
-    /** Whether one waits until no lease is left, but those that its thread has itself. */
+    /** Whether a thread waits for the end of all leases but its own. */
     private volatile boolean drains;
 
     private final Set<ManagedLease> own = ConcurrentHashMap.newKeySet();
@@ -99,7 +99,7 @@ final class LeaseRegistry {
         return pending.get(request);
     }
 
-    /** Does something with those callers and their locks of whom a condition holds, in the order in which they came. */
+    /** Applies an action to the callers that meet a condition, and their locks, in the order in which they came. */
     void forEachPending(
             BiPredicate<PendingRequest, LocalLock> condition, BiConsumer<PendingRequest, LocalLock> action) {
         pending.entrySet().stream()
@@ -150,7 +150,7 @@ final class LeaseRegistry {
         }
     }
 
-    /** Returns what is completed when no lease is left; called once no caller gets one who holds nothing. */
+    /** Returns a future of the end of the last lease; called when callers who hold nothing get no lease any more. */
     CompletableFuture<?> drained() {
         drains = true;
         tellIfDrained();

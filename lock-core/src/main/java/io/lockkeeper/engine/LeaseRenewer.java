@@ -39,13 +39,13 @@ final class LeaseRenewer {
     /** How much the clocks may differ between two looks. */
     private static final long JUMP_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
-    /** Two looks at all holds are so far apart at least. */
+    /** The least time between two looks at all holds. */
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
 
     private static final long MIN_RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
     private static final long MAX_RETRY_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-    /** What is left of a hold given in doubt, or of a grant that came late: too little to wait with its renewal. */
+    /** A hold with less time left, as one given in doubt or by a late grant, is renewed at once. */
     private static final long SHORT_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
     /** The part of a lease by which a renewal may come earlier than it must, to come with others. */

@@ -110,7 +110,7 @@ final class LocalLock {
         return names.get(0);
     }
 
-    /** Returns what the callers hold now; null: nothing. Needs no monitor. */
+    /** Returns the present hold; null: none. Needs no monitor. */
     @Nullable
     StoreHold hold() {
         return hold;
@@ -162,13 +162,13 @@ final class LocalLock {
         return decided();
     }
 
-    /** The time of a caller is up; something was heard of the store, to whatever question. */
+    /** The time of a caller is up; {@code heard} is what the store has answered last, to any request. */
     List<LockAction> timedOut(PendingRequest waiter, ClockReading now, PendingAnswers.Heard heard) {
         timeUp(waiter, now, heard);
         return decided();
     }
 
-    /** A time has come: that of callers whom no thread of theirs tells so is up, or it is time to ask again. */
+    /** The timer has fired: the time of callers without a blocked thread is up, or the store is to be asked again. */
     List<LockAction> due(ClockReading now, PendingAnswers.Heard heard) {
         pending.dueNanos = ClockReading.NEVER;
         pending.waiters.stream()
@@ -219,8 +219,8 @@ final class LocalLock {
     }
 
     /**
-     * Returns whether a caller has asked in vain. One whose question has not been sent, because others come first, goes
-     * by any answer that the store has given meanwhile.
+     * Returns whether the store has not answered a caller. If its question has not been sent yet, because others come
+     * first, any answer of the store counts.
      */
     private boolean isSilentTo(PendingRequest waiter, ClockReading now, PendingAnswers.Heard heard) {
         AcquireAttempt asking = pending.attempt;
@@ -288,7 +288,7 @@ final class LocalLock {
         return decided();
     }
 
-    /** The callers fail who hear of the store for the first time; those who waited before go on. */
+    /** Fails the callers who have no answer of the store yet; those who waited before go on. */
     private void failedWithoutPlace(AcquireAttempt asked, StoreException failure, ClockReading now) {
         boolean storeIsReady = !(failure instanceof StoreNotReadyException);
         boolean fails = asked.first && asked.isAsking() && storeIsReady;
@@ -354,7 +354,7 @@ final class LocalLock {
         }
     }
 
-    /** What an attempt has in the store goes back; a hold, whose release may come after this, is kept as long. */
+    /** Cancels what an attempt has in the store; a minimum hold time, whose release may come later, is kept. */
     private void cancelAgain(AcquireAttempt asked, ClockReading now) {
         StoreHold before = asked.hold();
         if (before != null) {

@@ -45,7 +45,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
 
     private static final int MOST_NAMED = 10;
 
-    /** After its wait, closing takes so many command timeouts: for what is under way, a late copy, and its end. */
+    /** Command timeouts that closing takes after its wait: for commands under way, a late copy, and its release. */
     private static final int LAST_COMMANDS = 3;
 
     private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
@@ -128,7 +128,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
         return new PendingRequest(number, request, begun, nested, result, traits.commandTimeout());
     }
 
-    /** Begins to acquire a lock for a thread that waits for so long; 0: not at all. */
+    /** Begins to acquire a lock; the thread waits for the given time, 0: not at all. */
     void begin(PendingRequest request, long waitNanos) {
         armLook();
         calls.begin();
@@ -343,7 +343,7 @@ final class LocalLockManager implements ActionExecutor.Owner, StoreListener {
         }
     }
 
-    /** Returns whether an error may have left something undone of a caller: of most it has not. */
+    /** Returns whether an error may have left something undone for a caller. */
     private static boolean isLeft(PendingRequest request, LocalLock lock, ClockReading now) {
         return request.isWithdrawn() || request.abandoned || lock.broken || request.isDue(now) || !lock.isTimerSet();
     }

@@ -34,8 +34,8 @@ sealed interface LockAction {
     record Grant(PendingRequest waiter, StoreHold hold, long token, LockListener.Way path) implements LockAction {}
 
     /**
-     * Tells a caller that an attempt holds the lock (null: an unknown one); where its place is given up just before,
-     * when that is gone, unless that takes long.
+     * Tells a caller that an attempt holds the lock (null: an unknown one). If its place was given up just before, the
+     * caller is told when the place is gone, unless that takes long.
      */
     record Refuse(PendingRequest waiter, @Nullable String holder) implements LockAction {}
 

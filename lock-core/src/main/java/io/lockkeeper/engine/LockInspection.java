@@ -54,7 +54,7 @@ final class LockInspection implements LockInspector {
         }
     };
 
-    /** The questions for instances to which there is no answer yet, by their ids: those who look at once share them. */
+    /** Unanswered requests for instances, by their ids, shared by concurrent inspections. */
     private final Map<List<String>, CompletableFuture<?>> underWay = new ConcurrentHashMap<>();
 
     /** Makes an inspection; a hold of this instance that was taken away by force is {@code revoked}. */
@@ -117,7 +117,7 @@ final class LockInspection implements LockInspector {
         return Optional.of(described(here));
     }
 
-    /** Returns who holds a lock by an attempt; null where that cannot be told within a time. */
+    /** Returns the instance of an attempt that holds a lock; null if it is not known in time. */
     CompletableFuture<@Nullable LockInstance> holderOf(@Nullable String attempt, long patienceNanos) {
         if (attempt == null || attempt.isEmpty()) {
             return CompletableFuture.completedFuture(null);

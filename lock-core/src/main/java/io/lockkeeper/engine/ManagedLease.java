@@ -98,7 +98,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
     private List<Consumer<LockLostException>> callbacks = List.of();
     private volatile @Nullable LockLostException loss;
 
-    /** What listeners hear behind the downgrade of which they are being told; null: they are not. Guarded by this. */
+    /** Events to tell after that of a downgrade; null: listeners are not being told of one. Guarded by this. */
     private @Nullable Deque<Runnable> behindDowngrade;
 
     /** The end of this reader's own lease, whatever others do who share the hold; once seen to pass, it stays. */
@@ -133,13 +133,13 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
 
     abstract LeasePolicy policy();
 
-    /** Gives its part of the hold back; this thread may do input and output for as long as it waits anyway. */
+    /** Releases its part of the hold; the store may use this thread for as long as it waits for the answer. */
     abstract CompletableFuture<ReleaseResult> releaseHold(long waitNanos);
 
     /** Returns for how long a release waits for its answer. */
     abstract long releaseNanos();
 
-    /** Gives its part of the hold back without waiting for the store, and again where an error comes into that. */
+    /** Releases its part of the hold without waiting for the store, and again if an error interrupts that. */
     abstract void leaveHold();
 
     /** Extends as {@link #extend}, but without waiting for the store, which has the time that a request waits. */
@@ -536,7 +536,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
         return result;
     }
 
-    /** Says what needs a person in the outcome of a release. A loss was logged when it was told. */
+    /** Logs the result of a release that needs attention. A loss was logged when it was told. */
     private void report(ReleaseResult result) {
         if (result == ReleaseResult.UNKNOWN) {
             log.warn("Release of lock '{}' was not answered; it is repeated in the background", name());
@@ -615,7 +615,7 @@ abstract class ManagedLease implements LockManager.Lease, StoreHold.Holder {
         return true;
     }
 
-    /** Tells all of a loss who are not told yet: one into whose telling an error comes is not. */
+    /** Tells a loss to all who were not told yet, or whose telling an error interrupted. */
     private void tellCallbacks(LockLostException lost) {
         for (Consumer<LockLostException> next = takeCallback(); next != null; next = takeCallback()) {
             try {

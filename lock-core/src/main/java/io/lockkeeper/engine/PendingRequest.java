@@ -22,7 +22,7 @@ final class PendingRequest extends CompletableFuture<ManagedLease> {
     /** How long a caller whose time is up still waits for an answer that the store owes. */
     static final long GRACE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
-    /** The part of it that is left where the end of the wait came late, too: what came meanwhile is heard first. */
+    /** The least of it, also if the end of the wait was noticed late: an answer that has come meanwhile counts. */
     private static final long LEAST_GRACE_NANOS = TimeUnit.MILLISECONDS.toNanos(25);
 
     final long number;
@@ -40,11 +40,11 @@ final class PendingRequest extends CompletableFuture<ManagedLease> {
     /** How long one try may take, in nanoseconds; {@link Long#MAX_VALUE}: without limit. */
     final long patienceNanos;
 
-    /** With what the store has failed it, of which the caller may not have heard yet; null: with nothing. */
+    /** The failure of the store, of which the caller may not have been told yet; null: none. */
     @Nullable
     StoreException failure;
 
-    /** Whether each of its tries is to have an answer within the time of one command. */
+    /** Whether each of its tries must be answered within one command timeout. */
     final boolean triesAtOnce;
 
     /** When the present try began: the first one, or a retry. Guarded by the local lock. */
@@ -58,7 +58,7 @@ final class PendingRequest extends CompletableFuture<ManagedLease> {
     /** How the lock came to the caller; set with the lease. */
     volatile LockListener.Way path = LockListener.Way.ANSWER;
 
-    /** After how many of them another one was scheduled. Guarded by this. */
+    /** The number of tries after which another one was scheduled. Guarded by this. */
     private int triesEnded;
 
     /** When its time is up, on the monotonic clock; {@link ClockReading#NEVER}: not any more, or it has no limit. */
@@ -108,7 +108,7 @@ final class PendingRequest extends CompletableFuture<ManagedLease> {
         return patienceNanos != Long.MAX_VALUE;
     }
 
-    /** Returns whether a time is up by now that no blocked thread looks at. */
+    /** Returns whether the time is up, unless a blocked thread ends the wait itself. */
     boolean isDue(ClockReading now) {
         long end = timerNanos();
         return end != ClockReading.NEVER && end - now.nanos() <= 0;
@@ -125,7 +125,7 @@ final class PendingRequest extends CompletableFuture<ManagedLease> {
         endNanos = now.nanos() + Math.max(LEAST_GRACE_NANOS, leftNanos(now) + GRACE_NANOS);
     }
 
-    /** Returns what is left of the time of a request that has a limit; negative: it is over for so long. */
+    /** Returns the time that is left of a limited wait; negative: the time since its end. */
     long leftNanos(ClockReading now) {
         return patienceNanos - (now.nanos() - tried.nanos());
     }
@@ -147,7 +147,7 @@ final class PendingRequest extends CompletableFuture<ManagedLease> {
                 && request.minHoldTime().isZero();
     }
 
-    /** Returns whether it is for who asks this to tell the end: for the first one alone. */
+    /** Returns whether the present call may tell the caller the end: true for the first call alone. */
     synchronized boolean beginAnswer() {
         boolean first = !answering;
         answering = true;
@@ -158,7 +158,7 @@ final class PendingRequest extends CompletableFuture<ManagedLease> {
         return tries <= request.retryCount();
     }
 
-    /** Has another try scheduled; only once for each try, whose end more than one may see. */
+    /** Schedules another try, once for each try, even if several threads see its end. */
     synchronized void retryOnce(Consumer<PendingRequest> schedule) {
         if (triesEnded < tries) {
             schedule.accept(this);

@@ -64,7 +64,7 @@ final class StoreHold {
 
     private volatile ClockReading deadline;
 
-    /** Why its deadline has ended it, once that was seen: no renewal brings the hold back. Null: it was not. */
+    /** The reason, once it was seen that the deadline had passed: no renewal revives the hold. Null: not seen. */
     private volatile @Nullable String expired;
 
     /** When to renew this hold, on the monotonic clock, or never. Written by the renewer. */
@@ -73,10 +73,10 @@ final class StoreHold {
     /** The one who holds the lock now; null: no caller. Of readers there is a set instead. */
     private volatile @Nullable Holder holder;
 
-    /** Null: it is as most holds are. */
+    /** Null for most holds. */
     private volatile @Nullable Special special;
 
-    /** What most holds do not have, which are exclusive, of one lock, and renewed until they are released. */
+    /** What a hold does not have that is exclusive, of one lock, and renewed until its release, as most are. */
     private static final class Special {
 
         /** The tokens of several locks, which never pass on; null: there is one. */
@@ -185,7 +185,7 @@ final class StoreHold {
         passesUncontended = (short) reservedPasses;
     }
 
-    /** Returns how often the next hold may pass: as long as its time allows, if no one else came in this turn. */
+    /** Returns the passes of the next hold: limited by its time alone if no other instance has waited in this turn. */
     int passesOfNext() {
         return contended ? spec.maxPasses() : spec.maxPassesUncontended();
     }
@@ -305,7 +305,7 @@ final class StoreHold {
         deadline = deadline.orEarlier(end);
     }
 
-    /** The store is asked to keep it for so long from now on. */
+    /** Notes the time for which the store is asked to keep it from now on. */
     synchronized void asksFor(long millis) {
         special().mostMillis = Math.max(special().mostMillis, millis);
     }
@@ -333,7 +333,7 @@ final class StoreHold {
         special().releasedTwice = true;
     }
 
-    /** Returns how a release ended that the store does not know the hold of. */
+    /** Returns the result of a release whose hold the store does not know. */
     ReleaseResult unknownToStore() {
         Special known = special;
         return known != null && known.releasedTwice ? ReleaseResult.UNKNOWN : ReleaseResult.LOST;
@@ -352,7 +352,7 @@ final class StoreHold {
         return DOWNGRADED.equals(ended);
     }
 
-    /** Returns why it has ended, or does where its deadline has passed. */
+    /** Returns why it has ended, or ends now because its deadline has passed. */
     String endReason() {
         String known = ended;
         return known != null ? known : Objects.requireNonNullElse(expired, NOT_RENEWED);

@@ -111,7 +111,7 @@ final class Arguments {
         return this;
     }
 
-    /** Adds a number in so many digits; one that has more is the largest that has as many. */
+    /** Adds a number with a fixed count of digits; a larger number becomes the largest that fits. */
     private Arguments add(long number, int width) {
         int begin = end;
         end += width;

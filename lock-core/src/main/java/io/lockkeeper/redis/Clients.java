@@ -35,7 +35,7 @@ record Clients(RedisConnectionFactory factory, Duration limit) {
                 || factory.getClass() == LettuceConnectionFactory.class;
     }
 
-    /** Returns the best way for scripts, which may be the general one. */
+    /** Returns what runs scripts best over this client; the general runner where there is nothing better. */
     ScriptRunner scripts(ScheduledExecutorService timer, ScriptRunner general) {
         ScriptRunner own = null;
         if (factory instanceof LettuceConnectionFactory lettuce) {
@@ -46,14 +46,14 @@ record Clients(RedisConnectionFactory factory, Duration limit) {
         return own == null ? general : own;
     }
 
-    /** Has a connection made that Lettuce else makes, or takes out of its pool, for the first command. */
+    /** Connects now: Lettuce otherwise connects, or takes a connection out of its pool, at the first command. */
     void open(RedisConnection connection) {
         if (factory instanceof LettuceConnectionFactory) {
             connection.getNativeConnection();
         }
     }
 
-    /** Returns what a factory of a known client was told of its servers; null: it is not known. */
+    /** Returns the configuration of a factory of Jedis or Lettuce; null: the factory is of another client. */
     static @Nullable RedisConfiguration serversOf(RedisConnectionFactory factory) {
         if (factory instanceof JedisConnectionFactory jedis) {
             return first(
@@ -82,9 +82,9 @@ record Clients(RedisConnectionFactory factory, Duration limit) {
     }
 
     /**
-     * Returns a factory for a connection that is taken for good: several stores must not use up the application's pool.
-     * It is the application's own where that has none, or connects in its own way. One of Jedis waits so long for a
-     * message.
+     * Returns a factory for a connection that is never given back: several stores must not use up the application's
+     * pool. It is the application's own factory if that has no pool, or is a subclass. With Jedis, reading a message
+     * times out after the given silence.
      */
     RedisConnectionFactory outsideOfThePool(Duration silence) {
         RedisConfiguration servers = serversOf(factory);
@@ -96,7 +96,7 @@ record Clients(RedisConnectionFactory factory, Duration limit) {
                 : LettuceConnections.outsideOfThePool((LettuceConnectionFactory) factory, servers, limit);
     }
 
-    /** Returns how many connections a pool of a known client may keep that no thread uses; 0: there is none. */
+    /** Returns how many idle connections the pool of a known client may keep; 0: there is no pool. */
     int mostIdle() {
         int most = factory instanceof JedisConnectionFactory jedis
                 ? JedisConnections.mostIdle(jedis)
@@ -130,12 +130,12 @@ record Clients(RedisConnectionFactory factory, Duration limit) {
                 : LettuceConnections.dedicated((LettuceConnectionFactory) factory, servers, limit);
     }
 
-    /** Where a factory looks for Redis, and what to set where that, its user or database is wrong; for messages. */
+    /** The address of Redis, and the properties to change if address, user or database are wrong; for messages. */
     record Endpoint(String address, String ofAddress, String ofUser, String ofDatabase) {
 
         private static final String OTHER = "another address";
 
-        /** Returns it; what is set in one property, which is there only then, is nowhere else. A bean has all of it. */
+        /** Returns the endpoint of a factory; source: where all of it is configured, null: in several properties. */
         static Endpoint of(RedisConnectionFactory connections, @Nullable String source) {
             String bean = source != null && source.startsWith("the bean ") ? source : null;
             String url = bean == null ? source : null;

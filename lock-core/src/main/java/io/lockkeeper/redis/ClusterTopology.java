@@ -30,14 +30,14 @@ final class ClusterTopology {
 
     private static final Pattern GLOB = Pattern.compile("[*?\\[\\\\]");
 
-    /** So many keys hit each of the 16,384 slots almost certainly. */
+    /** This many keys hit each of the 16,384 slots almost certainly. */
     private static final int ROUTES_TRIED = 200_000;
 
     private final AtomicLong learned = new AtomicLong(System.nanoTime() - REFRESH_NANOS);
     private volatile boolean single;
     private volatile List<Master> masters = List.of();
 
-    /** Takes in what a connection knows, which may mean to ask a server, and returns the masters; empty: no cluster. */
+    /** Learns the masters from a connection, which may ask a server, and returns them; empty: no cluster. */
     List<Master> learn(RedisConnection connection) {
         learned.set(System.nanoTime());
         if (connection instanceof RedisClusterConnection cluster) {
@@ -52,7 +52,7 @@ final class ClusterTopology {
         return masters;
     }
 
-    /** Returns whether the caller should let this learn anew now: soon, but not in quick turns after a failure. */
+    /** Returns whether it is time to {@link #learn} again: soon after a failure, but not in quick succession. */
     boolean isOld(boolean afterFailure) {
         long last = learned.get();
         long now = System.nanoTime();

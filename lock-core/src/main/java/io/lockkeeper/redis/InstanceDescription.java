@@ -11,7 +11,7 @@ import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** The JSON text in which an instance describes itself to people who ask who holds a lock. */
+/** The JSON text in which an instance describes itself as a holder or waiter. */
 final class InstanceDescription {
 
     // Possessive, because a long text would take a stack frame for each character else.

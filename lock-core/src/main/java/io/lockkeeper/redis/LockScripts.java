@@ -23,10 +23,10 @@ record LockScripts(
     /** Records tell the last nine digits of a key's end. */
     private static final long LATEST_LIFE_SECONDS = 500_000_000;
 
-    /** A key that is used again lives so much longer than it must, so that it need not get another end each time. */
+    /** A key that is used again lives up to this much longer than it must: its time to live is set less often. */
     private static final long MOST_SPARE_MILLIS = 60_000;
 
-    /** Returns the scripts of a store that keeps places for so long; client ids follow the channels' names. */
+    /** Returns the scripts of a store with these times; a channel is the given prefix and a client id. */
     static LockScripts of(long leaseMillis, long tombstoneMillis, long aliveMillis, long grantMillis, byte[] channels) {
         long lifeMillis = Math.min(leaseMillis, LATEST_MILLIS) + tombstoneMillis;
         long longerMillis = lifeMillis + Math.min(leaseMillis, MOST_SPARE_MILLIS);

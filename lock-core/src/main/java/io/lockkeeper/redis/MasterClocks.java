@@ -18,7 +18,7 @@ final class MasterClocks {
 
     private static final Logger log = LoggerFactory.getLogger(RedisLockStore.class);
 
-    /** Half the margin of a holder, who believes 100 ms less than its lease at least. */
+    /** Half of the least margin between a holder's local deadline and its lease. */
     private static final long HARMLESS_MILLIS = 50;
 
     /** The first request may have to connect, and says little of the clock then. */
@@ -26,13 +26,13 @@ final class MasterClocks {
 
     private static final long EXACT_MILLIS = 10;
 
-    /** For longer no crashed holder keeps others waiting because of one clock that is wrong. */
+    /** The most that one wrong clock may prolong the lease of a crashed holder. */
     private static final long MOST_MILLIS = 5_000;
 
     private volatile long differenceMillis;
     private boolean warned;
 
-    /** Returns the largest difference that there may be, in ms; 0: it is known of none that matters. */
+    /** Returns the largest possible difference, in ms; 0: none that matters is known. */
     long differenceMillis() {
         return differenceMillis;
     }

@@ -172,7 +172,7 @@ final class RedisCommands implements AutoCloseable {
         return CompletableFuture.allOf(futures.toArray(CompletableFuture[]::new));
     }
 
-    /** A user who may not load scripts sends their text now and then. */
+    /** False: the user may not load scripts, and their text is sent when a server does not know them. */
     private static Boolean load(RedisConnection connection, LuaScript script) {
         try {
             String hash = connection.scriptingCommands().scriptLoad(RedisNames.bytes(script.source()));
@@ -206,8 +206,8 @@ final class RedisCommands implements AutoCloseable {
     }
 
     /**
-     * Finds so many different keys on all servers at once, a page at a time. Takes as many commands as there are keys
-     * on a server by 500, and fails if one of them does.
+     * Finds different keys, up to a limit, on all servers at once, a page at a time. A server with n keys is sent up to
+     * n/500 commands. Fails if one of them fails.
      */
     CompletableFuture<List<String>> scan(byte[] pattern, int limit) {
         Set<String> found = Collections.synchronizedSet(new LinkedHashSet<>());
@@ -320,7 +320,7 @@ final class RedisCommands implements AutoCloseable {
     }
 
     /**
-     * Runs a command, after a failover more than once: refused before it wrote anything, it is safe to send again.
+     * Runs a command, and again if a replica refuses it after a failover: it has written nothing then.
      *
      * @param given whether the client was given the command, or never will be, because its time is over
      */
@@ -429,7 +429,7 @@ final class RedisCommands implements AutoCloseable {
         });
     }
 
-    /** Runs a script, and notes whether the client may have sent it twice: what is refused then may have run before. */
+    /** Runs a script, and notes whether the client may have sent it twice: a refused copy may have run before. */
     private @Nullable Object run(
             RedisConnection connection, LuaScript script, int keys, byte[][] words, AtomicBoolean mayHaveRun) {
         Object losses = losses(connection);

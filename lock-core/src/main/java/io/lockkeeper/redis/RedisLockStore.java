@@ -47,12 +47,12 @@ public class RedisLockStore implements LockStore {
     }
 
     /**
-     * Creates a store whose messages name what has the server, user and password.
+     * Creates a store whose messages say where server, user and password are configured.
      *
      * @param connections where connections come from; not closed with the store
      * @param options key prefix and times
-     * @param source a property, such as {@code spring.data.redis.url}, or {@code the bean 'connections'}; null: each has
-     *     a property of its own
+     * @param source a property, such as {@code spring.data.redis.url}, or {@code the bean 'connections'}; null: each
+     *     value has its own property
      */
     public RedisLockStore(RedisConnectionFactory connections, Options options, @Nullable String source) {
         this.connections = Objects.requireNonNull(connections, "connections must not be null");
@@ -180,15 +180,16 @@ public class RedisLockStore implements LockStore {
      * template's lease time.
      *
      * @param keyPrefix with which all keys and channels begin, before a colon; {@code lockkeeper} unless set
-     * @param commandTimeout within which Redis must answer, at most a third of the lease; null: 2 s, or that third
-     * @param grantTime how long a granted waiter holds the lock before it must have renewed it; null: 3 s, or half the
-     *     lease
-     * @param pollInterval how often a waiter asks again; null: 5 s, or half the lease
+     * @param commandTimeout within which Redis must answer, at most a third of the lease; null: 2 s, or that third if
+     *     it is shorter
+     * @param grantTime how long a granted waiter holds the lock before it must have renewed it, 300 ms or more; null:
+     *     3 s, or half the lease if that is shorter
+     * @param pollInterval how often a waiter asks again; null: 5 s, or half the lease if that is shorter
      * @param tombstoneTime how long a free lock is remembered, not shorter than the command timeout; 30 s unless set
      * @param restartGuard whether a server that has run for less than a lease gives no locks, because it may have
      *     forgotten some: for the masters of a quorum; false unless set
-     * @param replicaAcks how many replicas must have a hold before it counts: a number, or {@code all} that a master
-     *     ever had while this store watched it, at least one; {@code 0} unless set
+     * @param replicaAcks how many replicas must have a hold before it counts: a number, or {@code all}, which is the
+     *     largest number that the master has had since this store first used it, at least 1; {@code 0} unless set
      * @param replicaAckTimeout how long to wait for them, at most half the command timeout; 500 ms unless set
      */
     public record Options(

@@ -33,7 +33,7 @@ final class RedisSession {
     private static final long LONGEST_EXAMINATION_MILLIS = 500;
     private static final long NEVER = -1;
 
-    /** An estimate of the server's clock is too wrong where it is behind by such a part of the command timeout. */
+    /** An estimate of the server's clock may be behind by the command timeout divided by this, and no more. */
     private static final long LARGEST_ERROR = 8;
 
     private static final String LOST_HANDSHAKE = "RedisHandshakeHandler not registered";
@@ -99,7 +99,7 @@ final class RedisSession {
         awaitWarmConnection();
     }
 
-    /** Does something again and again: an error, such as that no thread can be had, costs one time only. */
+    /** Runs a task periodically: an error, such as a missing thread, costs one run only. */
     private void each(long firstSeconds, long seconds, Runnable task) {
         Runnable one = () -> {
             try {
@@ -139,9 +139,9 @@ final class RedisSession {
     }
 
     /**
-     * Runs a script over locks of one slot. It is sent again where the server refused it as too late only because the
-     * estimate of its clock was wrong (the reply has told the time), and where it has to go on with the places of
-     * waiters that are gone. All of that takes one command timeout at most.
+     * Runs a script over locks of one slot. It is sent again if the server refused it as too late only because of a
+     * wrong estimate of its clock (the reply has the right time), and if the script has more places of dead waiters to
+     * remove. All of that takes one command timeout at most.
      *
      * @param argv makes the arguments from the server's time
      * @param waitNanos how long this thread waits; what is sent again goes over other threads
@@ -206,8 +206,8 @@ final class RedisSession {
     }
 
     /**
-     * Returns whether a command was refused for its time, and not because others had the lock since it was sent: it
-     * took too long, or the estimate of the server's clock was far behind then.
+     * Returns whether a command was refused for its time alone: it took too long, or the estimate of the server's clock
+     * was far behind. False: others have had the lock since it was sent.
      */
     private boolean isTooEarly(ScriptReply reply) {
         long timeout = traits.commandTimeout().toMillis();
@@ -247,7 +247,7 @@ final class RedisSession {
 
     /**
      * The server's clock must be known before a lock is taken: it bounds how late a command may run. Until then a
-     * command fails as one that was not sent, and who waits may give it again.
+     * command fails as not sent, and a caller who waits may repeat it.
      */
     <T> CompletableFuture<T> afterPreparation(long waitNanos, LongFunction<CompletableFuture<T>> command) {
         if (clocks.first().isKnown()) {

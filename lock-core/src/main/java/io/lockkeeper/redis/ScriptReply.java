@@ -61,7 +61,7 @@ final class ScriptReply {
         return number(is(AS_USUAL) ? 0 : 1);
     }
 
-    /** Returns whether there is more to do, which the same command goes on with. */
+    /** Returns whether the command must be sent again, to go on where the script stopped. */
     boolean leavesMore() {
         return parts.length == 3 && parts[2].equals("MORE");
     }
@@ -76,12 +76,12 @@ final class ScriptReply {
         }
     }
 
-    /** Returns the run id of the server, of a reply that it is too young. */
+    /** Returns the run id in a reply of a server that has been restarted too recently. */
     String runId() {
         return parts[2];
     }
 
-    /** Returns how long the server has run by its wall clock, of a reply that it is too young. */
+    /** Returns the uptime, by the server's wall clock, in the same reply. */
     long uptimeSeconds() {
         return number(3);
     }

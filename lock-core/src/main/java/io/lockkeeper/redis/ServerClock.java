@@ -16,7 +16,7 @@ final class ServerClock {
 
     private static final long REFRESH_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-    /** Two clocks drift apart by less than a part in so many: NTP slews each of them by half a thousandth at most. */
+    /** Two clocks drift apart by less than 1 in 1,000: NTP slews each of them by half of that at most. */
     private static final long DRIFT = 1_000;
 
     private final LongSupplier nanoTime;

@@ -31,7 +31,7 @@ final class SlotGroups {
     /** One call of a script keeps Redis busy for about a millisecond at this size; a larger one saves little. */
     private static final int LARGEST = 250;
 
-    /** So many readers of one lock are renewed together: a script takes longer the more of them the lock has. */
+    /** The most readers of one lock that one script renews: each of them makes it slower. */
     static final int LARGEST_OF_ONE_LOCK = 32;
 
     private static final BinaryOperator<ReleaseReply> WORST = BinaryOperator.maxBy(Comparator.naturalOrder());
@@ -61,7 +61,7 @@ final class SlotGroups {
         return groups;
     }
 
-    /** Returns groups as above, in each of which no lock is renewed by too many who hold it together. */
+    /** Returns groups as {@link #of} does, each with at most {@link #LARGEST_OF_ONE_LOCK} readers of one lock. */
     static List<List<RenewCommand>> renewals(List<RenewCommand> commands, Function<RenewCommand, Integer> slots) {
         Map<String, Integer> counts = new HashMap<>();
         List<List<RenewCommand>> rounds = new ArrayList<>();
@@ -163,7 +163,7 @@ final class SlotGroups {
         });
     }
 
-    /** Notes how many locks an attempt holds that waits for the next one, and returns whether it held more before. */
+    /** Notes how many locks a waiting attempt holds, and returns whether it held more before. */
     private boolean hasLost(String attempt, int held) {
         Integer before = held == 0 ? heldBefore.remove(attempt) : heldBefore.put(attempt, held);
         return before != null && before > held;

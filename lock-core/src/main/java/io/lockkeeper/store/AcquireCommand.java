@@ -16,8 +16,8 @@ import java.util.List;
  * @param leaseMillis how long a hold lasts
  * @param queue whether the attempt waits in the store's queue where a lock is held
  * @param tokens how many fencing tokens a hold reserves of each lock
- * @param waitNanos how long the calling thread does nothing but wait for the answer: for so long the store may do input
- *     and output on it; 0: not at all
+ * @param waitNanos how long the calling thread waits for the answer: the store may do input and output on it for that
+ *     time; 0: not at all
  */
 public record AcquireCommand(
         List<String> names,
@@ -29,8 +29,8 @@ public record AcquireCommand(
         long waitNanos) {
 
     /**
-     * The most tokens that a hold can reserve. One who takes a lock with so many may keep it among the callers of its
-     * client for long, and {@linkplain StoreListener#awaited is told} of the first who waits.
+     * The most tokens that a hold can reserve. With as many, a client may pass the lock among its callers for long, and
+     * {@linkplain StoreListener#awaited is told} of the first attempt of another client that waits.
      */
     public static final int MOST_TOKENS = 10_000;
 

@@ -20,7 +20,7 @@ public final class DaemonThreads {
 
     private DaemonThreads() {}
 
-    /** Returns an executor with so many threads at most, whose names begin with a given one; further work queues. */
+    /** Returns an executor with a limit of threads, whose names begin with a given one; further work queues. */
     public static ThreadPoolExecutor limited(String name, int threads) {
         ThreadPoolExecutor executor = new ThreadPoolExecutor(
                 threads, threads, IDLE_SECONDS, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), factory(name));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 package io.lockkeeper.store;
 
-/** The store has something under the name of a lock that is no lock, or is one of another version. */
+/** The store has, under the name of a lock, something that is no lock, or a lock of another version. */
 public class ForeignRecordException extends StoreException {
 
     private static final long serialVersionUID = 1L;

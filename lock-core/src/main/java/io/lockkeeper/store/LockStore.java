@@ -27,8 +27,8 @@ public interface LockStore extends AutoCloseable {
     /**
      * Starts the store for one engine.
      *
-     * @param instance describes this client to people who ask who holds a lock; with its id, 12 letters or digits, the
-     *     ids of all its attempts begin
+     * @param instance describes this client as a holder; its id, 12 letters or digits, begins the ids of all its
+     *     attempts
      * @param leaseTime the lease of holds that are renewed, from which unset times follow
      * @param listener receives grants
      * @return the times and abilities of this store
@@ -52,12 +52,12 @@ public interface LockStore extends AutoCloseable {
     CompletableFuture<Optional<StoredLock>> inspect(String name);
 
     /**
-     * Finds the names of locks that match a glob in the syntax of Redis, at most so many, without blocking the store
-     * for long: in no order, each once; perhaps also of locks that were released a while ago.
+     * Finds names of locks by a glob in the syntax of Redis, up to a limit, without blocking the store for long: in no
+     * order, each once; perhaps also of locks that were released a while ago.
      */
     CompletableFuture<List<String>> find(String pattern, int limit);
 
-    /** Returns what clients say of themselves, those of them that the store knows. */
+    /** Returns the descriptions of clients, as far as the store knows them. */
     CompletableFuture<List<StoredInstance>> instances(List<String> clientIds);
 
     /**

@@ -7,7 +7,7 @@ package io.lockkeeper.store;
  * @param name the lock's name
  * @param attempt the attempt that holds the lock
  * @param leaseMillis how long the hold lasts from now on
- * @param exact whether it lasts exactly so long; false: a later end stays, because a renewal may arrive after an
+ * @param exact whether it lasts exactly that long; false: a later end stays, because a renewal may arrive after an
  *     extension
  * @param leastToken what the lock's highest fencing token becomes if it is lower; 0: it stays as it is
  */

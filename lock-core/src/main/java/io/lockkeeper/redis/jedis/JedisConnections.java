@@ -44,7 +44,7 @@ public final class JedisConnections {
 
     private JedisConnections() {}
 
-    /** Returns a started factory that connects as the original does, and waits for so long, also for messages. */
+    /** Returns a started factory that connects as the original does, with other timeouts for replies and messages. */
     public static JedisConnectionFactory like(
             JedisConnectionFactory original, RedisConfiguration servers, Duration limit, Duration silence) {
         JedisClientConfiguration client = client(original.getClientConfiguration(), limit, silence);
@@ -127,7 +127,7 @@ public final class JedisConnections {
         }
     }
 
-    /** Has a pool give this connection to no other user, nor any that is idle: they lead to a replica. */
+    /** Has the pool give out this connection, or its idle ones, no more: they lead to a replica. */
     @SuppressWarnings("deprecation") // Spring Data has the newer client only where it is told to.
     public static void leave(RedisConnection connection) {
         Object client = connection.getNativeConnection();
@@ -155,7 +155,7 @@ public final class JedisConnections {
         }
     }
 
-    /** Returns how many connections the pool of a factory may keep that no thread uses; 0: it has none; below: any. */
+    /** Returns how many idle connections the pool of a factory may keep; 0: it has no pool; negative: any number. */
     public static int mostIdle(JedisConnectionFactory factory) {
         JedisClientConfiguration client = factory.getClientConfiguration();
         return client.isUsePooling()

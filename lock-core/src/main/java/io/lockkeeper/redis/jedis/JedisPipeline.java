@@ -79,10 +79,10 @@ final class JedisPipeline implements ScriptRunner {
 
     private final Reconnects reconnects;
 
-    /** How many connections had been found to be of no use when the link was made: with another number it is none. */
+    /** The number of useless connections when this one was made: if it has changed since, this one is useless, too. */
     private volatile int foundBefore;
 
-    /** What is under way; without a leader, what an error left undone: the next leader begins with that. */
+    /** The batch under way; without a leader, what an error left undone: the next leader begins with it. */
     private volatile @Nullable Batch batch;
 
     private volatile boolean closed;
@@ -106,7 +106,7 @@ final class JedisPipeline implements ScriptRunner {
         return call(new Command(0, "time", null, TIME));
     }
 
-    /** Returns whether a caller who comes now leads at once, or would with a connection. */
+    /** Returns whether a caller would lead now, given a connection. */
     boolean isFree() {
         return led == 0 && waiting.isEmpty();
     }
@@ -162,7 +162,7 @@ final class JedisPipeline implements ScriptRunner {
         own.complete();
     }
 
-    /** Sends what waits and reads the replies. The caller leads, and does not any more afterwards. */
+    /** Sends the waiting commands and reads the replies, as the leader, and then gives up the lead. */
     private void lead(@Nullable Command own) {
         try {
             if (batch != null) {
@@ -249,7 +249,7 @@ final class JedisPipeline implements ScriptRunner {
         }
     }
 
-    /** What waits for a connection that cannot be made fails, and is not tried again at once. */
+    /** Fails the commands that wait for a connection which cannot be made; they are not tried again at once. */
     private Link connect() {
         reconnects.await(() -> closed);
         try {
@@ -313,7 +313,7 @@ final class JedisPipeline implements ScriptRunner {
         }
     }
 
-    /** Lets the first one lead that waits. */
+    /** Makes the first waiting caller the leader. */
     private void handOn() {
         Command next = waiting.peek();
         while (next != null && next.isOver()) {

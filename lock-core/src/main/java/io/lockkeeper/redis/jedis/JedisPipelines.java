@@ -45,7 +45,7 @@ final class JedisPipelines implements ScriptRunner {
         }
     }
 
-    /** Returns the first that is connected and free; where none is, the same for one lock as long as all are there. */
+    /** Returns the first that is connected and free; if none is, one by the lock, as long as all are connected. */
     private JedisPipeline next(byte[] key, int usable) {
         JedisPipeline missing = null;
         JedisPipeline open = null;

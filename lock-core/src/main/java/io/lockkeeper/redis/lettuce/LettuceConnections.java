@@ -51,7 +51,7 @@ public final class LettuceConnections {
                 : original;
     }
 
-    /** Returns how many connections the pool of a factory may keep that no thread uses; 0: it has none; below: any. */
+    /** Returns how many idle connections the pool of a factory may keep; 0: it has no pool; negative: any number. */
     public static int mostIdle(LettuceConnectionFactory factory) {
         return !factory.getShareNativeConnection()
                         && factory.getClientConfiguration() instanceof LettucePoolingClientConfiguration pooling

@@ -42,7 +42,7 @@ public final class LettuceScripts implements ScriptRunner {
 
     private static final long LEAST_STAY_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
-    /** How often what met the end of a connection is sent again, and how soon; another one takes some 70 ms. */
+    /** How often a script is sent again whose connection ended, and how soon; a new connection takes some 70 ms. */
     private static final int MOST_RESETS = 20;
 
     private static final long RESEND_MILLIS = 10;
@@ -55,7 +55,7 @@ public final class LettuceScripts implements ScriptRunner {
     private final ScriptRunner general;
     private final Set<Call> underWay = ConcurrentHashMap.newKeySet();
 
-    /** Whether a look is to come at what is under way. */
+    /** Whether the check of the scripts under way is scheduled. */
     private final AtomicBoolean looks = new AtomicBoolean();
 
     /** The shared connection; null where it is not known to work. */
@@ -163,9 +163,9 @@ public final class LettuceScripts implements ScriptRunner {
     }
 
     /**
-     * Has Redis end a connection that leads to a server that was a master once, whatever has its address now, and
-     * Lettuce make it anew. Not at once again: the application uses it, too, and its address may move later. Returns
-     * whether this one will end.
+     * Has Redis close a connection to a former master, so that Lettuce reconnects to what has its address now. Not
+     * repeated at once: the application uses the connection, too, and the address may move later. Returns whether this
+     * connection will end.
      */
     private boolean leave(SharedConnection left) {
         long now = System.nanoTime();
