@@ -672,7 +672,7 @@ public final class DistributedLockedValidator
                     && proxies.isMissing(name)
                     && !proxies.isMock(beans.getSingleton(name));
         } catch (NoSuchBeanDefinitionException removed) {
-            // Another thread has removed it: whoever publishes an event must not fail for that.
+            // Another thread has removed it: the publisher of an event must not fail for that.
             return false;
         }
     }
