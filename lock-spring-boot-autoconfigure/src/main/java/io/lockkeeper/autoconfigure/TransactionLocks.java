@@ -42,6 +42,7 @@ import org.springframework.core.Ordered;
 import org.springframework.core.PriorityOrdered;
 import org.springframework.transaction.ConfigurableTransactionManager;
 import org.springframework.transaction.NoTransactionException;
+import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.TransactionExecution;
 import org.springframework.transaction.TransactionExecutionListener;
 import org.springframework.transaction.TransactionManager;
@@ -53,6 +54,7 @@ import org.springframework.transaction.interceptor.TransactionAttributeSource;
 import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.transaction.support.TransactionSynchronizationUtils;
+import org.springframework.transaction.support.TransactionTemplate;
 
 /** The locks that a transaction holds until it has committed or rolled back, the last one first. */
 final class TransactionLocks implements TransactionSynchronization {
@@ -371,6 +373,11 @@ final class TransactionLocks implements TransactionSynchronization {
         public Object postProcessAfterInitialization(Object bean, String name) {
             if (bean instanceof TransactionAspectSupport aspect) {
                 guard(aspect);
+            }
+            if (bean instanceof TransactionTemplate template && template.getTransactionManager() != null) {
+                PlatformTransactionManager manager = template.getTransactionManager();
+                template.setTransactionManager(
+                        (PlatformTransactionManager) guarded(manager, PlatformTransactionManager.class, false));
             }
             if (!(bean instanceof TransactionManager)) {
                 return bean;

@@ -152,6 +152,36 @@ class TransactionGuardTest {
                 .run(context -> assertRollback(context.getBean(Shop.class), context.getBean(Sales.class)));
     }
 
+    @ParameterizedTest
+    @ValueSource(classes = {OfTemplate.class, OwnOfTemplate.class})
+    void aManagerThatIsNoBeanIsGuardedWhereATransactionTemplateHasIt(Class<?> templates) {
+        runner.withUserConfiguration(templates).withBean(BeginningShop.class).run(context -> {
+            TransactionTemplate template = context.getBean("ofTemplate", TransactionTemplate.class);
+            BeginningShop shop = context.getBean(BeginningShop.class);
+            Sales sales = context.getBean(Sales.class);
+            assertThatExceptionOfType(LockLostException.class)
+                    .isThrownBy(() -> shop.sell(() -> template.executeWithoutResult(status -> {
+                        sales.add();
+                        loseHere(context.getBean(LockInspector.class));
+                    })));
+            assertThat(sales.committed()).isZero();
+        });
+    }
+
+    static class OfTemplate {
+        @Bean
+        TransactionTemplate ofTemplate(DataSource dataSource) {
+            return new TransactionTemplate(new DataSourceTransactionManager(dataSource));
+        }
+    }
+
+    static class OwnOfTemplate {
+        @Bean
+        TransactionTemplate ofTemplate(DataSource dataSource) {
+            return new TransactionTemplate(new Own(dataSource));
+        }
+    }
+
     @Test
     void aManagerBehindAProxyThatIsNoBeanIsGuarded() {
         runner.withUserConfiguration(Proxied.class).withBean(Shop.class).run(context -> {
