@@ -57,6 +57,14 @@ record MethodCheck(MethodLockSpecs specs, boolean woven) {
     private static final List<String> TRANSACTIONAL =
             List.of("org.springframework.transaction.annotation.Transactional", "jakarta.transaction.Transactional");
 
+    /** The beginnings of the names of other annotations that Spring's proxies see. */
+    private static final List<String> OTHER_ADVICE = List.of(
+            "org.springframework.cache.annotation.",
+            "org.springframework.scheduling.annotation.Async",
+            "org.springframework.security.access.",
+            "org.springframework.retry.annotation.",
+            "org.springframework.resilience.annotation.");
+
     /** Where the aspects are that weave transactions in; they begin none unless the application has one as a bean. */
     private static final String TRANSACTIONS = "org.springframework.transaction.aspectj.";
 
@@ -136,7 +144,8 @@ record MethodCheck(MethodLockSpecs specs, boolean woven) {
                         AnnotatedMethod.signature(method),
                         owner);
             }
-            if (!faults.isEmpty() && (isTransactional || annotations.isPresent(DistributedLocked.class))) {
+            if (!faults.isEmpty()
+                    && (isTransactional || annotations.isPresent(DistributedLocked.class) || isAdvised(annotations))) {
                 log.warn(
                         "{}, the fallback of {}, runs without its own annotations, because no proxy can call it: make it"
                                 + " public, let it not be final, and declare it in the interface where there is one",
@@ -153,6 +162,11 @@ record MethodCheck(MethodLockSpecs specs, boolean woven) {
                         owner);
             }
         }
+    }
+
+    private static boolean isAdvised(MergedAnnotations annotations) {
+        return annotations.stream().map(each -> each.getType().getName()).anyMatch(name -> OTHER_ADVICE.stream()
+                .anyMatch(name::startsWith));
     }
 
     private boolean isTransactionWoven(Method method) {

@@ -13,6 +13,9 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.cache.annotation.CacheEvict;
+import org.springframework.scheduling.annotation.Async;
+import org.springframework.security.access.prepost.PreAuthorize;
 import org.springframework.transaction.annotation.EnableTransactionManagement;
 import org.springframework.transaction.annotation.Transactional;
 import org.springframework.transaction.aspectj.AbstractTransactionAspect;
@@ -80,6 +83,16 @@ class AnnotatedFallbackTest {
                             context.getBean(Hiding.class).sell())
                     .isEqualTo("field of the bean"));
         });
+    }
+
+    @Test
+    void whateverAdviceItsAnnotationAsksForIsMissed() {
+        runner.withBean(HidingAdvice.class).run(context -> assertThat(log.lines())
+                .hasSize(3)
+                .allMatch(line -> line.contains("runs without its own annotations"))
+                .anyMatch(line -> line.contains("later()"))
+                .anyMatch(line -> line.contains("cached()"))
+                .anyMatch(line -> line.contains("secured()")));
     }
 
     @Test
@@ -332,6 +345,34 @@ class AnnotatedFallbackTest {
         private String busy() {
             return field;
         }
+    }
+
+    @SuppressWarnings("unused") // The fallbacks are called by their names.
+    static class HidingAdvice {
+
+        @DistributedLocked(fallbackMethod = "later")
+        public void first() {}
+
+        @Async
+        private void later() {}
+
+        @DistributedLocked(fallbackMethod = "cached")
+        public void second() {}
+
+        @CacheEvict("sales")
+        final void cached() {}
+
+        @DistributedLocked(fallbackMethod = "secured")
+        public void third() {}
+
+        @PreAuthorize("denyAll")
+        private void secured() {}
+
+        @DistributedLocked(fallbackMethod = "plain")
+        public void fourth() {}
+
+        @Deprecated
+        private void plain() {}
     }
 
     static class Wrong {
