@@ -151,11 +151,9 @@ final class ResultKind {
             faults.add(
                     "is a suspend function, and Spring needs kotlinx-coroutines-reactor and kotlin-reflect to run it",
                     "Add them to the class path");
-        } else if (returnType == CompletableFuture.class || returnType == CompletionStage.class) {
+        } else if (isStage(returnType)) {
             return (spec, call) -> LockedCall.runStage(spec, call, open);
-        } else if (adapter != null
-                && returnType.isAssignableFrom(adapter.getReactiveType())
-                && !isOf(returnType, RUNNING)) {
+        } else if (adapter != null && isPublisher(returnType, adapter)) {
             return PublisherExecution.of(adapter, open);
         } else if (returnType == Future.class && isAsync(beans)) {
             // Completed when it is returned, on the thread of the task: the caller's future is Spring's.
@@ -303,9 +301,17 @@ final class ResultKind {
     private static String turned(Class<?> outer, Class<?> inner) {
         ReactiveAdapter adapter = adapter(inner);
         boolean isMultiple = adapter == null ? !isOf(inner, RUNNING) : adapter.isMultiValue();
-        return isMultiple
-                ? inner.getSimpleName() + " itself"
-                : inner.getSimpleName() + "<" + outer.getSimpleName() + "<..>>";
+        boolean isHeld = isStage(inner) || (adapter != null && isPublisher(inner, adapter));
+        String held = isHeld ? inner.getSimpleName() : isMultiple ? "Flux" : "CompletableFuture";
+        return isMultiple ? held + " itself" : held + "<" + outer.getSimpleName() + "<..>>";
+    }
+
+    private static boolean isStage(Class<?> type) {
+        return type == CompletableFuture.class || type == CompletionStage.class;
+    }
+
+    private static boolean isPublisher(Class<?> type, ReactiveAdapter adapter) {
+        return type.isAssignableFrom(adapter.getReactiveType()) && !isOf(type, RUNNING);
     }
 
     /** Returns whether only the value itself tells whether it goes on. */

@@ -40,6 +40,7 @@ import org.springframework.web.servlet.mvc.method.annotation.SseEmitter;
 import org.springframework.web.servlet.mvc.method.annotation.StreamingResponseBody;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
+import reactor.core.publisher.ParallelFlux;
 
 /** Results that go on when the method has returned, and would run without the lock. */
 class OngoingResultsTest {
@@ -94,6 +95,8 @@ class OngoingResultsTest {
         "httpEntity, HttpEntity<Mono<String>>, Mono, Mono<HttpEntity<..>>",
         "optionalStage, Optional<CompletableFuture<String>>, CompletableFuture, CompletableFuture<Optional<..>>",
         "optionalMono, Optional<Mono<String>>, Mono, Mono<Optional<..>>",
+        "optionalFuture, Optional<Future<String>>, Future, CompletableFuture<Optional<..>>",
+        "parallelEntity, ResponseEntity<ParallelFlux<String>>, ParallelFlux, Flux itself",
         "monoOfFluxEntity, Mono<ResponseEntity<Flux<String>>>, Flux, Flux itself",
         "nestedOptional, CompletableFuture<Optional<CompletableFuture<String>>>, CompletableFuture,"
                 + " CompletableFuture<Optional<..>>"
@@ -355,6 +358,16 @@ class OngoingResultsTest {
 
         @DistributedLocked
         public Optional<Mono<String>> optionalMono() {
+            return null;
+        }
+
+        @DistributedLocked
+        public Optional<Future<String>> optionalFuture() {
+            return null;
+        }
+
+        @DistributedLocked
+        public ResponseEntity<ParallelFlux<String>> parallelEntity() {
             return null;
         }
 
