@@ -261,16 +261,18 @@ record NameParser(
         }
 
         private void missing(CompoundExpression path, String kind, String name, Class<?> type) {
-            Stream<String> known = Arrays.stream(type.getMethods())
+            Stream<String> names = Arrays.stream(type.getMethods())
                     .map(Method::getName)
                     .map(each -> each.matches("get[A-Z].*") ? Introspector.decapitalize(each.substring(3)) : each);
-            Integer meant = type == LockNames.Root.class ? parameters.indexes().get("root") : null;
+            boolean isRoot = type == LockNames.Root.class;
+            Integer meant = isRoot ? parameters.indexes().get("root") : null;
+            String known = isRoot
+                    ? "#root.method, #root.args, #root.target or #root.targetClass, as in #root.method.name"
+                    : "the name of a " + kind + " of " + type.getSimpleName();
             fault(
                     "uses " + path.toStringAST() + ", but " + type.getSimpleName() + " has no " + kind + " '" + name
-                            + "'" + Faults.similar(name, known),
-                    meant == null
-                            ? "Write the name of a " + kind + " of " + type.getSimpleName()
-                            : "Write #p" + meant + " for the parameter");
+                            + "'" + Faults.similar(name, names),
+                    "Write " + (meant == null ? known : "#p" + meant + " for the parameter"));
         }
 
         /** What expressions can read of a type. */

@@ -40,7 +40,11 @@ class MessagesTest {
                 "value | #{#orders['a'].buyer.nam} uses #orders['a'].buyer.nam, but Buyer has no property 'nam', did you"
                         + " mean name? | Write the name of a property of Buyer",
                 "root | #{#root.methd.name} uses #root.methd.name, but Root has no property 'methd', did you mean method?"
-                        + " | Write the name of a property of Root"
+                        + " | Write #root.method, #root.args, #root.target or #root.targetClass,"
+                        + " as in #root.method.name",
+                "rootOfCaches | #{#root.methodName} uses #root.methodName, but Root has no property 'methodName'"
+                        + " | Write #root.method, #root.args, #root.target or #root.targetClass,"
+                        + " as in #root.method.name"
             })
     void aMisspeltPartOfAKnownTypeIsFoundAtTheStart(String method, String problem, String remedy) {
         assertThat(fixture.faults(Paths.class, method)).singleElement().satisfies(fault -> {
@@ -179,6 +183,9 @@ class MessagesTest {
 
         @DistributedLocked("#{#root.methd.name}")
         void root() {}
+
+        @DistributedLocked("#{#root.methodName}")
+        void rootOfCaches() {}
 
         @DistributedLocked(
                 "#{#raw[0].anything}-#{#any['a'].anything}-#{#open[0].anything}-#{#text[0]}-#{#orders[0].id}")
