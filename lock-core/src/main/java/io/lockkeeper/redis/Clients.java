@@ -29,10 +29,11 @@ import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactor
 /** What the client behind the application's connection factory can do beside spring-data-redis. */
 record Clients(RedisConnectionFactory factory, Duration limit) {
 
-    /** Returns whether the factory is no subclass, which may connect in its own way. */
+    /** Returns whether the factory is no mock, and no subclass, which may connect in its own way. */
     private boolean isPlain() {
-        return factory.getClass() == JedisConnectionFactory.class
-                || factory.getClass() == LettuceConnectionFactory.class;
+        return (factory.getClass() == JedisConnectionFactory.class
+                        || factory.getClass() == LettuceConnectionFactory.class)
+                && serversOf(factory) != null;
     }
 
     /** Returns what runs scripts best over this client; the general runner where there is nothing better. */

@@ -2,11 +2,13 @@
 package io.lockkeeper.autoconfigure;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import io.lockkeeper.LockInspector;
 import io.lockkeeper.LockOperations;
 import io.lockkeeper.LockRequest;
+import io.lockkeeper.LockStoreException;
 import io.lockkeeper.LockTemplate;
 import io.lockkeeper.annotation.DistributedLocked;
 import io.lockkeeper.autoconfigure.actuate.LockkeeperEndpointAutoConfiguration;
@@ -18,6 +20,7 @@ import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.mockito.Answers;
 import org.mockito.Mockito;
 import org.springframework.beans.factory.annotation.Autowired;
@@ -29,6 +32,9 @@ import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 import org.springframework.test.context.bean.override.mockito.MockitoBean;
 import org.springframework.test.context.bean.override.mockito.MockitoSpyBean;
 import reactor.core.publisher.Flux;
@@ -174,6 +180,18 @@ class MockedLocksTest {
                         .hasMessageEndingWith(
                                 "does not open, and returns null: a mock cannot keep locks. Mock LockTemplate"
                                         + " instead, or use MemoryLockStore"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(classes = {RedisConnectionFactory.class, JedisConnectionFactory.class, LettuceConnectionFactory.class})
+    <T> void aMockOfTheConnectionFactoryRefusesLocksAndNotTheStart(Class<T> type) {
+        new ApplicationContextRunner()
+                .withUserConfiguration(Application.class)
+                .withBean(type, () -> Mockito.mock(type))
+                .run(context -> {
+                    assertThat(context).hasNotFailed();
+                    assertThatExceptionOfType(LockStoreException.class).isThrownBy(context.getBean(Shop.class)::sell);
+                });
     }
 
     @Configuration(proxyBeanMethods = false)

@@ -157,8 +157,9 @@ public final class JedisConnections {
 
     /** Returns how many idle connections the pool of a factory may keep; 0: it has no pool; negative: any number. */
     public static int mostIdle(JedisConnectionFactory factory) {
-        JedisClientConfiguration client = factory.getClientConfiguration();
-        return client.isUsePooling()
+        // Null of a mock.
+        @Nullable JedisClientConfiguration client = factory.getClientConfiguration();
+        return client != null && client.isUsePooling()
                 ? client.getPoolConfig()
                         .map(GenericObjectPoolConfig::getMaxIdle)
                         .orElse(-1)
