@@ -17,7 +17,6 @@ import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.BooleanSupplier;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -83,13 +82,10 @@ public final class DistributedLockedValidator
     /** Beans that were made before that could be checked, and that the start does not see. */
     private final Collection<Beans> unchecked = new ConcurrentLinkedQueue<>();
 
-    /** Classes, by name, of which the factory makes an object that is no bean, and locks it. */
-    private final Map<String, Class<?>> made = new ConcurrentHashMap<>();
-
     /** Classes of which objects were named that are no beans, each with the reason. */
     private final Set<List<Object>> bare = ConcurrentHashMap.newKeySet();
 
-    /** Classes of the beans that are being made, as long as nothing can have been put around them. */
+    /** Classes, by name, of what the factory is making, as long as nothing can have been put around it. */
     private final Map<String, Class<?>> instantiated = new ConcurrentHashMap<>();
 
     /** Names of the objects of which it has been said that they were handed in. */
@@ -213,7 +209,6 @@ public final class DistributedLockedValidator
             if (context.getBeanNamesForType(DistributedLockedValidator.class, false, false).length == 0) {
                 DistributedLockedValidator child =
                         new DistributedLockedValidator(context.getBeanFactory(), advisor, woven, switchedOff);
-                child.given = child.mocks();
                 child.afterSingletonsInstantiated();
                 child.warnOfGivenObjects();
                 // For what the child makes later.
@@ -222,14 +217,6 @@ public final class DistributedLockedValidator
         } else if (started && singletons != beans.getSingletonCount()) {
             warnOfGivenObjects();
         }
-    }
-
-    /** Returns the mocks among the annotated beans: a test hands them in, too early for a child's check to see it. */
-    private Set<String> mocks() {
-        return Arrays.stream(beans.getSingletonNames())
-                .filter(name -> hasAnnotatedMethods(beans.getType(name, false)))
-                .filter(name -> proxies.isMock(beans.getSingleton(name)))
-                .collect(Collectors.toSet());
     }
 
     private void requireParts(Collection<Beans> all) {
@@ -411,7 +398,7 @@ public final class DistributedLockedValidator
     @Override
     public @Nullable Object postProcessBeforeInstantiation(Class<?> type, String name) {
         if (name.equals(type.getName()) && !isBean(name) && advisor.isCandidate(type)) {
-            made.put(name, type);
+            instantiated.put(name, type);
         }
         return null;
     }
@@ -419,13 +406,13 @@ public final class DistributedLockedValidator
     /** An object of which only the fields are set has the name of its class, and was not announced before. */
     @Override
     public boolean postProcessAfterInstantiation(Object bean, String name) {
-        boolean hasNameOfClass = name.equals(bean.getClass().getName());
-        if (hasNameOfClass ? isBean(name) : beans.containsBeanDefinition(name)) {
-            if (!woven && advisor.isCandidate(bean.getClass())) {
-                instantiated.put(name, bean.getClass());
+        Class<?> type = bean.getClass();
+        if (isBean(name)) {
+            if (!woven && advisor.isCandidate(type)) {
+                instantiated.put(name, type);
             }
-        } else if (hasNameOfClass && made.get(name) != bean.getClass() && isBare(bean)) {
-            warnOfBare(bean.getClass(), "an object of it was autowired, and is itself no bean");
+        } else if (name.equals(type.getName()) && instantiated.get(name) != type && isBare(bean)) {
+            warnOfBare(type, "an object of it was autowired, and is itself no bean");
         }
         return true;
     }
@@ -486,7 +473,6 @@ public final class DistributedLockedValidator
                         "the bean '" + beanName + "' has an object of it inside, which is itself no bean");
             }
         }
-        made.remove(beanName);
         List<DistributedLockedFault> faults = new ArrayList<>(0);
         Class<?> type = instantiated.remove(beanName);
         if (type != null && !type.isInstance(bean)) {
@@ -667,10 +653,7 @@ public final class DistributedLockedValidator
         try {
             Class<?> type =
                     given.contains(name) || !beans.containsBeanDefinition(name) ? beans.getType(name, false) : null;
-            return type != null
-                    && isToBeProxied(type)
-                    && proxies.isMissing(name)
-                    && !proxies.isMock(beans.getSingleton(name));
+            return type != null && isToBeProxied(type) && proxies.isMissing(name);
         } catch (NoSuchBeanDefinitionException removed) {
             // Another thread has removed it: the publisher of an event must not fail for that.
             return false;

@@ -181,11 +181,16 @@ record ProxyCheck(ConfigurableListableBeanFactory beans) {
     /** Returns whether a bean is there, and no call of it can ever be locked; false where that cannot be seen. */
     boolean isMissing(String name) {
         Object bean = existing(name);
-        if (bean == null || isScoped(bean) || isAdvised(bean)) {
+        return bean != null && isMissing(name, bean);
+    }
+
+    /** Returns whether no call of a bean, which is no mock, can ever be locked; false where that cannot be seen. */
+    boolean isMissing(String name, Object bean) {
+        if (isScoped(bean) || isAdvised(bean)) {
             return false;
         }
         Class<?> proxied = wasProxied(name, bean);
-        return bean instanceof Advised || proxied == null || proxied == bean.getClass();
+        return (bean instanceof Advised || proxied == null || proxied == bean.getClass()) && !isMock(bean);
     }
 
     /** Returns whether a bean that is not there yet will be made as it is, without post-processors that lock it. */
