@@ -23,7 +23,6 @@ import org.slf4j.LoggerFactory;
 import org.springframework.aop.Pointcut;
 import org.springframework.aop.SpringProxy;
 import org.springframework.aop.TargetClassAware;
-import org.springframework.aop.TargetSource;
 import org.springframework.aop.config.AopConfigUtils;
 import org.springframework.aop.framework.Advised;
 import org.springframework.aop.framework.AopProxyUtils;
@@ -44,7 +43,6 @@ import org.springframework.context.ApplicationEvent;
 import org.springframework.context.ApplicationListener;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.event.ContextRefreshedEvent;
-import org.springframework.core.DecoratingProxy;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
 import org.springframework.util.ClassUtils;
@@ -70,6 +68,7 @@ public final class DistributedLockedValidator
     private final MethodCheck check;
     private final ProxyCheck proxies;
     private final MethodTransactions transactions;
+    private final GivenObjects given;
 
     /** What is wrong with the beans that are made until the application has started. */
     private final Set<DistributedLockedFault> wrong = ConcurrentHashMap.newKeySet();
@@ -82,18 +81,13 @@ public final class DistributedLockedValidator
     /** Beans that were made before that could be checked, and that the start does not see. */
     private final Collection<Beans> unchecked = new ConcurrentLinkedQueue<>();
 
-    /** Classes of which objects were named that are no beans, each with the reason. */
-    private final Set<List<Object>> bare = ConcurrentHashMap.newKeySet();
-
     /** Classes, by name, of what the factory is making, as long as nothing can have been put around it. */
     private final Map<String, Class<?>> instantiated = new ConcurrentHashMap<>();
 
-    /** Names of the objects of which it has been said that they were handed in. */
-    private final Set<String> named = ConcurrentHashMap.newKeySet();
+    /** Of what has been warned: objects that were handed in, by name, and classes, each with the reason. */
+    private final Set<Object> named = ConcurrentHashMap.newKeySet();
 
     private volatile int singletons;
-    private Set<String> given = Set.of();
-    private Map<String, Class<?>> early = Map.of();
     private volatile boolean started;
     private volatile List<AnnotatedMethod> methods = List.of();
 
@@ -117,11 +111,8 @@ public final class DistributedLockedValidator
         this.transactions = new MethodTransactions(beans);
         this.check = new MethodCheck(advisor.specs(), woven);
         this.proxies = new ProxyCheck(beans);
-        for (String name : beans.getBeanNamesForType(GivenObjects.class, false, false)) {
-            GivenObjects objects = beans.getBean(name, GivenObjects.class);
-            this.given = objects.names;
-            this.early = objects.early;
-        }
+        String[] names = beans.getBeanNamesForType(GivenObjects.class, false, false);
+        this.given = names.length == 0 ? new GivenObjects() : beans.getBean(names[0], GivenObjects.class);
     }
 
     /**
@@ -144,7 +135,6 @@ public final class DistributedLockedValidator
         Collection<Beans> all = new ArrayList<>();
         List<AnnotatedMethod> found = new ArrayList<>();
         for (Beans each : types.values()) {
-            addOfClass(each.type(), wrong);
             if (!each.methods().isEmpty()) {
                 all.add(each);
                 found.addAll(each.methods());
@@ -152,36 +142,32 @@ public final class DistributedLockedValidator
             }
         }
         methods = found;
-        boolean isOff = switchedOff.getAsBoolean();
-        if (!isOff) {
+        if (!isOff()) {
             requireParts(all);
         }
         started = true;
-        for (Beans each : all) {
-            check(each, isOff);
+        for (Beans each : types.values()) {
+            findUnlocked(each);
+            wrong.addAll(checkCalls(each));
+            wrong.addAll(checkAnnotations(each));
         }
-        addEarly();
-        for (Beans each : unchecked) {
-            if (!checked.contains(each.type())) {
-                wrong.addAll(checkAnnotations(each, isOff));
+        given.early.forEach((name, type) -> {
+            // Prototypes and inner beans: a singleton is looked at as it is now.
+            if (!beans.containsSingleton(name) && isToBeProxied(type) && !SpringProxy.class.isAssignableFrom(type)) {
+                wrong.addAll(Faults.of(
+                        annotatedMethods(type), (method, faults) -> addUnlocked(List.of(name), type, faults)));
             }
+        });
+        for (Beans each : unchecked) {
+            wrong.addAll(checkUnseen(each));
         }
+        unchecked.clear();
         if (!wrong.isEmpty()) {
             throw new DistributedLockedConfigurationException(wrong.stream()
                     .sorted(Comparator.comparing(DistributedLockedFault::place)
                             .thenComparing(DistributedLockedFault::problem))
                     .toList());
         }
-    }
-
-    /** Adds what is no singleton, such as a prototype for a post-processor: others see singletons only. */
-    private void addEarly() {
-        early.forEach((name, type) -> {
-            if (!beans.containsSingleton(name) && isToBeProxied(type) && !SpringProxy.class.isAssignableFrom(type)) {
-                wrong.addAll(Faults.of(
-                        annotatedMethods(type), (method, faults) -> addUnlocked(List.of(name), type, faults)));
-            }
-        });
     }
 
     /** Returns the number of annotated methods that were found at the start; those of beans of one class count once. */
@@ -288,26 +274,20 @@ public final class DistributedLockedValidator
         }
     }
 
-    private void check(Beans same, boolean isOff) {
-        List<String> unlocked = isOff || woven
-                ? List.of()
-                : same.names().stream()
-                        .filter(name -> !given.contains(name)
-                                && (proxies.isMissing(name) || (same.isExact() && proxies.isSkipped(name))))
-                        .toList();
-        wrong.addAll(Faults.of(same.methods(), (method, faults) -> {
-            if (!woven || (!isOff && (same.isExact() || !same.type().isInterface()))) {
-                check.checkCalls(method, same.isByInterfaces(), faults);
+    /** Looks for beans that are there, or will be made, without a lock. Those that were handed in are warned of. */
+    private void findUnlocked(Beans same) {
+        if (woven || isOff()) {
+            return;
+        }
+        List<String> skipped = new ArrayList<>(0);
+        for (String name : same.names()) {
+            if (proxies.isSkipped(name)) {
+                (same.isExact() ? same.unlocked() : skipped).add(name);
+            } else if (!given.names.contains(name) && proxies.isMissing(name)) {
+                same.unlocked().add(name);
             }
-            if (faults.isEmpty() && !unlocked.isEmpty()) {
-                addUnlocked(unlocked, same.type(), faults);
-            }
-        }));
-        wrong.addAll(checkAnnotations(same, isOff));
-        List<String> skipped = isOff || woven || same.isExact()
-                ? List.of()
-                : same.names().stream().filter(proxies::isSkipped).toList();
-        if (!skipped.isEmpty()) {
+        }
+        if (!skipped.isEmpty() && !same.methods().isEmpty()) {
             log.warn(
                     "The methods with @DistributedLocked of {} are not locked, unless what makes these beans locks them: their"
                             + " definitions are synthetic, and Spring puts no proxies around them",
@@ -315,9 +295,25 @@ public final class DistributedLockedValidator
         }
     }
 
+    /** Checks whether calls of beans find their locks, wherever these beans were found. */
+    private List<DistributedLockedFault> checkCalls(Beans same) {
+        boolean isChecked = same.isCalled() && !(woven && isOff());
+        List<DistributedLockedFault> found = Faults.of(same.methods(), (method, faults) -> {
+            if (isChecked) {
+                check.checkCalls(method, same.isByInterfaces(), faults);
+            }
+            if (faults.isEmpty() && !same.unlocked().isEmpty()) {
+                addUnlocked(same.unlocked(), same.type(), faults);
+            }
+        });
+        addOfClass(same.type(), found);
+        return found;
+    }
+
     /** Checks what the annotations of a class promise, and warns of its use. */
-    private List<DistributedLockedFault> checkAnnotations(Beans same, boolean isOff) {
+    private List<DistributedLockedFault> checkAnnotations(Beans same) {
         Set<String> callbacks = callbacks(same);
+        boolean isOff = isOff();
         List<DistributedLockedFault> found = Faults.of(same.methods(), (method, faults) -> {
             check.warnOfCallback(method, callbacks);
             if (!isOff) {
@@ -361,8 +357,12 @@ public final class DistributedLockedValidator
 
     private void addUnlocked(List<String> names, Class<?> type, Faults faults) {
         String problem = "is not locked, because the bean " + names;
-        if (ProxyCheck.isNeverProxied(type) || names.stream().anyMatch(proxies::isSynthetic)) {
-            addUnproxied(names, faults);
+        if (ProxyCheck.isNeverProxied(type)
+                || !proxies.isProxying()
+                || names.stream().anyMatch(proxies::isSynthetic)) {
+            faults.add(
+                    "is not locked, because Spring puts no proxy around the bean " + names,
+                    "Write the annotation on a method of another bean, or use LockTemplate");
         } else if (beans.getBeanNamesForType(DistributedLockedAdvisor.class, false, false).length > 0) {
             faults.add(
                     problem + " was made before locks could be put around it",
@@ -373,12 +373,6 @@ public final class DistributedLockedValidator
                             + " is in a child context, whose auto-proxy creator does not look for advisors in the parent",
                     "Let Lockkeeper's auto-configuration run in the child context, too");
         }
-    }
-
-    private static void addUnproxied(List<String> names, Faults faults) {
-        faults.add(
-                "is not locked, because Spring puts no proxy around the bean " + names,
-                "Write the annotation on a method of another bean, or use LockTemplate");
     }
 
     /** All that is told of a bean with a synthetic definition; those of this context were seen at the start. */
@@ -430,11 +424,15 @@ public final class DistributedLockedValidator
     }
 
     private boolean isToBeProxied(Class<?> type) {
-        return !woven && hasAnnotatedMethods(type) && !switchedOff.getAsBoolean();
+        return !woven && hasAnnotatedMethods(type) && !isOff();
+    }
+
+    private boolean isOff() {
+        return switchedOff.getAsBoolean();
     }
 
     private void warnOfBare(Class<?> type, String reason) {
-        if (bare.add(List.of(type, reason))) {
+        if (named.add(List.of(type, reason))) {
             log.warn(
                     "The methods with @DistributedLocked of {} are not locked: {}. Define a bean for it, or let"
                             + " AutowireCapableBeanFactory.createBean make it. Said once for each class and reason",
@@ -473,25 +471,19 @@ public final class DistributedLockedValidator
                         "the bean '" + beanName + "' has an object of it inside, which is itself no bean");
             }
         }
-        List<DistributedLockedFault> faults = new ArrayList<>(0);
-        Class<?> type = instantiated.remove(beanName);
-        if (type != null && !type.isInstance(bean)) {
-            faults.addAll(checkReplaced(type, bean, beanName));
-        }
+        List<DistributedLockedFault> faults = checkHidden(instantiated.remove(beanName), bean, beanName);
         if (started || !isSeenAtStart(beanName)) {
             faults.addAll(checkMade(bean, beanName));
         }
         if (bean instanceof Advised proxy) {
             DistributedLockedAdvisor.validateOutside(proxy);
-            faults.addAll(checkTarget(bean, beanName));
             List<Pointcut> threads = ProxyCheck.threadsInside(proxy);
-            if (!threads.isEmpty() && !switchedOff.getAsBoolean()) {
+            if (!threads.isEmpty() && !isOff()) {
                 faults.addAll(Faults.of(
                         annotatedMethods(AopProxyUtils.ultimateTargetClass(proxy)),
                         (method, found) -> ProxyCheck.checkThreads(method, threads, found)));
             }
         }
-        warnOfOpaque(bean, beanName);
         if (!started) {
             wrong.addAll(faults);
         } else if (!faults.isEmpty()) {
@@ -500,61 +492,43 @@ public final class DistributedLockedValidator
         return bean;
     }
 
-    /** Looks at the object behind a proxy by interfaces, whose annotations the auto-proxy creator does not see. */
-    private List<DistributedLockedFault> checkTarget(Object bean, String name) {
-        Class<?> type = AopProxyUtils.ultimateTargetClass(bean);
-        if (!AopUtils.isJdkDynamicProxy(bean) || !isToBeProxied(type)) {
-            return List.of();
+    /**
+     * Looks at the class behind a proxy by interfaces, or behind what a post-processor has put around a bean: a proxy
+     * that is made later does not see its annotations.
+     */
+    private List<DistributedLockedFault> checkHidden(@Nullable Class<?> instantiated, Object bean, String name) {
+        boolean isReplaced = instantiated != null && !instantiated.isInstance(bean);
+        Class<?> type = isReplaced ? instantiated : ProxyCheck.decoratedClass(bean);
+        if (type == null || !isToBeProxied(type) || hasAnnotatedMethods(proxies.wasProxied(name, bean))) {
+            return new ArrayList<>(0);
         }
-        TargetSource source = proxies.unknownTarget(bean);
-        if (source != null) {
-            warnOfBare(
-                    type,
-                    "the bean '" + name + "' is a proxy by interfaces that gets its target from "
-                            + source.getClass().getName() + ", unless that is a bean");
+        String remedy = " or write the annotation in the interface";
+        if (isReplaced) {
+            return proxies.isMock(bean)
+                    ? new ArrayList<>(0)
+                    : unlocked(
+                            type,
+                            bean,
+                            "a BeanPostProcessor puts something around the bean [" + name
+                                    + "] before the proxy that locks",
+                            "Let it do so in postProcessAfterInitialization," + remedy);
+        } else if (proxies.isUnlockedObject(bean)) {
+            String reason = "the bean [" + name + "] is a proxy by interfaces of an object that is no bean";
+            return unlocked(type, bean, reason, "Let its target be a bean," + remedy);
         }
-        if (!proxies.isUnlockedObject(bean)) {
-            return List.of();
+        String unknown = proxies.unknownTarget(bean);
+        if (unknown != null && !hasAnnotatedMethods(bean.getClass())) {
+            warnOfBare(type, "the bean '" + name + "' is " + unknown + " is a bean");
         }
-        return unlocked(
-                type,
-                bean,
-                "is not locked, because the bean [" + name + "] is a proxy by interfaces of an object that is no bean",
-                "Let its target be a bean, or write the annotation in the interface");
+        return new ArrayList<>(0);
     }
 
-    /** Warns of a proxy into which nothing can look, and which the auto-proxy creator has not made for its class. */
-    private void warnOfOpaque(Object bean, String name) {
-        if (!(bean instanceof Advised)
-                && bean instanceof DecoratingProxy proxy
-                && AopUtils.isJdkDynamicProxy(bean)
-                && isToBeProxied(proxy.getDecoratedClass())
-                && !hasAnnotatedMethods(bean.getClass())
-                && !hasAnnotatedMethods(proxies.wasProxied(name, bean))) {
-            warnOfBare(
-                    proxy.getDecoratedClass(),
-                    "the bean '" + name + "' is an opaque proxy by interfaces, unless its target is a bean");
-        }
-    }
-
-    /** Looks at what a post-processor has put around a bean: a proxy that is made later does not see its class. */
-    private List<DistributedLockedFault> checkReplaced(Class<?> type, Object bean, String name) {
-        return hasAnnotatedMethods(proxies.wasProxied(name, bean)) || proxies.isMock(bean) || switchedOff.getAsBoolean()
-                ? List.of()
-                : unlocked(
-                        type,
-                        bean,
-                        "is not locked, because a BeanPostProcessor puts something around the bean [" + name
-                                + "] before the proxy that locks",
-                        "Let it do so in postProcessAfterInitialization, or write the annotation in the interface");
-    }
-
-    /** Adds a fault to each method of a class that is called through the interfaces of something before it. */
-    private static List<DistributedLockedFault> unlocked(Class<?> type, Object bean, String problem, String remedy) {
+    /** Returns a fault for each method of a class that is called through the interfaces of something before it. */
+    private static List<DistributedLockedFault> unlocked(Class<?> type, Object bean, String reason, String remedy) {
         return Faults.of(annotatedMethods(type), (method, faults) -> {
             if (AnnotatedMethod.implementedBy(method.method(), type)
                     .anyMatch(declared -> declared.getDeclaringClass().isInstance(bean))) {
-                faults.add(problem, remedy);
+                faults.add("is not locked, because " + reason, remedy);
             }
         });
     }
@@ -565,6 +539,7 @@ public final class DistributedLockedValidator
                 && !beans.isFactoryBean(name);
     }
 
+    /** Checks what a bean turns out to be; before the end of the start, it only remembers that. */
     private List<DistributedLockedFault> checkMade(Object bean, String name) {
         if (ProxyCheck.isScoped(bean)
                 // A factory of proxies tells the class of their target for its own.
@@ -574,63 +549,59 @@ public final class DistributedLockedValidator
         }
         Class<?> proxied = bean instanceof TargetClassAware ? null : proxies.wasProxied(name, bean);
         Class<?> type = ClassUtils.getUserClass(proxied == null ? AopUtils.getTargetClass(bean) : proxied);
+        boolean isJdkProxy = AopUtils.isJdkDynamicProxy(bean);
         // A proxy by interfaces may answer calls that the object behind it knows nothing of.
-        Class<?> called = AopUtils.isJdkDynamicProxy(bean) ? bean.getClass() : type;
+        Class<?> called = isJdkProxy ? bean.getClass() : type;
         List<Class<?>> both = List.of(type, called);
-        if (harmless.contains(both)) {
+        if (harmless.contains(both)
+                || !(advisor.isCandidate(type) || advisor.isCandidate(called))
+                || proxies.isMock(bean)) {
             return List.of();
         }
-        List<DistributedLockedFault> found = new ArrayList<>(0);
-        if (advisor.isCandidate(type) || advisor.isCandidate(called)) {
-            addOfClass(type, found);
-            Collection<AnnotatedMethod> methods = annotatedMethods(type);
-            boolean isJdkProxy = AopUtils.isJdkDynamicProxy(bean);
-            boolean isByInterfaces = AopUtils.isAopProxy(bean) ? isJdkProxy : proxies.isByInterfaces(name, type);
-            Beans made = new Beans(type, true, isByInterfaces, List.of(name), methods);
-            // Only methods of its interfaces can be called on a proxy that has nothing else.
-            if (woven || !isJdkProxy) {
-                found.addAll(checkCalls(bean, made, called));
-            }
-            boolean isUnknown = !checked.contains(type) && !methods.isEmpty();
-            if (isUnknown && !Proxy.isProxyClass(type) && !proxies.isMock(bean)) {
-                if (started) {
-                    found.addAll(checkAnnotations(made, switchedOff.getAsBoolean()));
-                } else {
-                    unchecked.add(made);
-                }
-            }
+        Collection<AnnotatedMethod> methods = new ArrayList<>(annotatedMethods(type));
+        if (woven && isJdkProxy) {
+            addOfProxy(called, type, methods);
         }
+        boolean isByInterfaces = AopUtils.isAopProxy(bean) ? isJdkProxy : proxies.isByInterfaces(name, type);
+        // Only methods of its interfaces can be called on a proxy that has nothing else.
+        boolean isCalled = woven || !isJdkProxy;
+        boolean isUnlocked =
+                isCalled && !woven && !isOff() && beans.containsBeanDefinition(name) && proxies.isMissing(name, bean);
+        Beans made = new Beans(
+                type, true, isCalled, isByInterfaces, List.of(name), isUnlocked ? List.of(name) : List.of(), methods);
+        if (!started) {
+            unchecked.add(made);
+            return List.of();
+        }
+        List<DistributedLockedFault> found = checkUnseen(made);
         if (found.isEmpty()) {
             harmless.add(both);
         }
-        return !found.isEmpty() && ((woven && switchedOff.getAsBoolean()) || proxies.isMock(bean)) ? List.of() : found;
+        return found;
     }
 
-    private List<DistributedLockedFault> checkCalls(Object bean, Beans made, Class<?> called) {
-        String name = made.names().get(0);
-        boolean isBare = !woven
-                && !AopUtils.isAopProxy(bean)
-                && beans.containsBeanDefinition(name)
-                && proxies.wasProxied(name, bean) == null;
-        List<AnnotatedMethod> methods = new ArrayList<>(annotatedMethods(called));
-        methods.removeIf(each -> each.declaration().getDeclaringClass().isAssignableFrom(made.type())
-                || isOfFragment(each.declaration().getDeclaringClass(), called));
-        methods.addAll(made.methods());
-        return Faults.of(methods, (method, faults) -> {
-            check.checkCalls(method, made.isByInterfaces(), faults);
-            if (isBare && faults.isEmpty() && !switchedOff.getAsBoolean()) {
-                addUnproxied(made.names(), faults);
+    /** Checks what the start has not seen; the annotations of a class once. */
+    private List<DistributedLockedFault> checkUnseen(Beans made) {
+        List<DistributedLockedFault> found = checkCalls(made);
+        if (!checked.contains(made.type()) && !Proxy.isProxyClass(made.type())) {
+            found.addAll(checkAnnotations(made));
+        }
+        return found;
+    }
+
+    /** Adds what a proxy answers itself: neither the object behind it has it, nor another bean that gets the calls. */
+    private void addOfProxy(Class<?> proxy, Class<?> behind, Collection<AnnotatedMethod> methods) {
+        for (AnnotatedMethod each : annotatedMethods(proxy)) {
+            Class<?> declaring = each.declaration().getDeclaringClass();
+            boolean isOwn = Arrays.asList(proxy.getInterfaces()).contains(declaring)
+                    || Arrays.stream(beans.getBeanNamesForType(declaring, true, false))
+                            .map(this::typeOf)
+                            .allMatch(bean ->
+                                    bean == null || bean.type().isInterface() || Proxy.isProxyClass(bean.type()));
+            if (isOwn && !declaring.isAssignableFrom(behind)) {
+                methods.add(each);
             }
-        });
-    }
-
-    /** Returns whether a proxy inherits an interface that another bean implements, to which it passes the calls. */
-    private boolean isOfFragment(Class<?> declaring, Class<?> proxy) {
-        return !Arrays.asList(proxy.getInterfaces()).contains(declaring)
-                && Arrays.stream(beans.getBeanNamesForType(declaring, true, false))
-                        .map(this::typeOf)
-                        .anyMatch(
-                                each -> each != null && !each.type().isInterface() && !Proxy.isProxyClass(each.type()));
+        }
     }
 
     private void warnOfGivenObjects() {
@@ -651,8 +622,9 @@ public final class DistributedLockedValidator
 
     private boolean isUnlockedGiven(String name) {
         try {
-            Class<?> type =
-                    given.contains(name) || !beans.containsBeanDefinition(name) ? beans.getType(name, false) : null;
+            Class<?> type = given.names.contains(name) || !beans.containsBeanDefinition(name)
+                    ? beans.getType(name, false)
+                    : null;
             return type != null && isToBeProxied(type) && proxies.isMissing(name);
         } catch (NoSuchBeanDefinitionException removed) {
             // Another thread has removed it: the publisher of an event must not fail for that.
@@ -690,11 +662,14 @@ public final class DistributedLockedValidator
                     exists || (definition.getFactoryMethodName() == null && definition.getInstanceSupplier() == null);
             boolean opaque = beans.isFactoryBean(name) || type.isInterface() || Proxy.isProxyClass(type);
             Class<?> own = ClassUtils.getUserClass(type);
+            boolean isExact = exact && !opaque;
             return new Beans(
                     own,
-                    exact && !opaque,
+                    isExact,
+                    !woven || isExact || !own.isInterface(),
                     proxies.isByInterfaces(name, type),
                     new ArrayList<>(1),
+                    new ArrayList<>(0),
                     advisor.isCandidate(own) ? annotatedMethods(own) : List.of());
         } catch (RuntimeException | LinkageError unreadable) {
             log.debug("The type of bean '{}' could not be found", name, unreadable);
@@ -745,11 +720,13 @@ public final class DistributedLockedValidator
         }
     }
 
-    /** Beans of a class; not exact where they may be of one below it. */
+    /** Beans of a class, those without locks among them; not exact where they may be of one below it. */
     private record Beans(
             Class<?> type,
             boolean isExact,
+            boolean isCalled,
             boolean isByInterfaces,
             List<String> names,
+            List<String> unlocked,
             Collection<AnnotatedMethod> methods) {}
 }

@@ -38,6 +38,7 @@ import org.springframework.beans.factory.support.AbstractBeanFactory;
 import org.springframework.beans.factory.support.RootBeanDefinition;
 import org.springframework.context.annotation.Bean;
 import org.springframework.core.Conventions;
+import org.springframework.core.DecoratingProxy;
 import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
@@ -270,23 +271,34 @@ record ProxyCheck(ConfigurableListableBeanFactory beans) {
                 : null;
     }
 
+    /** Returns the class behind a proxy by interfaces, opaque ones included; null for anything else. */
+    static @Nullable Class<?> decoratedClass(Object bean) {
+        return AopUtils.isJdkDynamicProxy(bean) && bean instanceof DecoratingProxy proxy
+                ? proxy.getDecoratedClass()
+                : null;
+    }
+
     /** Returns whether a proxy has one object behind it, no mock, and no lock stands before that. */
     boolean isUnlockedObject(Object proxy) {
         Object target = target(proxy);
         return target != null && !isAdvised(proxy) && !isMock(target);
     }
 
-    /** Returns from where a proxy that no lock stands before gets objects which are no beans that Spring knows of. */
+    /** Says from where a proxy gets objects which are no beans that Spring knows of, and before which it sees no lock. */
     @Nullable
-    TargetSource unknownTarget(Object proxy) {
-        if (!(proxy instanceof Advised advised) || isAdvised(proxy) || target(proxy) != null) {
-            return null;
+    String unknownTarget(Object proxy) {
+        if (!(proxy instanceof Advised advised)) {
+            return "an opaque proxy by interfaces, unless its target";
         }
         TargetSource source = advised.getTargetSource();
         Class<?> type = source.getTargetClass();
-        boolean isBean = source instanceof AbstractBeanFactoryBasedTargetSource
+        boolean isKnown = source.isStatic()
+                || source instanceof AbstractBeanFactoryBasedTargetSource
                 || (type != null && SpringProxy.class.isAssignableFrom(type));
-        return isBean || source.isStatic() ? null : source;
+        return isKnown || isAdvised(proxy) || target(proxy) != null
+                ? null
+                : "a proxy by interfaces that gets its target from "
+                        + source.getClass().getName() + ", unless that";
     }
 
     private static @Nullable Object target(Object proxy) {
